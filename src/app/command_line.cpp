@@ -176,7 +176,7 @@ void define_plan(CLI::App& app, PlanCommand& c) {
   app.add_option("--mapping", c.mapping, "write the mapping there, to be changed and handed to run")
       ->check(kNotEmpty)
       ->type_name("FILE");
-  app.add_option("--picture", c.picture, "write the layers and the fused units there, as an SVG picture")
+  app.add_option("--picture", c.picture, "write the layers and the fusion groups there, as an SVG picture")
       ->check(kNotEmpty)
       ->type_name("FILE");
   app.add_option("--sram", c.sram_kib,

@@ -106,7 +106,7 @@ bool take_number(std::string_view part, std::string_view name, int count, int& t
   if (part.substr(0, name.size()) != name) return false;
   const std::int64_t value = number(part.substr(name.size()));
   if (value < 0 || value >= count) return false;
-  to = static_cast<int>(value);
+  to = to_int(value);
   return true;
 }
 
@@ -179,7 +179,7 @@ MemoryFault parse_fault(const std::string& text, const HardwareConfig& hardware)
         fmt::format("--fault {}: BANK:BYTE:MASK is expected, bank 0 to {}, byte 0 to {}, mask 1 to 255", text,
                     banks - 1, bytes - 1));
   }
-  fault.cell = {static_cast<int>(numbers[0]), numbers[1], static_cast<std::uint8_t>(numbers[2])};
+  fault.cell = {to_int(numbers[0]), numbers[1], static_cast<std::uint8_t>(numbers[2])};
   return fault;
 }
 

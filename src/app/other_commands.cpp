@@ -36,22 +36,22 @@ void print_layer(const LayerPlan& layer) {
 }
 
 std::string_view name_of(FusionPlanner planner) {
-  return kFusionPlannerNames[static_cast<std::size_t>(planner)];
+  return nth(kFusionPlannerNames, planner);
 }
 
 void print_fusion(const PlannedNetwork& planned, const FusionSummaries& made, const FusionConfig& config) {
   const FusionSummary& f = *planned.fusion;
   std::size_t layers = 0;
-  for (const UnitMapping& unit : planned.units) layers += unit.layers.size();
+  for (const GroupMapping& unit : planned.groups) layers += unit.layers.size();
   fmt::print("fusion, planner {}: {} layers in {} {}, {} by themselves\n", name_of(config.planner), layers,
-             planned.units.size(), planned.units.size() == 1 ? "unit" : "units",
-             planned.plan.layers.size() - planned.units.size());
-  const std::string_view objective = kFusionObjectiveNames[static_cast<std::size_t>(config.objective)];
+             planned.groups.size(), planned.groups.size() == 1 ? "group" : "groups",
+             planned.plan.layers.size() - planned.groups.size());
+  const std::string_view objective = nth(kFusionObjectiveNames, config.objective);
   const FusionSummary &rules = made.rules, &optimal = made.optimal;
   // Not part of the output, which is the same for the same files.
-  print_message(fmt::format("units at least {} chosen in {:.1f} s", objective, optimal.seconds));
-  if (f.kept_alone) fmt::print("the units that were chosen would take more, all together\n");
-  fmt::print("least {}: {} units estimated\n", objective, optimal.visited);
+  print_message(fmt::format("groups at least {} chosen in {:.1f} s", objective, optimal.seconds));
+  if (f.kept_alone) fmt::print("the groups that were chosen would take more, all together\n");
+  fmt::print("least {}: {} groups estimated\n", objective, optimal.visited);
   const auto row = [](const FusionSummary::Totals& t, const char* name, const std::string& cycles) {
     return std::vector<std::string>{name, grouped(t.maps), grouped(t.kernels), grouped(t.maps + t.kernels),
                                     cycles};
@@ -97,7 +97,7 @@ int plan(const PlanCommand& command) {
   if (planned.fusion) summaries = fusion_summaries(workload, hardware, command.layer, planned.fusion);
   std::string curve;
   if (!command.sram_kib.empty()) curve = sram_curve(command.sram_kib, workload, hardware, command.layer);
-  write_files(command, {{command.mapping, mapping_text(planned.mappings, planned.units)},
+  write_files(command, {{command.mapping, mapping_text(planned.mappings, planned.groups)},
                         {command.picture, fusion_picture(workload, planned)}});
   for (const LayerPlan& layer : made.layers) print_layer(layer);
   if (summaries) print_fusion(planned, *summaries, hardware.fusion);

@@ -49,7 +49,7 @@ std::string legend() {
   int x = kBars;
   const auto entry = [&](const char* colour, const std::string& text) {
     svg += bar_at(x, kTop - 28, 12, colour) + text_at(x + 18, kTop - 18, text);
-    x += 40 + 7 * static_cast<int>(text.size());
+    x += 40 + 7 * count_of(text);
   };
   entry(kDramColour, "DRAM");
   for (std::size_t i = 0; i < kHoldingNames.size(); ++i)
@@ -64,14 +64,14 @@ std::string frame(int begin, int end) {
       kTop + begin * kRow + 1, kNotes - 20, (end - begin) * kRow - 2);
 }
 
-// What a unit takes, beside its first rows [begin, end).
-std::string notes(const UnitMapping& unit, const LayerPlan& plan, int begin, int end) {
+// What a group takes, beside its first rows [begin, end).
+std::string notes(const GroupMapping& group, const LayerPlan& plan, int begin, int end) {
   const int y = kTop + begin * kRow;
   std::string svg;
   const std::int64_t bytes = plan.input_bytes + plan.kernel_bytes + plan.output_bytes;
   svg += text_at(kNotes, y + 14,
-                 fmt::format("{} clusters, {} rows a step: {} cycles, {} bytes over DRAM", unit.clusters,
-                             unit.step_rows, grouped(plan.estimated_cycles), grouped(bytes)));
+                 fmt::format("{} clusters, {} rows a step: {} cycles, {} bytes over DRAM", group.clusters,
+                             group.step_rows, grouped(plan.estimated_cycles), grouped(bytes)));
   int line = 1;
   for (const char* wanted : {"one by one", "ends"}) {
     for (const auto& [name, text] : plan.choices) {
@@ -90,45 +90,43 @@ std::string fusion_picture(const Workload& workload, const PlannedNetwork& plann
   std::map<std::string, Holding> held;
   std::int64_t most = 1;
   for (const Layer& layer : workload.layers) {
-    rows.emplace(layer.name, static_cast<int>(rows.size()));
+    rows.emplace(layer.name, count_of(rows));
     most = std::max(most, layer.output.size_bytes());
   }
-  for (const UnitMapping& unit : planned.units) {
-    for (const std::string& layer : unit.layers) {
-      const auto found = unit.holdings.find(layer);
-      if (found != unit.holdings.end()) held[layer] = found->second;
+  for (const GroupMapping& group : planned.groups) {
+    for (const std::string& layer : group.layers) {
+      const auto found = group.holdings.find(layer);
+      if (found != group.holdings.end()) held[layer] = found->second;
     }
   }
   std::string svg = fmt::format(
       "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{0}\" height=\"{1}\" viewBox=\"0 0 {0} {1}\" "
       "font-family=\"sans-serif\" font-size=\"{2}\">\n<rect width=\"100%\" height=\"100%\" "
       "fill=\"white\"/>\n",
-      kWidth, kTop + static_cast<int>(rows.size()) * kRow + 10, kText);
-  svg += text_at(kNames, 22, fmt::format("Fused units of {}", workload.name), "font-size=\"16\"");
+      kWidth, kTop + count_of(rows) * kRow + 10, kText);
+  svg += text_at(kNames, 22, fmt::format("Fusion groups of {}", workload.name), "font-size=\"16\"");
   svg += text_at(kNames, kTop - 18, "layer") + text_at(kOperations, kTop - 18, "operator") +
          text_at(kBars, 22, "bytes of the output, where it lies:") + legend();
   for (const Layer& layer : workload.layers) {
     const int y = kTop + rows.at(layer.name) * kRow;
     const std::int64_t bytes = layer.output.size_bytes();
-    const int width = std::max<int>(1, static_cast<int>(bytes * kBar / most));
+    const int width = std::max<int>(1, to_int(bytes * kBar / most));
     const auto found = held.find(layer.name);
-    const char* colour =
-        found == held.end() ? kDramColour : kHoldingColours[static_cast<std::size_t>(found->second)];
+    const char* colour = found == held.end() ? kDramColour : nth(kHoldingColours, found->second);
     svg += text_at(kNames, y + 13, layer.name) + text_at(kOperations, y + 13, layer.op);
     svg += bar_at(kBars, y + 4, width, colour) + text_at(kBars + width + 6, y + 13, grouped(bytes));
   }
-  for (const UnitMapping& unit : planned.units) {
+  for (const GroupMapping& group : planned.groups) {
     const auto plan = std::find_if(planned.plan.layers.begin(), planned.plan.layers.end(),
-                                   [&](const LayerPlan& l) { return l.name == unit.layers.back(); });
+                                   [&](const LayerPlan& l) { return l.name == group.layers.back(); });
     // A mapping file may name layers that are no neighbours.
-    for (std::size_t l = 0, next = 0; l < unit.layers.size(); l = next) {
-      const int begin = rows.at(unit.layers[l]);
+    for (std::size_t l = 0, next = 0; l < group.layers.size(); l = next) {
+      const int begin = rows.at(group.layers[l]);
       next = l + 1;
-      while (next < unit.layers.size() && rows.at(unit.layers[next]) == begin + static_cast<int>(next - l))
-        ++next;
-      const int end = begin + static_cast<int>(next - l);
+      while (next < group.layers.size() && rows.at(group.layers[next]) == begin + to_int(next - l)) ++next;
+      const int end = begin + to_int(next - l);
       svg += frame(begin, end);
-      if (l == 0) svg += notes(unit, *plan, begin, end);
+      if (l == 0) svg += notes(group, *plan, begin, end);
     }
   }
   return svg + "</svg>\n";
@@ -165,7 +163,7 @@ FusionSummaries fusion_summaries(const Workload& workload, const HardwareConfig&
 void check_sram_sizes(const std::vector<int>& sizes, const HardwareConfig& hardware) {
   if (sizes.empty()) return;
   if (!hardware.fused)
-    throw UserError("--sram: the curve is that of fused units, the hardware file needs \"fused\": true");
+    throw UserError("--sram: the curve is that of fusion groups, the hardware file needs \"fused\": true");
   for (const int size : sizes) check_hardware(with_sram(hardware, size), fmt::format("--sram {}", size));
 }
 
@@ -197,7 +195,7 @@ std::string sram_curve(const std::vector<int>& sizes, const Workload& workload,
       continue;
     }
     const FusionSummary &rules = point.made->rules, &optimal = point.made->optimal;
-    const auto length = static_cast<std::size_t>((bytes_of(optimal.fused) * kLongestBar + most - 1) / most);
+    const auto length = to_size((bytes_of(optimal.fused) * kLongestBar + most - 1) / most);
     const std::string bar(length, '#');
     rows.push_back({grouped(point.kibibytes), grouped(bytes_of(optimal.alone)),
                     grouped(bytes_of(rules.fused)), grouped(bytes_of(optimal.fused)),

@@ -10,7 +10,7 @@
 
 namespace tilebeat {
 
-/// A network and its fused units as an SVG picture: a row for each layer with the bytes of its output and
+/// A network and its fusion groups as an SVG picture: a row for each layer with the bytes of its output and
 /// where these lie, a frame around the layers of a unit, and beside it what the unit takes as planned.
 std::string fusion_picture(const Workload& workload, const PlannedNetwork& planned);
 

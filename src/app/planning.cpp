@@ -66,8 +66,7 @@ Workload workload_of(const Workload& whole, const Layer& layer) {
   for (const std::string& name : layer.inputs) {
     const TensorInfo& info = whole.tensor(name);
     alone.inputs[name] = info;
-    alone.input_data[name] = {info.shape, info.dtype,
-                              std::vector<std::uint8_t>(static_cast<std::size_t>(info.size_bytes()))};
+    alone.input_data[name] = {info.shape, info.dtype, std::vector<std::uint8_t>(to_size(info.size_bytes()))};
   }
   alone.layers = {layer};
   alone.outputs = {layer.name};

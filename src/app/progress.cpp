@@ -105,7 +105,7 @@ volatile sig_atomic_t line_said = 0;
 
 // Only what POSIX allows in a handler.
 extern "C" void remove_and_end(int signal) {
-  const char* line = said[static_cast<std::size_t>(line_said)].data();
+  const char* line = nth(said, line_said).data();
   if (signal == SIGINT) {
     // Nothing can be done when it cannot be said.
     const ssize_t unused = write(STDERR_FILENO, line, strlen(line));
@@ -146,7 +146,7 @@ Interruption::~Interruption() {
 
 void Interruption::say(const std::string& line) {
   const int next = 1 - line_said;
-  std::array<char, kMostSaid>& place = said[static_cast<std::size_t>(next)];
+  std::array<char, kMostSaid>& place = nth(said, next);
   place.fill(0);
   line.copy(place.data(), kMostSaid - 1);
   line_said = next;

@@ -25,7 +25,7 @@ std::optional<std::string> sha256_of(const std::string& path) {
   EVP_DigestInit_ex(context.get(), EVP_sha256(), nullptr);
   std::array<char, 65536> block{};
   while (file.read(block.data(), block.size()), file.gcount() > 0)
-    EVP_DigestUpdate(context.get(), block.data(), static_cast<std::size_t>(file.gcount()));
+    EVP_DigestUpdate(context.get(), block.data(), to_size(file.gcount()));
   if (file.bad()) throw UserError(fmt::format("{}: {}", path, std::strerror(errno)));
   std::array<unsigned char, EVP_MAX_MD_SIZE> digest{};
   unsigned size = 0;

@@ -46,8 +46,7 @@ class SweepProgress {
     const std::size_t done = before_ + ended, left = points_ - done;
     std::string text = fmt::format("{} of {} points done, {} running", done, points_, running);
     if (ended > 0)
-      text += fmt::format(", about {} left",
-                          duration(gone.count() * static_cast<double>(left) / static_cast<double>(ended)));
+      text += fmt::format(", about {} left", duration(gone.count() * static_cast<double>(left) / ended));
     show(text);
   }
 
@@ -178,8 +177,7 @@ int sweep(const SweepCommand& command) {
     for (const PointFolder& folder : folders) folder.prepare();
     return write_workflow(command, file, folders);
   }
-  const int jobs =
-      command.jobs > 0 ? command.jobs : std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
+  const int jobs = command.jobs > 0 ? command.jobs : std::max(1, to_int(std::thread::hardware_concurrency()));
   if (!command.collect) {
     if (const int signal = run_missing(folders, lock, jobs); signal != 0) {
       std::signal(signal, SIG_DFL);

@@ -142,7 +142,7 @@ void expand(SweepAxis& axis, const Place& place) {
   for (const Json& value : axis.values) {
     SweepChange change;
     change.label = LabelValue::text_of(value);
-    change.set[static_cast<std::size_t>(*axis.target)][*axis.pointer] = value;
+    nth(change.set, *axis.target)[*axis.pointer] = value;
     axis.choices.push_back(std::move(change));
   }
   check_labels(axis.choices, place.key(labels));

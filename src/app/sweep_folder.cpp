@@ -87,7 +87,7 @@ PointFolder::PointFolder(const std::string& points, SweepPoint point, SweepCheck
     : point_(std::move(point)), path_(points + "/" + point_.name) {
   command_.config = kFileNames[0], command_.layer = kFileNames[1], command_.out = ".";
   if (point_.texts[2]) command_.mapping = kFileNames[2];
-  if (check != SweepCheck::kDefault) command_.check = kSweepCheckNames[static_cast<std::size_t>(check)];
+  if (check != SweepCheck::kDefault) command_.check = nth(kSweepCheckNames, check);
 }
 
 std::vector<std::string> PointFolder::arguments() const {
@@ -205,7 +205,7 @@ void redirect(const char* file, int to) {
 class Runs {
  public:
   Runs(const std::vector<const PointFolder*>& points, const SweepLock& lock, int jobs)
-      : points_(points), lock_(lock), jobs_(static_cast<std::size_t>(jobs)) {}
+      : points_(points), lock_(lock), jobs_(to_size(jobs)) {}
   // Whatever ends the sweep ends them.
   ~Runs() {
     for (const auto& [process, point] : running_) kill(process, SIGTERM);

@@ -19,8 +19,8 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::size_t kMostPoints = 100'000, kLongestName = 200;
-constexpr auto kMappingFile = static_cast<std::size_t>(SweepTarget::kMapping);
-constexpr auto kLayerFile = static_cast<std::size_t>(SweepTarget::kLayer);
+constexpr auto kMappingFile = to_size(SweepTarget::kMapping);
+constexpr auto kLayerFile = to_size(SweepTarget::kLayer);
 
 // A change and where it stands in the sweep file.
 struct PlacedChange {
@@ -152,7 +152,7 @@ class Maker {
     constexpr std::array<FileKind, kSweepTargets> kKinds{FileKind::kHardware, FileKind::kWorkload,
                                                          FileKind::kMapping};
     found->second = read_json_file(full);
-    check_file_kind(found->second, kKinds[static_cast<std::size_t>(target)], full);
+    check_file_kind(found->second, nth(kKinds, target), full);
     return found->second;
   }
 

@@ -1,5 +1,7 @@
 #include "base/activity.h"
 
+#include "base/types.h"
+
 #include <array>
 
 namespace tilebeat {
@@ -64,10 +66,10 @@ constexpr std::array<ActivityText, kActivityCount> kTexts{{
 }  // namespace
 
 std::string_view activity_name(Activity activity) {
-  return kTexts[static_cast<int>(activity)].name;
+  return nth(kTexts, activity).name;
 }
 std::string_view activity_meaning(Activity activity) {
-  return kTexts[static_cast<int>(activity)].meaning;
+  return nth(kTexts, activity).meaning;
 }
 
 }  // namespace tilebeat

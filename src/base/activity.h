@@ -1,5 +1,7 @@
 #pragma once
 
+#include "base/types.h"
+
 #include <cstdint>
 #include <string_view>
 
@@ -55,7 +57,7 @@ enum class Activity : std::uint8_t {
   kAddress,           ///< the addresses of a beat are not known yet
   kCount
 };
-constexpr int kActivityCount = static_cast<int>(Activity::kCount);
+constexpr int kActivityCount = to_int(Activity::kCount);
 
 /// The name that reports, traces and timelines show, for example `bank_conflict`.
 std::string_view activity_name(Activity activity);

@@ -1,5 +1,7 @@
 #include "base/heap.h"
 
+#include "base/types.h"
+
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
@@ -26,8 +28,7 @@ void put_heap_in_huge_pages() {
       static_cast<char*>(first) + (page - reinterpret_cast<std::uintptr_t>(first) % page) % page;
   const auto* const end = static_cast<const char*>(sbrk(0));
   // Where another allocator stands in for that of the C library, the block lies elsewhere.
-  if (first != nullptr && std::less<>()(begin, end))
-    madvise(begin, static_cast<std::size_t>(end - begin), MADV_HUGEPAGE);
+  if (first != nullptr && std::less<>()(begin, end)) madvise(begin, to_size(end - begin), MADV_HUGEPAGE);
   std::free(first);
 }
 

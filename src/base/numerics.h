@@ -1,6 +1,7 @@
 #pragma once
 
 #include "base/dtype.h"
+#include "base/types.h"
 
 #include <algorithm>
 #include <array>
@@ -92,7 +93,7 @@ enum class Arithmetic : std::uint8_t {
 };
 constexpr std::array<std::string_view, 4> kArithmeticNames{"exact", "float32", "float32_ort", "fixed"};
 constexpr std::string_view arithmetic_name(Arithmetic arithmetic) {
-  return kArithmeticNames[static_cast<std::size_t>(arithmetic)];
+  return nth(kArithmeticNames, arithmetic);
 }
 
 /// How a post-processor brings an accumulator to the scale of the result (SPEC NU-2, NU-6).

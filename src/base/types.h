@@ -1,7 +1,9 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <type_traits>
 
 namespace tilebeat {
 
@@ -10,6 +12,45 @@ using Cycle = std::int64_t;
 
 /// Simulated time in picoseconds, counted from reset. One NPU clock is `ClockDomain::period_ps` of these.
 using Picoseconds = std::int64_t;
+
+/// `value` as what counts elements and bytes of memory, or as an address: it is not negative.
+template <class Integer>
+constexpr std::size_t to_size(Integer value) {
+  static_assert(!std::is_floating_point_v<Integer>, "of real numbers round first");
+  return static_cast<std::size_t>(value);
+}
+template <class Integer>
+constexpr std::uint64_t to_unsigned(Integer value) {
+  static_assert(!std::is_floating_point_v<Integer>, "of real numbers round first");
+  return static_cast<std::uint64_t>(value);
+}
+
+/// `value` as what is subtracted and compared: it is in the range of the result.
+template <class Integer>
+constexpr std::int64_t to_signed(Integer value) {
+  static_assert(!std::is_floating_point_v<Integer>, "of real numbers round first");
+  return static_cast<std::int64_t>(value);
+}
+template <class Integer>
+constexpr int to_int(Integer value) {
+  static_assert(!std::is_floating_point_v<Integer>, "of real numbers round first");
+  return static_cast<int>(value);
+}
+
+/// Element `index` of a container, whatever number or enumerator says which.
+template <class Container, class Index>
+constexpr decltype(auto) nth(Container&& container, Index index) {
+  return container[to_size(index)];
+}
+/// How many elements a container has, as what loops count with.
+template <class Container>
+constexpr int count_of(const Container& container) {
+  return to_int(container.size());
+}
+template <class Container>
+constexpr std::int64_t ssize(const Container& container) {
+  return to_signed(container.size());
+}
 
 /// An index that cannot be mixed up with an index of another kind: a bank is not a lane.
 template <class Tag>

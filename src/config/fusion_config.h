@@ -7,7 +7,7 @@
 
 namespace tilebeat {
 
-/// Which layer a fused unit begins with (SPEC FU-3, document 001 [0084], [0085]).
+/// Which layer a fusion group begins with (SPEC FU-3, document 001 [0084], [0085]).
 enum class StartRule : std::uint8_t {
   kFirstLayer,       ///< the first that is in no unit
   kFirstConvOrPool,  ///< the first convolution or pooling that is in no unit
@@ -46,19 +46,19 @@ struct FusionConfig {
   std::vector<int> ratios{50, 75, 80};  ///< per cent by which a map is cut, one after the other
 };
 
-/// How a tensor that stays on the chip is held between the layers of a fused unit (SPEC FU-8).
+/// How a tensor that stays on the chip is held between the layers of a fusion group (SPEC FU-8).
 enum class Holding : std::uint8_t {
   kRecompute,  ///< every step makes all rows that it needs: those of the halo again
-  kRing,       ///< rows stay in a ring until the last layer that reads them is through with them
+  kRowBuffer,  ///< rows stay in a ring until the last layer that reads them is through with them
   kWhole       ///< all rows are made before the first is read
 };
-constexpr std::array<std::string_view, 3> kHoldingNames{"recompute", "rolling", "whole"};
+constexpr std::array<std::string_view, 3> kHoldingNames{"recompute", "row_buffer", "whole"};
 
-/// Where the kernels of a fused unit are while it runs (SPEC FU-2, FU-4).
-enum class UnitKernels : std::uint8_t {
+/// Where the kernels of a fusion group are while it runs (SPEC FU-2, FU-4).
+enum class GroupKernels : std::uint8_t {
   kResident,  ///< all stay in WRAM from the beginning on
   kStreamed   ///< in every step those of each layer come to WRAM, output channels after output channels
 };
-constexpr std::array<std::string_view, 2> kUnitKernelsNames{"resident", "streamed"};
+constexpr std::array<std::string_view, 2> kGroupKernelsNames{"resident", "streamed"};
 
 }  // namespace tilebeat

@@ -143,8 +143,8 @@ struct PlannerConfig {
   LoopOrder loop_order = LoopOrder::kAuto;
   int max_tile_rows = 0;     ///< most output rows a tile, in multiples of G and at least G; 0: as many as fit
   int max_tile_columns = 0;  ///< most output columns a tile, likewise for the L lanes of a group
-  bool kernels_ahead = true;  ///< kernels of a layer may be loaded while an earlier one runs
-  int search = 0;             ///< mappings of a layer that are simulated, the best by their estimates
+  bool weight_prefetch = true;  ///< kernels of a layer may be loaded while an earlier one runs
+  int search = 0;               ///< mappings of a layer that are simulated, the best by their estimates
   MapLayout map_layout = MapLayout::kNhwc;  ///< how maps lie in DRAM (SPEC OT-2)
   int map_block_channels = 16;              ///< of a block of NCHWc
 };

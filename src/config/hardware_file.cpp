@@ -150,7 +150,8 @@ void describe(V& v, PlannerConfig& c) {
       "max_tile_columns", c.max_tile_columns, kTileExtent,
       "most output columns a tile, rounded down to a multiple of the lanes (rows / groups) but at least that "
       "many; 0: as many as fit");
-  v.boolean("kernels_ahead", c.kernels_ahead,
+  v.renamed("kernels_ahead", "weight_prefetch");
+  v.boolean("weight_prefetch", c.weight_prefetch,
             "load the first kernels of a layer while an earlier one runs, where that is expected to pay; "
             "on chips");
   v.integer(
@@ -407,7 +408,7 @@ std::string processor_name(const std::optional<ChipConfig>& chip, int processor)
 
 const EngineConfig& HardwareConfig::matrix_engine() const {
   const auto& known = engine_descriptions();
-  return engines[static_cast<std::size_t>(&engine_description(dataflow) - known.data())];
+  return nth(engines, &engine_description(dataflow) - known.data());
 }
 
 Picoseconds HardwareConfig::clock_ps() const {
@@ -420,7 +421,7 @@ void check_hardware(const HardwareConfig& config, const std::string& file) {
     root.key("planner")
         .key("map_layout")
         .refuse(
-            fmt::format("\"{}\"", kMapLayoutNames[static_cast<std::size_t>(config.planner.map_layout)]),
+            fmt::format("\"{}\"", nth(kMapLayoutNames, config.planner.map_layout)),
             "\"nhwc\": maps are brought into another order by the DMA engines of a chip, which is not there");
   if (config.fused && !config.chip)
     root.key("fused").refuse("true", "false: layers are fused in the memories of a chip, which is not there");

@@ -23,7 +23,7 @@ SimulationOptions embedded(Granularity granularity) {
 }
 
 bool is_register(std::uint64_t address) {
-  return address >= static_cast<std::uint64_t>(AcceleratorRegister::kStart);
+  return address >= to_unsigned(AcceleratorRegister::kStart);
 }
 
 }  // namespace
@@ -90,7 +90,7 @@ tlm::tlm_response_status Accelerator::access_register(tlm::tlm_generic_payload& 
       return tlm::TLM_OK_RESPONSE;
     case AcceleratorRegister::kStatus: {
       if (!payload.is_read()) return tlm::TLM_COMMAND_ERROR_RESPONSE;
-      const auto value = static_cast<std::uint64_t>(status_);
+      const auto value = to_unsigned(status_);
       std::memcpy(payload.get_data_ptr(), &value, bytes);
       return tlm::TLM_OK_RESPONSE;
     }
@@ -100,8 +100,8 @@ tlm::tlm_response_status Accelerator::access_register(tlm::tlm_generic_payload& 
 
 int Accelerator::send(tlm::tlm_generic_payload& payload, unsigned sent, Cycle now) {
   const std::uint64_t address = payload.get_address() + sent;
-  const auto bytes = static_cast<int>(
-      std::min<std::uint64_t>(payload.get_data_length() - sent, kBurstBytes - address % kBurstBytes));
+  const auto bytes =
+      to_int(std::min<std::uint64_t>(payload.get_data_length() - sent, kBurstBytes - address % kBurstBytes));
   std::vector<std::uint8_t> data;
   if (payload.is_write()) data.assign(payload.get_data_ptr() + sent, payload.get_data_ptr() + sent + bytes);
   port_.issue(payload.get_command(), address, bytes, std::move(data), now);

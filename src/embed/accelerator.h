@@ -52,7 +52,7 @@ class Accelerator : public sc_core::sc_module {
               Granularity granularity = Granularity::kTile);
 
   AcceleratorStatus status() const { return status_; }
-  std::uint64_t memory_bytes() const { return static_cast<std::uint64_t>(hardware_.dram.size_bytes); }
+  std::uint64_t memory_bytes() const { return to_unsigned(hardware_.dram.size_bytes); }
   /// Where a tensor of the workload lies: an input, or a layer's output by the layer's name. Throws UserError
   /// when DRAM has no such tensor.
   const Placement& placement(const std::string& tensor) const;

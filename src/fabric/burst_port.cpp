@@ -23,7 +23,7 @@ void BurstPort::notify_next_clock() {
 void BurstPort::issue(tlm::tlm_command command, std::uint64_t address, int bytes,
                       std::vector<std::uint8_t> data, Cycle now) {
   ledger.enter(Activity::kBusy, now);
-  data.resize(static_cast<std::size_t>(bytes));
+  data.resize(to_size(bytes));
   under_way_.push_back({std::move(data), nullptr, -1});
   Burst& burst = under_way_.back();
   burst.payload = &pool_.acquire(command, address, burst.data.data(), bytes);
@@ -104,10 +104,10 @@ std::vector<std::uint8_t> BurstPort::finish(Burst burst) {
 }
 
 std::vector<std::uint8_t> BurstPort::buffer(int bytes) {
-  if (spare_.empty()) return std::vector<std::uint8_t>(static_cast<std::size_t>(bytes));
+  if (spare_.empty()) return std::vector<std::uint8_t>(to_size(bytes));
   std::vector<std::uint8_t> data = std::move(spare_.back());
   spare_.pop_back();
-  data.resize(static_cast<std::size_t>(bytes));
+  data.resize(to_size(bytes));
   return data;
 }
 
@@ -138,7 +138,7 @@ BurstExtension& BurstPool::extension(const tlm::tlm_generic_payload& burst) {
   if (extension == nullptr) {
     throw SimulationError(
         fmt::format("a burst at address {:#x} carries no BurstExtension; take it from a BurstPool",
-                    static_cast<std::uint64_t>(burst.get_address())));
+                    to_unsigned(burst.get_address())));
   }
   return *extension;
 }

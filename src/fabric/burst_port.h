@@ -84,7 +84,7 @@ class BurstPort {
   /// What a request that is not granted yet waits for, as the target said; `changed` is notified when that
   /// changes.
   Activity waits_for() const { return waits_for_; }
-  bool has_room() const { return static_cast<int>(under_way_.size()) < max_outstanding_; }
+  bool has_room() const { return count_of(under_way_) < max_outstanding_; }
   /// Sends a request; `granted` and `has_room` hold. `data` holds what is written, or nothing for a read.
   void issue(tlm::tlm_command command, std::uint64_t address, int bytes, std::vector<std::uint8_t> data,
              Cycle now);

@@ -20,9 +20,7 @@ namespace tilebeat {
 class DirectReader {
  public:
   DirectReader(std::size_t banks, int word_bytes)
-      : word_bytes_(static_cast<std::size_t>(word_bytes)),
-        read_(banks, 0),
-        access_(tlm::TLM_READ_COMMAND, word_bytes) {}
+      : word_bytes_(to_size(word_bytes)), read_(banks, 0), access_(tlm::TLM_READ_COMMAND, word_bytes) {}
 
   /// Reads the word at byte `address` of a bank to `to`, `delay` from now. Beyond the bank's end nothing is
   /// read. `Banks` are initiator sockets, one a bank.
@@ -38,7 +36,7 @@ class DirectReader {
   /// Tells the banks what was read so far.
   template <class Banks>
   void settle(Banks& banks) {
-    count_words(banks, read_, static_cast<int>(word_bytes_));
+    count_words(banks, read_, to_int(word_bytes_));
   }
 
  private:
@@ -75,7 +73,7 @@ class DirectWriter {
  public:
   /// `region_bytes`: what the banks grant at a time.
   DirectWriter(std::size_t banks, int word_bytes, std::uint64_t region_bytes)
-      : word_bytes_(static_cast<std::size_t>(word_bytes)), region_bytes_(region_bytes), written_(banks, 0) {
+      : word_bytes_(to_size(word_bytes)), region_bytes_(region_bytes), written_(banks, 0) {
     payload_.set_command(tlm::TLM_WRITE_COMMAND);
   }
 
@@ -118,7 +116,7 @@ class DirectWriter {
   /// Tells the banks what was written so far.
   template <class Banks>
   void settle(Banks& banks) {
-    count_words(banks, written_, static_cast<int>(word_bytes_));
+    count_words(banks, written_, to_int(word_bytes_));
   }
 
  private:

@@ -45,7 +45,7 @@ DramChannel::DramChannel(const DramConfig& config, int index)
   if (queue_depth_ < 1) throw UserError(fmt::format("dram: queue_depth {} must be at least 1", queue_depth_));
   if (starvation_cap_ < 0)
     throw UserError(fmt::format("dram: starvation_cap {} must not be negative", starvation_cap_));
-  arrivals_.reserve(static_cast<std::size_t>(queue_depth_));
+  arrivals_.reserve(to_size(queue_depth_));
 }
 
 bool DramChannel::has_room(Cycle edge) const {
@@ -67,9 +67,9 @@ std::optional<DramChannel::Served> DramChannel::step(Cycle now) {
     Entry& entry = queue_.push();
     entry.burst = arrival->burst;
     const int bank = arrival->burst.bank;
-    const bool first = ++waiting_[static_cast<std::size_t>(bank)] == 1;
+    const bool first = ++nth(waiting_, bank) == 1;
     if (first) waiting_banks_ |= bit(bank);
-    std::size_t& next = next_of_[static_cast<std::size_t>(bank)];
+    std::size_t& next = nth(next_of_, bank);
     if (first || (!hits(next) && banks_.open_row(bank) == arrival->burst.row)) next = queue_.size() - 1;
     entry.read_first =
         ecc_ && arrival->burst.write && arrival->burst.bytes < static_cast<std::uint32_t>(burst_bytes_);
@@ -95,7 +95,7 @@ DramChannel::Choice DramChannel::choose(Cycle from) const {
   for_each_bit(waiting_banks_, [&](int bank) {
     // The oldest of all may have its bank precharged despite hits when it has waited too long.
     const bool of_oldest = starved && queue_[0].burst.bank == bank;
-    consider_entry(best, of_oldest ? 0 : next_of_[static_cast<std::size_t>(bank)], from, starved);
+    consider_entry(best, of_oldest ? 0 : nth(next_of_, bank), from, starved);
   });
   return best;
 }
@@ -143,7 +143,7 @@ void DramChannel::find_next_of(int bank) {
     if (hits(index)) break;
     oldest = std::min(oldest, index);
   }
-  next_of_[static_cast<std::size_t>(bank)] = index < queue_.size() ? index : oldest;
+  nth(next_of_, bank) = index < queue_.size() ? index : oldest;
 }
 
 void DramChannel::tell_wait(const Choice& choice) {
@@ -194,9 +194,9 @@ Cycle DramChannel::transfer(bool write, Cycle now) {
 DramChannel::Served DramChannel::serve(std::size_t index, Cycle now) {
   const Entry entry = queue_[index];
   queue_.erase(index);
-  if (--waiting_[static_cast<std::size_t>(entry.burst.bank)] == 0) waiting_banks_ &= ~bit(entry.burst.bank);
+  if (--nth(waiting_, entry.burst.bank) == 0) waiting_banks_ &= ~bit(entry.burst.bank);
   for_each_bit(waiting_banks_, [&](int bank) {
-    std::size_t& next = next_of_[static_cast<std::size_t>(bank)];
+    std::size_t& next = nth(next_of_, bank);
     if (next > index) --next;
   });
   find_next_of(entry.burst.bank);

@@ -93,8 +93,8 @@ class DramChannel {
   /// exceeds.
   void enter(const DramBurst& burst, Cycle visible_from);
   /// Bursts in the queue, and those of them that the scheduler sees already.
-  int fill() const { return static_cast<int>(queue_.size() + arrivals_.size()); }
-  int visible() const { return static_cast<int>(queue_.size()); }
+  int fill() const { return to_int(queue_.size() + arrivals_.size()); }
+  int visible() const { return count_of(queue_); }
 
   /// Does the work of cycle `now`; returns the burst whose RD or WR it issued.
   std::optional<Served> step(Cycle now);
@@ -122,14 +122,14 @@ class DramChannel {
   /// Entries, oldest first. Mostly it is one of the oldest that goes, so those before it make room.
   class Queue {
    public:
-    explicit Queue(int depth) : entries_(2 * static_cast<std::size_t>(depth)) {}
+    explicit Queue(int depth) : entries_(2 * to_size(depth)) {}
     bool empty() const { return size_ == 0; }
     std::size_t size() const { return size_; }
     Entry& operator[](std::size_t index) { return entries_[begin_ + index]; }
     const Entry& operator[](std::size_t index) const { return entries_[begin_ + index]; }
     Entry& push() {
       if (begin_ + size_ == entries_.size()) {
-        std::move(entries_.begin() + static_cast<std::ptrdiff_t>(begin_), entries_.end(), entries_.begin());
+        std::move(entries_.begin() + to_signed(begin_), entries_.end(), entries_.begin());
         begin_ = 0;
       }
       Entry& entry = entries_[begin_ + size_++];
@@ -137,9 +137,8 @@ class DramChannel {
       return entry;
     }
     void erase(std::size_t index) {
-      const auto first = entries_.begin() + static_cast<std::ptrdiff_t>(begin_);
-      std::move_backward(first, first + static_cast<std::ptrdiff_t>(index),
-                         first + static_cast<std::ptrdiff_t>(index) + 1);
+      const auto first = entries_.begin() + to_signed(begin_);
+      std::move_backward(first, first + to_signed(index), first + to_signed(index) + 1);
       ++begin_, --size_;
     }
 

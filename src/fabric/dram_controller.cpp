@@ -28,7 +28,7 @@ DramController::DramController(const sc_core::sc_module_name& name, const DramCo
       context_(context),
       read_(own_clock(context, clock_), *this, {"", "read", "bytes a cycle"}),
       written_(own_clock(context, clock_), *this, {"", "written", "bytes a cycle"}) {
-  channels_.reserve(static_cast<std::size_t>(config.channels));
+  channels_.reserve(to_size(config.channels));
   for (int index = 0; index < config.channels; ++index) {
     channels_.emplace_back(config, index);
     channels_.back().listen([this](const DramCommand& command) { observe(command); });
@@ -99,14 +99,14 @@ std::uint32_t DramController::open_request(tlm::tlm_generic_payload& payload) {
 bool DramController::enter_bursts(std::uint32_t handle, Cycle edge, Cycle visible_from) {
   Request& request = requests_[handle];
   const tlm::tlm_generic_payload& payload = *request.payload;
-  const auto burst_bytes = static_cast<std::uint64_t>(map_.burst_bytes());
+  const auto burst_bytes = to_unsigned(map_.burst_bytes());
   const std::uint32_t length = payload.get_data_length();
   while (request.entered < length) {
     const std::uint64_t address = slice_.local(payload.get_address()) + request.entered;
     const DramAddress place = map_.decode(address);
-    DramChannel& channel = channels_[static_cast<std::size_t>(place.channel)];
+    DramChannel& channel = nth(channels_, place.channel);
     if (!channel.has_room(edge)) {
-      held_channel_ = static_cast<std::size_t>(place.channel);
+      held_channel_ = to_size(place.channel);
       return false;
     }
     const auto to_boundary = static_cast<std::uint32_t>(burst_bytes - address % burst_bytes);
@@ -130,7 +130,7 @@ void DramController::work() {
 void DramController::work_at(Cycle at) {
   admit_held(at);
   for (int index = 0; index < channels(); ++index) {
-    DramChannel& channel = channels_[static_cast<std::size_t>(index)];
+    DramChannel& channel = nth(channels_, index);
     if (channel.wake() > at) continue;
     if (const auto served = channel.step(at)) serve(*served);
     trace_queue(index, at);
@@ -173,7 +173,7 @@ Cycle DramController::earliest_answer(Cycle step) const {
   Cycle earliest =
       step + static_cast<Cycle>(rounds(fewest)) * clocks.ccd + std::min(clocks.cl, clocks.cwl) + clocks.data;
   if (held_ != kNone) {
-    const Request& request = requests_[static_cast<std::size_t>(held_)];
+    const Request& request = nth(requests_, held_);
     const std::uint32_t outside = bursts_of(request.payload->get_data_length() - request.entered);
     // With several channels the rest may find room all at once.
     earliest = std::min(earliest, channels_.size() > 1 ? step : step + (Cycle{outside} - 1) * clocks.ccd);
@@ -279,15 +279,15 @@ void DramController::observe(const DramCommand& command) {
   const Picoseconds at = clock_.at(command.cycle);
   if (signals_.empty() || context_.trace() == nullptr || at < now_ps()) return;
   Trace& trace = *context_.observers.trace;
-  const ChannelSignals& signals = signals_[static_cast<std::size_t>(command.channel)];
-  trace.change(signals.command, at, static_cast<std::uint64_t>(command.kind));
+  const ChannelSignals& signals = nth(signals_, command.channel);
+  trace.change(signals.command, at, to_unsigned(command.kind));
   trace.change(signals.command, clock_.at(command.cycle + 1), 0);
   if (command.bank >= 0) {
-    trace.change(signals.bank, at, static_cast<std::uint64_t>(command.bank));
-    trace.change(signals.row, at, static_cast<std::uint64_t>(command.row));
+    trace.change(signals.bank, at, to_unsigned(command.bank));
+    trace.change(signals.row, at, to_unsigned(command.row));
   }
   if (command.kind != DramCommandKind::kRead && command.kind != DramCommandKind::kWrite) return;
-  const DramChannel& channel = channels_[static_cast<std::size_t>(command.channel)];
+  const DramChannel& channel = nth(channels_, command.channel);
   const bool write = command.kind == DramCommandKind::kWrite;
   const Cycle data = command.cycle + (write ? channel.clocks().cwl : channel.clocks().cl);
   trace.change(signals.data, clock_.at(data), 1);
@@ -312,8 +312,8 @@ void DramController::pass_on(const DramWait& wait) {
 
 void DramController::trace_queue(int channel, Cycle at) {
   if (signals_.empty() || context_.trace() == nullptr) return;
-  const auto waiting = static_cast<std::uint64_t>(channels_[static_cast<std::size_t>(channel)].visible());
-  context_.observers.trace->change(signals_[static_cast<std::size_t>(channel)].queue, clock_.at(at), waiting);
+  const auto waiting = to_unsigned(nth(channels_, channel).visible());
+  context_.observers.trace->change(nth(signals_, channel).queue, clock_.at(at), waiting);
 }
 
 }  // namespace tilebeat

@@ -70,16 +70,14 @@ class DramController : public sc_core::sc_module {
   const ClockDomain& clock() const { return clock_; }
   /// Calls `log` with every command of every channel (see DramChannel::listen).
   void log_commands(std::function<void(const DramCommand&)> log) { log_ = std::move(log); }
-  int channels() const { return static_cast<int>(channels_.size()); }
+  int channels() const { return count_of(channels_); }
   /// Brings the statistics up to the end of the last DRAM clock that is over at `now` (ps), with the commands
   /// of an edge at that very instant, whether or not its own process has run (SPEC CY-4).
   void settle(Picoseconds now);
   /// Where the cycles of a channel's data bus go, in cycles of the DRAM.
-  CycleLedger& ledger(int channel) { return channels_[static_cast<std::size_t>(channel)].ledger(); }
+  CycleLedger& ledger(int channel) { return nth(channels_, channel).ledger(); }
   /// The statistics of a channel as of the last `settle`.
-  const DramChannelStatistics& statistics(int channel) const {
-    return channels_[static_cast<std::size_t>(channel)].statistics();
-  }
+  const DramChannelStatistics& statistics(int channel) const { return nth(channels_, channel).statistics(); }
 
  private:
   /// A request from its arrival to its response.

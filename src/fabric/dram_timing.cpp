@@ -12,20 +12,20 @@ namespace {
 
 // Splits off the least significant digit of `number`; most radices are powers of two, which need no division.
 std::int64_t take(std::uint64_t& number, std::int64_t radix) {
-  const auto unsigned_radix = static_cast<std::uint64_t>(radix);
+  const auto unsigned_radix = to_unsigned(radix);
   if ((unsigned_radix & (unsigned_radix - 1)) == 0) {
-    const auto power = static_cast<std::int64_t>(number & (unsigned_radix - 1));
+    const auto power = to_signed(number & (unsigned_radix - 1));
     number >>= __builtin_ctzll(unsigned_radix);
     return power;
   }
-  const auto digit = static_cast<std::int64_t>(number % unsigned_radix);
+  const auto digit = to_signed(number % unsigned_radix);
   number /= unsigned_radix;
   return digit;
 }
 
 // Appends a digit below the digits in `number`.
 void put(std::uint64_t& number, std::int64_t radix, std::int64_t digit) {
-  number = number * static_cast<std::uint64_t>(radix) + static_cast<std::uint64_t>(digit);
+  number = number * to_unsigned(radix) + to_unsigned(digit);
 }
 
 }  // namespace
@@ -50,8 +50,8 @@ DramAddressMap::DramAddressMap(const DramConfig& config)
                     config.size_bytes, bytes_a_row));
   }
   rows_ = config.size_bytes / bytes_a_row;
-  columns_ = static_cast<int>(config.row_bytes / burst_bytes_);
-  size_bytes_ = static_cast<std::uint64_t>(config.size_bytes);
+  columns_ = to_int(config.row_bytes / burst_bytes_);
+  size_bytes_ = to_unsigned(config.size_bytes);
 }
 
 DramAddress DramAddressMap::decode(std::uint64_t address) const {
@@ -60,30 +60,30 @@ DramAddress DramAddressMap::decode(std::uint64_t address) const {
   DramAddress place;
   switch (mapping_) {
     case AddressMapping::kRowBankColumnGroupChannel: {
-      place.channel = static_cast<int>(take(rest, channels_));
+      place.channel = to_int(take(rest, channels_));
       const std::int64_t group = take(rest, alternating_groups_);
-      place.column = static_cast<int>(take(rest, columns_));
-      place.bank = static_cast<int>(take(rest, banks_ / alternating_groups_) * alternating_groups_ + group);
-      place.row = static_cast<std::int64_t>(rest);
+      place.column = to_int(take(rest, columns_));
+      place.bank = to_int(take(rest, banks_ / alternating_groups_) * alternating_groups_ + group);
+      place.row = to_signed(rest);
       break;
     }
     case AddressMapping::kRowBankColumnChannel:
-      place.channel = static_cast<int>(take(rest, channels_));
-      place.column = static_cast<int>(take(rest, columns_));
-      place.bank = static_cast<int>(take(rest, banks_));
-      place.row = static_cast<std::int64_t>(rest);
+      place.channel = to_int(take(rest, channels_));
+      place.column = to_int(take(rest, columns_));
+      place.bank = to_int(take(rest, banks_));
+      place.row = to_signed(rest);
       break;
     case AddressMapping::kRowColumnBankChannel:
-      place.channel = static_cast<int>(take(rest, channels_));
-      place.bank = static_cast<int>(take(rest, banks_));
-      place.column = static_cast<int>(take(rest, columns_));
-      place.row = static_cast<std::int64_t>(rest);
+      place.channel = to_int(take(rest, channels_));
+      place.bank = to_int(take(rest, banks_));
+      place.column = to_int(take(rest, columns_));
+      place.row = to_signed(rest);
       break;
     case AddressMapping::kChannelRowBankColumn:
-      place.column = static_cast<int>(take(rest, columns_));
-      place.bank = static_cast<int>(take(rest, banks_));
+      place.column = to_int(take(rest, columns_));
+      place.bank = to_int(take(rest, banks_));
       place.row = take(rest, rows_);
-      place.channel = static_cast<int>(rest);
+      place.channel = to_int(rest);
       break;
   }
   return place;
@@ -118,7 +118,7 @@ std::uint64_t DramAddressMap::encode(const DramAddress& place) const {
       put(number, columns_, place.column);
       break;
   }
-  return number * static_cast<std::uint64_t>(burst_bytes_);
+  return number * to_unsigned(burst_bytes_);
 }
 
 namespace {
@@ -134,7 +134,7 @@ void require(bool allowed, const char* command, int bank, Cycle cycle) {
 
 std::string_view dram_command_name(DramCommandKind kind) {
   constexpr std::array<std::string_view, 7> kNames{"none", "ACT", "PRE", "RD", "WR", "REF", "PREA"};
-  return kNames[static_cast<std::size_t>(kind)];
+  return nth(kNames, kind);
 }
 
 DramEarliest DramBanks::earliest_activate(int bank) const {

@@ -106,10 +106,7 @@ class DramBanks {
   };
 
   DramBanks(const DramClocks& clocks, int banks, int groups)
-      : clocks_(clocks),
-        banks_(static_cast<std::size_t>(banks)),
-        groups_(static_cast<std::size_t>(groups)),
-        group_mask_(static_cast<std::size_t>(groups) - 1) {}
+      : clocks_(clocks), banks_(to_size(banks)), groups_(to_size(groups)), group_mask_(to_size(groups) - 1) {}
 
   /// The open row of a bank, or `kClosed`.
   std::int64_t open_row(int bank) const { return at(bank).row; }
@@ -153,10 +150,10 @@ class DramBanks {
     Cycle read_after_write = 0;  ///< by tWTR_L
   };
 
-  const Bank& at(int bank) const { return banks_[static_cast<std::size_t>(bank)]; }
-  Bank& at(int bank) { return banks_[static_cast<std::size_t>(bank)]; }
-  const Group& group_of(int bank) const { return groups_[static_cast<std::size_t>(bank) & group_mask_]; }
-  Group& group_of(int bank) { return groups_[static_cast<std::size_t>(bank) & group_mask_]; }
+  const Bank& at(int bank) const { return nth(banks_, bank); }
+  Bank& at(int bank) { return nth(banks_, bank); }
+  const Group& group_of(int bank) const { return groups_[to_size(bank) & group_mask_]; }
+  Group& group_of(int bank) { return groups_[to_size(bank) & group_mask_]; }
 
   DramClocks clocks_;
   std::vector<Bank> banks_;

@@ -36,7 +36,7 @@ Interconnect::Interconnect(const sc_core::sc_module_name& name, const Interconne
   build_map(map);
   target_ports.init(targets_.size());
   for (int port = 0; port < ports(); ++port) {
-    const auto index = static_cast<std::size_t>(port);
+    const auto index = to_size(port);
     auto& socket = initiator_ports[index];
     socket.register_nb_transport_fw(this, &Interconnect::receive_request, port);
     socket.register_transport_dbg(this, &Interconnect::debug, port);
@@ -44,8 +44,8 @@ Interconnect::Interconnect(const sc_core::sc_module_name& name, const Interconne
     ports_[index].statistics.name = port_names[index];
     declare_signals(ports_[index]);
   }
-  for (int target = 0; target < static_cast<int>(targets_.size()); ++target) {
-    auto& socket = target_ports[static_cast<std::size_t>(target)];
+  for (int target = 0; target < count_of(targets_); ++target) {
+    auto& socket = nth(target_ports, target);
     socket.register_nb_transport_bw(this, &Interconnect::receive_answer, target);
     socket.register_invalidate_direct_mem_ptr(this, &Interconnect::invalidate_direct_memory, target);
   }
@@ -77,10 +77,10 @@ void Interconnect::build_map(const std::vector<AddressRange>& map) {
       throw SimulationError(fmt::format("{}: no address range belongs to target {}", name(), target));
     }
   }
-  targets_.resize(static_cast<std::size_t>(targets));
+  targets_.resize(to_size(targets));
   for (const AddressRange& range : map_) {
     for (int i = 0; i < range.targets; ++i)
-      targets_[static_cast<std::size_t>(range.target + i)].bytes_per_clock = range.bytes_per_clock;
+      nth(targets_, range.target + i).bytes_per_clock = range.bytes_per_clock;
   }
   winners_.resize(targets_.size());
 }
@@ -94,7 +94,7 @@ std::optional<AddressRange> Interconnect::find(std::uint64_t address) const {
   const std::uint64_t granule = (address - range.begin) / range.granule;
   range.begin += granule * range.granule;
   range.end = std::min(range.end, range.begin + range.granule);
-  range.target += static_cast<int>(granule % static_cast<std::uint64_t>(range.targets));
+  range.target += to_int(granule % to_unsigned(range.targets));
   return range;
 }
 
@@ -103,7 +103,7 @@ std::optional<AddressRange> Interconnect::find(std::uint64_t address) const {
 
 tlm::tlm_sync_enum Interconnect::receive_request(int port_index, Payload& payload, tlm::tlm_phase& phase,
                                                  sc_core::sc_time& delay) {
-  Port& port = ports_[static_cast<std::size_t>(port_index)];
+  Port& port = nth(ports_, port_index);
   if (phase == tlm::END_RESP) return tlm::TLM_COMPLETED;
   const Picoseconds now = now_ps();
   const Cycle cycle = context_.clock.cycle_of(now);
@@ -126,10 +126,9 @@ tlm::tlm_sync_enum Interconnect::receive_request(int port_index, Payload& payloa
   extension.issued_at = now;
   extension.id = port.bursts++;
   extension.waits_for = Activity::kBusGrant;
-  extension.beats =
-      static_cast<int>(ceil_div<std::uint64_t>(bytes, static_cast<unsigned>(config_.bytes_per_clock)));
+  extension.beats = to_int(ceil_div<std::uint64_t>(bytes, static_cast<unsigned>(config_.bytes_per_clock)));
   port.request = &payload;
-  asking_.insert(static_cast<std::size_t>(port_index));
+  asking_.insert(to_size(port_index));
   port.issued = cycle;
   port.target = range->target;
   if (context_.trace() != nullptr) trace_request(port, payload, cycle);
@@ -139,7 +138,7 @@ tlm::tlm_sync_enum Interconnect::receive_request(int port_index, Payload& payloa
 
 tlm::tlm_sync_enum Interconnect::receive_answer(int target_index, Payload& payload, tlm::tlm_phase& phase,
                                                 sc_core::sc_time& delay) {
-  Target& target = targets_[static_cast<std::size_t>(target_index)];
+  Target& target = nth(targets_, target_index);
   const Cycle from = context_.clock.round_up(now_ps() + static_cast<Picoseconds>(delay.value()));
   if (phase == tlm::END_REQ) {
     accept(target, from);
@@ -201,7 +200,7 @@ void Interconnect::take_over_responses(Cycle now) {
 
 void Interconnect::stream(const Response& response) {
   BurstExtension& extension = BurstPool::extension(*response.payload);
-  Port& port = ports_[static_cast<std::size_t>(extension.initiator.value())];
+  Port& port = nth(ports_, extension.initiator.value());
   Lane& lane = response.payload->is_read() ? port.read : port.write;
   account(lane, response.taken_over);
   extension.trail.add(response.taken_over, Activity::kDataLatency);  // where the target has said nothing
@@ -210,7 +209,7 @@ void Interconnect::stream(const Response& response) {
   Cycle earliest = response.taken_over + config_.response_cycles;
   Cycle last = 0;
   if (response.payload->is_read()) {
-    Target& target = targets_[static_cast<std::size_t>(response.target)];
+    Target& target = nth(targets_, response.target);
     const Cycle leaves = std::max(response.taken_over, target.read_from);
     target.read_from = leaves + target.data_cycles(response.payload->get_data_length());
     earliest = std::max(leaves, target.read_from - extension.beats) + config_.response_cycles;
@@ -235,12 +234,12 @@ void Interconnect::send_to_targets(Cycle now) {
     Payload& payload = *target.travelling.front().payload;
     std::pop_heap(target.travelling.begin(), target.travelling.end(), std::greater<>());
     target.travelling.pop_back();
-    send(static_cast<int>(index), payload, now);
+    send(to_int(index), payload, now);
   }
 }
 
 void Interconnect::send(int index, Payload& payload, Cycle now) {
-  Target& target = targets_[static_cast<std::size_t>(index)];
+  Target& target = nth(targets_, index);
   Lane& lane = lane_of(payload);
   account(lane, now);
   ++lane.at_target;
@@ -250,8 +249,7 @@ void Interconnect::send(int index, Payload& payload, Cycle now) {
   target.unaccepted = &payload;
   tlm::tlm_phase phase = tlm::BEGIN_REQ;
   sc_core::sc_time delay = sc_core::SC_ZERO_TIME;
-  const tlm::tlm_sync_enum status =
-      target_ports[static_cast<std::size_t>(index)]->nb_transport_fw(payload, phase, delay);
+  const tlm::tlm_sync_enum status = nth(target_ports, index)->nb_transport_fw(payload, phase, delay);
   if (status == tlm::TLM_ACCEPTED) return;
   // Accepted in the return value: without a delay that counts in this cycle already.
   const Cycle from = context_.clock.round_up(now_ps() + static_cast<Picoseconds>(delay.value()));
@@ -265,11 +263,10 @@ void Interconnect::arbitrate(Cycle now) {
   asking_.for_each([&](std::size_t index) {
     const Port& port = ports_[index];
     if (port.outstanding >= config_.max_outstanding) return;
-    const auto target = static_cast<std::size_t>(port.target);
+    const auto target = to_size(port.target);
     if (targets_[target].blocked(now)) return;
     int& winner = winners_[target];
-    if (winner == kNoPort || port.issued < ports_[static_cast<std::size_t>(winner)].issued)
-      winner = static_cast<int>(index);
+    if (winner == kNoPort || port.issued < nth(ports_, winner).issued) winner = to_int(index);
   });
   for (const int winner : winners_) {
     if (winner != kNoPort) grant(winner, now);
@@ -277,7 +274,7 @@ void Interconnect::arbitrate(Cycle now) {
 }
 
 void Interconnect::grant(int index, Cycle now) {
-  Port& port = ports_[static_cast<std::size_t>(index)];
+  Port& port = nth(ports_, index);
   Payload& payload = *port.request;
   Lane& lane = payload.is_read() ? port.read : port.write;
   account(lane, now);
@@ -288,8 +285,8 @@ void Interconnect::grant(int index, Cycle now) {
   ++port.outstanding;
   ++port.statistics.granted;
   port.request = nullptr;
-  asking_.erase(static_cast<std::size_t>(index));
-  Target& target = targets_[static_cast<std::size_t>(port.target)];
+  asking_.erase(to_size(index));
+  Target& target = nth(targets_, port.target);
   Cycle due = now + config_.request_cycles;
   if (!payload.is_read()) {
     const int beats = extension.beats;
@@ -309,7 +306,7 @@ void Interconnect::grant(int index, Cycle now) {
   if (context_.trace() != nullptr) trace_grant(port, now);
   tlm::tlm_phase phase = tlm::END_REQ;
   sc_core::sc_time delay = sc_core::SC_ZERO_TIME;
-  initiator_ports[static_cast<std::size_t>(index)]->nb_transport_bw(payload, phase, delay);
+  nth(initiator_ports, index)->nb_transport_bw(payload, phase, delay);
 }
 
 void Interconnect::note_waiting(Cycle now) {
@@ -320,7 +317,7 @@ void Interconnect::note_waiting(Cycle now) {
     lane.waiting = true;
     if (port.outstanding >= config_.max_outstanding) {
       lane.cause = Activity::kOutstanding;
-    } else if (targets_[static_cast<std::size_t>(port.target)].blocked(now)) {
+    } else if (nth(targets_, port.target).blocked(now)) {
       lane.cause = Activity::kTargetQueue;
     } else {
       lane.cause = Activity::kBusGrant;
@@ -347,8 +344,7 @@ void Interconnect::plan_next_grant(Cycle now) {
   asking_.for_each([&](std::size_t index) {
     // A port at its limit is looked at again when a response is delivered.
     const Port& port = ports_[index];
-    const bool lost = port.outstanding < config_.max_outstanding &&
-                      !targets_[static_cast<std::size_t>(port.target)].blocked(now);
+    const bool lost = port.outstanding < config_.max_outstanding && !nth(targets_, port.target).blocked(now);
     if (lost) next = std::min(next, now + 1);
   });
   if (next != kNever) request_grant_phase(next);
@@ -377,22 +373,22 @@ namespace {
 void show_burst(Timeline& timeline, const std::string& track, const tlm::tlm_generic_payload& payload,
                 Picoseconds end) {
   Slice slice{fmt::format("{} {} B @{:#x}", payload.is_read() ? "read" : "write", payload.get_data_length(),
-                          static_cast<std::uint64_t>(payload.get_address())),
+                          to_unsigned(payload.get_address())),
               BurstPool::extension(payload).issued_at, end};
-  slice.bytes = static_cast<std::int64_t>(payload.get_data_length());
+  slice.bytes = to_signed(payload.get_data_length());
   timeline.slice(track, slice);
 }
 
 }  // namespace
 
 void Interconnect::deliver(const Delivery& delivery) {
-  Port& port = ports_[static_cast<std::size_t>(delivery.port)];
+  Port& port = nth(ports_, delivery.port);
   Payload& payload = *delivery.payload;
   Lane& lane = payload.is_read() ? port.read : port.write;
   account(lane, delivery.at);
   --lane.under_way;
   --port.outstanding;
-  const auto bytes = static_cast<std::int64_t>(payload.get_data_length());
+  const auto bytes = to_signed(payload.get_data_length());
   (payload.is_read() ? port.statistics.read_bytes : port.statistics.write_bytes) += bytes;
   ++(payload.is_read() ? port.statistics.read_bursts : port.statistics.write_bursts);
   trace_delivery(port, delivery.at);
@@ -402,7 +398,7 @@ void Interconnect::deliver(const Delivery& delivery) {
   if (port.request != nullptr) request_grant_phase(delivery.at);
   tlm::tlm_phase phase = tlm::BEGIN_RESP;
   sc_core::sc_time delay = sc_core::SC_ZERO_TIME;
-  initiator_ports[static_cast<std::size_t>(delivery.port)]->nb_transport_bw(payload, phase, delay);
+  nth(initiator_ports, delivery.port)->nb_transport_bw(payload, phase, delay);
 }
 
 }  // namespace tilebeat

@@ -106,15 +106,13 @@ class Interconnect : public sc_core::sc_module {
     for (const Port& port : ports_) bytes += port.statistics.read_bytes;
     return bytes;
   }
-  int ports() const { return static_cast<int>(ports_.size()); }
+  int ports() const { return count_of(ports_); }
   /// Brings the statistics up to the end of cycle `end` - 1.
   void settle(Cycle end);
   /// Shows the ledgers of all ports: `module.PORT.read` and `.write`.
   void visit_ledgers(const std::string& module, StatVisitor& visitor);
   /// The statistics of a port as of the last `settle`.
-  const BusPortStatistics& statistics(PortId port) const {
-    return ports_[static_cast<std::size_t>(port.value())].statistics;
-  }
+  const BusPortStatistics& statistics(PortId port) const { return nth(ports_, port.value()).statistics; }
 
  private:
   using Payload = tlm::tlm_generic_payload;
@@ -158,7 +156,7 @@ class Interconnect : public sc_core::sc_module {
     template <class Visit>
     void for_each(const Visit& visit) const {
       for (std::size_t word = 0; word < words_.size(); ++word) {
-        for_each_bit(words_[word], [&](int bit) { visit(word * kBits + static_cast<std::size_t>(bit)); });
+        for_each_bit(words_[word], [&](int bit) { visit(word * kBits + to_size(bit)); });
       }
     }
 

@@ -16,7 +16,7 @@ void Interconnect::account(Lane& lane, Cycle upto) {
 }
 
 Interconnect::Lane& Interconnect::lane_of(const Payload& payload) {
-  Port& port = ports_[static_cast<std::size_t>(BurstPool::extension(payload).initiator.value())];
+  Port& port = nth(ports_, BurstPool::extension(payload).initiator.value());
   return payload.is_read() ? port.read : port.write;
 }
 
@@ -45,7 +45,7 @@ unsigned Interconnect::debug(int /*port*/, Payload& payload) {
   if (!range) return 0;
   const unsigned length = payload.get_data_length();
   payload.set_data_length(static_cast<unsigned>(std::min<std::uint64_t>(length, range->end - address)));
-  const unsigned done = target_ports[static_cast<std::size_t>(range->target)]->transport_dbg(payload);
+  const unsigned done = nth(target_ports, range->target)->transport_dbg(payload);
   payload.set_data_length(length);
   return done;
 }
@@ -57,8 +57,7 @@ bool Interconnect::direct_memory(int /*port*/, Payload& payload, tlm::tlm_dmi& d
     dmi.set_end_address(payload.get_address());
     return false;
   }
-  const bool granted =
-      target_ports[static_cast<std::size_t>(range->target)]->get_direct_mem_ptr(payload, dmi);
+  const bool granted = nth(target_ports, range->target)->get_direct_mem_ptr(payload, dmi);
   if (dmi.get_start_address() < range->begin) {
     if (granted) dmi.set_dmi_ptr(dmi.get_dmi_ptr() + (range->begin - dmi.get_start_address()));
     dmi.set_start_address(range->begin);
@@ -92,8 +91,7 @@ void Interconnect::trace_grant(const Port& port, Cycle now) {
   // Seen from outside, a grant takes effect with the next edge.
   Trace& trace = *context_.observers.trace;
   trace.change(port.signals.request, context_.clock.at(now + 1), 0);
-  trace.change(port.signals.outstanding, context_.clock.at(now + 1),
-               static_cast<std::uint64_t>(port.outstanding));
+  trace.change(port.signals.outstanding, context_.clock.at(now + 1), to_unsigned(port.outstanding));
 }
 
 void Interconnect::trace_beats(SignalId signal, Cycle begin, Cycle count) {
@@ -105,8 +103,7 @@ void Interconnect::trace_beats(SignalId signal, Cycle begin, Cycle count) {
 
 void Interconnect::trace_delivery(const Port& port, Cycle now) {
   if (Trace* trace = context_.trace(); trace != nullptr)
-    trace->change(port.signals.outstanding, context_.clock.at(now),
-                  static_cast<std::uint64_t>(port.outstanding));
+    trace->change(port.signals.outstanding, context_.clock.at(now), to_unsigned(port.outstanding));
 }
 
 }  // namespace tilebeat

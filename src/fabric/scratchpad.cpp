@@ -62,23 +62,23 @@ Scratchpad::Scratchpad(sc_core::sc_module_name name, const SimContext& context, 
     : sc_module(name),
       socket("socket"),
       holds(this->name()),
-      held(static_cast<std::uint64_t>(size_bytes)),
+      held(to_unsigned(size_bytes)),
       context_(context),
       config_(config),
       base_(base),
-      size_(static_cast<std::uint64_t>(size_bytes)),
+      size_(to_unsigned(size_bytes)),
       words_per_clock_(std::max(1, bus_bytes / config.bank_bytes)),
       layout_(layout),
       has_engine_ports_(layout == ScratchpadLayout::kRegions || engine_ports > 0),
-      bank_ports_("bank_port", static_cast<std::size_t>(config.banks)),
-      accessed_(static_cast<std::size_t>(config.banks)) {
+      bank_ports_("bank_port", to_size(config.banks)),
+      accessed_(to_size(config.banks)) {
   socket.register_nb_transport_fw(this, &Scratchpad::receive);
   socket.register_transport_dbg(this, &Scratchpad::debug);
   for (int i = 0; i < config.banks; ++i) {
     banks_.push_back(std::make_unique<SramBank>(fmt::format("bank{}", i).c_str(), context,
                                                 size_bytes / config.banks,
-                                                static_cast<int>(bus_and_region_ports()) + engine_ports));
-    auto& port = bank_ports_[static_cast<std::size_t>(i)];
+                                                to_int(bus_and_region_ports()) + engine_ports));
+    auto& port = nth(bank_ports_, i);
     port.bind(banks_.back()->ports[0]);
     port.register_invalidate_direct_mem_ptr(this, &Scratchpad::withdraw_cells, i);
   }
@@ -105,8 +105,7 @@ void Scratchpad::declare_signals(Trace& trace) {
   for (std::size_t bank = 0; bank < banks_.size(); ++bank) {
     for (std::size_t port = bus_and_region_ports(); port < banks_[bank]->ports.size(); ++port)
       banks_[bank]->trace_accesses(scope + ".engine",
-                                   fmt::format("p{}b{}", port - bus_and_region_ports(), bank),
-                                   static_cast<int>(port));
+                                   fmt::format("p{}b{}", port - bus_and_region_ports(), bank), to_int(port));
     if (layout_ == ScratchpadLayout::kRegions)
       banks_[bank]->trace_accesses(scope + ".engine", fmt::format("b{}", bank), 1);
   }
@@ -122,15 +121,15 @@ void Scratchpad::trace_request(const tlm::tlm_generic_payload& payload, Cycle no
 }
 
 Scratchpad::Place Scratchpad::place_of(std::uint64_t offset) const {
-  const auto width = static_cast<std::uint64_t>(config_.bank_bytes);
-  const auto banks = static_cast<std::uint64_t>(config_.banks);
+  const auto width = to_unsigned(config_.bank_bytes);
+  const auto banks = to_unsigned(config_.banks);
   const std::uint64_t left = width - offset % width;
   if (layout_ == ScratchpadLayout::kRegions) {
     const std::uint64_t region = size_ / banks;
-    return {static_cast<std::size_t>(offset / region), offset % region, left};
+    return {to_size(offset / region), offset % region, left};
   }
   const std::uint64_t word = offset / width;
-  return {static_cast<std::size_t>(word % banks), word / banks * width + offset % width, left};
+  return {to_size(word % banks), word / banks * width + offset % width, left};
 }
 
 bool Scratchpad::inside(const tlm::tlm_generic_payload& payload) const {
@@ -151,7 +150,7 @@ tlm::tlm_sync_enum Scratchpad::receive(tlm::tlm_generic_payload& payload, tlm::t
   held.access(payload.is_read() ? HeldBytes::Access::kRead : HeldBytes::Access::kWrite, from,
               from + payload.get_data_length(), context_.clock.cycle_of(now_ps()));
   trace_request(payload, context_.clock.cycle_of(now_ps()));
-  if (requests_.size() == static_cast<std::size_t>(config_.request_queue)) {
+  if (requests_.size() == to_size(config_.request_queue)) {
     if (held_ != nullptr)
       throw SimulationError(fmt::format("{}: BEGIN_REQ before the END_REQ of the one before", name()));
     held_ = &payload;
@@ -175,7 +174,7 @@ void Scratchpad::take(tlm::tlm_generic_payload& payload, Cycle now) {
 
 // The request that waits for a place, when there is one.
 void Scratchpad::admit(Cycle now) {
-  if (held_ == nullptr || requests_.size() == static_cast<std::size_t>(config_.request_queue)) return;
+  if (held_ == nullptr || requests_.size() == to_size(config_.request_queue)) return;
   tlm::tlm_generic_payload& payload = *std::exchange(held_, nullptr);
   note_wait(payload, now, Activity::kTargetQueue);
   take(payload, now);
@@ -207,13 +206,13 @@ void Scratchpad::trace_cycle(Cycle now, const ScratchpadStats& before, const std
   if (trace == nullptr) return;
   const Picoseconds at = context_.clock.at(now), end = context_.clock.at(now + 1);
   const auto pulse = [&](SignalId signal, std::int64_t value) {
-    trace->change(signal, at, static_cast<std::uint64_t>(value));
+    trace->change(signal, at, to_unsigned(value));
     trace->change(signal, end, 0);
   };
   std::uint64_t banks = 0;
   for (std::size_t bank = 0; bank < std::min<std::size_t>(accessed_.size(), 64); ++bank)
     banks |= std::uint64_t{accessed_[bank]} << bank;
-  pulse(signals_->banks, static_cast<std::int64_t>(banks));
+  pulse(signals_->banks, to_signed(banks));
   pulse(signals_->read_words, words[0]);
   pulse(signals_->write_words, words[1]);
   pulse(signals_->bank_conflict, stats.conflict_clocks > before.conflict_clocks ? 1 : 0);
@@ -302,10 +301,10 @@ void Scratchpad::move_words(Request& request, Cycle most) {
       move_word(request, place);
     return;
   }
-  const auto width = static_cast<std::size_t>(config_.bank_bytes);
+  const auto width = to_size(config_.bank_bytes);
   const std::size_t in_word = width - place.word_left;
   const std::size_t left = payload.get_data_length() - request.done;
-  const std::size_t bytes = std::min(left, static_cast<std::size_t>(most) * width - in_word);
+  const std::size_t bytes = std::min(left, to_size(most) * width - in_word);
   MovedWords moved{payload.get_data_ptr() + request.done, cells_.data(), cells_.size(), place.bank,
                    place.address - in_word};
   const std::size_t first = std::min(in_word > 0 ? place.word_left : 0, bytes);  // of a word begun before
@@ -315,7 +314,7 @@ void Scratchpad::move_words(Request& request, Cycle most) {
     moved.move<tlm::TLM_WRITE_COMMAND>(in_word, first, bytes, width);
   }
   request.done += static_cast<unsigned>(bytes);
-  stats.words += static_cast<std::int64_t>((in_word + bytes + width - 1) / width);
+  stats.words += to_signed((in_word + bytes + width - 1) / width);
 }
 
 // Plans the next look at the memory: the cycles from `from` on have not been dealt with, and those before
@@ -330,10 +329,10 @@ void Scratchpad::schedule(Cycle from, Cycle ahead) {
 }
 
 int Scratchpad::words_left(const Request& request) const {
-  const auto width = static_cast<std::uint64_t>(config_.bank_bytes);
+  const auto width = to_unsigned(config_.bank_bytes);
   const std::uint64_t begin = request.payload->get_address() - base_ + request.done;
   const std::uint64_t end = request.payload->get_address() - base_ + request.payload->get_data_length();
-  return static_cast<int>((end + width - 1) / width - begin / width);
+  return to_int((end + width - 1) / width - begin / width);
 }
 
 bool Scratchpad::may_run_ahead() const {
@@ -374,8 +373,7 @@ bool Scratchpad::may_meet(const Request& a, const Request& b) const {
   if (a_begin < b_begin + b.payload->get_data_length() && b_begin < a_begin + a.payload->get_data_length())
     return true;
   // Both move on by as many banks in every cycle.
-  const auto banks = static_cast<std::size_t>(config_.banks),
-             words = static_cast<std::size_t>(words_per_clock_);
+  const auto banks = to_size(config_.banks), words = to_size(words_per_clock_);
   const std::size_t apart =
       (place_of(b_begin - base_ + b.done).bank + banks - place_of(a_begin - base_ + a.done).bank) % banks;
   return apart < words || banks - apart < words;

@@ -62,17 +62,12 @@ class Scratchpad : public sc_core::sc_module {
              ScratchpadLayout layout = ScratchpadLayout::kInterleaved, int engine_ports = 0);
   SC_HAS_PROCESS(Scratchpad);
 
-  tlm::tlm_target_socket<>& region_port(int region) {
-    return banks_[static_cast<std::size_t>(region)]->ports[1];
-  }
-  const BankPortStats& region_stats(int region) const {
-    return banks_[static_cast<std::size_t>(region)]->stats(1);
-  }
+  tlm::tlm_target_socket<>& region_port(int region) { return nth(banks_, region)->ports[1]; }
+  const BankPortStats& region_stats(int region) const { return nth(banks_, region)->stats(1); }
 
   /// Port `port` of those that a matrix engine has of its own, at bank `bank`.
   tlm::tlm_target_socket<>& engine_port(int port, int bank) {
-    return banks_[static_cast<std::size_t>(bank)]
-        ->ports[bus_and_region_ports() + static_cast<std::size_t>(port)];
+    return nth(banks_, bank)->ports[bus_and_region_ports() + to_size(port)];
   }
   /// Accesses all words up to and with those of cycle `cycle`, for who looks at the counters.
   void settle(Cycle cycle) { catch_up(cycle + 1); }
@@ -89,7 +84,7 @@ class Scratchpad : public sc_core::sc_module {
   ScratchpadStats stats;
   /// See SramBank::inject_fault; `address` is a byte of bank `bank`.
   void inject_fault(int bank, std::int64_t address, std::uint8_t mask) {
-    banks_.at(static_cast<std::size_t>(bank))->inject_fault(address, mask);
+    banks_.at(to_size(bank))->inject_fault(address, mask);
   }
 
  private:

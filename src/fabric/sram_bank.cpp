@@ -24,13 +24,13 @@ std::size_t first_byte(const sc_core::sc_object& bank) {
 SramBank::SramBank(sc_core::sc_module_name name, const SimContext& context, std::int64_t size_bytes,
                    int port_count, int regions)
     : sc_module(name),
-      ports("port", static_cast<std::size_t>(port_count)),
+      ports("port", to_size(port_count)),
       context_(context),
       period_ps_(context.clock.period_ps()),
-      region_bytes_(static_cast<std::uint64_t>(size_bytes / regions)),
-      size_bytes_(static_cast<std::uint64_t>(size_bytes)),
-      storage_(zero_pages(static_cast<std::size_t>(size_bytes) + kPage) + first_byte(*this)),
-      ports_(static_cast<std::size_t>(port_count)) {
+      region_bytes_(to_unsigned(size_bytes / regions)),
+      size_bytes_(to_unsigned(size_bytes)),
+      storage_(zero_pages(to_size(size_bytes) + kPage) + first_byte(*this)),
+      ports_(to_size(port_count)) {
   for (std::size_t i = 0; i < ports_.size(); ++i) {
     ports_[i].bank = this;
     ports[i].bind(ports_[i]);
@@ -39,7 +39,7 @@ SramBank::SramBank(sc_core::sc_module_name name, const SimContext& context, std:
 
 void SramBank::trace_port(const std::string& scope, const std::string& signal, int port, int word_bytes) {
   if (context_.trace() == nullptr) return;
-  Port& p = ports_[static_cast<std::size_t>(port)];
+  Port& p = nth(ports_, port);
   p.word_bytes = std::min(word_bytes, 8);
   p.data_signal = context_.observers.trace->add_signal(scope, signal, 8 * p.word_bytes);
   trace_accesses(scope, signal, port);
@@ -47,7 +47,7 @@ void SramBank::trace_port(const std::string& scope, const std::string& signal, i
 
 void SramBank::trace_accesses(const std::string& scope, const std::string& signal, int port) {
   if (context_.trace() == nullptr) return;
-  Port& p = ports_[static_cast<std::size_t>(port)];
+  Port& p = nth(ports_, port);
   p.address_signal = context_.observers.trace->add_signal(scope, signal + "_addr", 32);
   p.valid = Strobe(context_.observers.trace, scope, signal + "_valid");
 }
@@ -100,14 +100,14 @@ void SramBank::trace_access(const Port& port, const tlm::tlm_generic_payload& pa
   std::uint64_t value = 0;
   const unsigned length = payload.get_data_length();
   std::memcpy(&value, storage_ + payload.get_address(),
-              std::min<std::size_t>(length, static_cast<std::size_t>(port.word_bytes)));
+              std::min<std::size_t>(length, to_size(port.word_bytes)));
   if (port.data_signal >= 0) context_.observers.trace->change(port.data_signal, at, value);
   context_.observers.trace->change(port.address_signal, at, payload.get_address() / length);
 }
 
 // After a write: the stuck cell, and direct memory access to what has changed.
 void SramBank::written(std::uint64_t address, unsigned length) {
-  const auto fault = static_cast<std::uint64_t>(fault_address_);
+  const auto fault = to_unsigned(fault_address_);
   if (fault >= address && fault < address + length) storage_[fault] ^= fault_mask_;
   // No division for the usual one or two regions: this is called for every word.
   const std::uint64_t region = address < region_bytes_       ? 0

@@ -46,8 +46,8 @@ class SramBank : public sc_core::sc_module {
   /// A stuck cell: whatever is written to byte `address` is stored with the bits of `mask` flipped (fault
   /// injection of SPEC CY-3's corruption test).
   void inject_fault(std::int64_t address, std::uint8_t mask);
-  const BankPortStats& stats(int port) const { return ports_[static_cast<std::size_t>(port)].stats; }
-  std::int64_t size_bytes() const { return static_cast<std::int64_t>(size_bytes_); }
+  const BankPortStats& stats(int port) const { return nth(ports_, port).stats; }
+  std::int64_t size_bytes() const { return to_signed(size_bytes_); }
 
  private:
   // A port implements TLM's forward interface itself: the array reads 32 banks a cycle, and the function

@@ -14,8 +14,8 @@ struct StridedBlock {
   std::int64_t total_bytes() const { return run_bytes * inner_count * outer_count; }
   /// The byte after the last one of a block that is not empty.
   std::uint64_t end() const {
-    return address + static_cast<std::uint64_t>((outer_count - 1) * outer_stride +
-                                                (inner_count - 1) * inner_stride + run_bytes);
+    return address +
+           to_unsigned((outer_count - 1) * outer_stride + (inner_count - 1) * inner_stride + run_bytes);
   }
   /// The same bytes in the same order with runs that touch joined.
   StridedBlock merged() const {
@@ -42,14 +42,13 @@ class BurstCutter {
   bool done() const { return done_; }
   std::uint64_t address() const {
     return block_.address +
-           static_cast<std::uint64_t>(outer_ * block_.outer_stride + inner_ * block_.inner_stride + offset_);
+           to_unsigned(outer_ * block_.outer_stride + inner_ * block_.inner_stride + offset_);
   }
   /// Bytes of the burst that `address` starts.
   int bytes() const {
-    const std::int64_t window =
-        burst_bytes_ - static_cast<std::int64_t>(address() % static_cast<std::uint64_t>(burst_bytes_));
+    const std::int64_t window = burst_bytes_ - to_signed(address() % to_unsigned(burst_bytes_));
     const std::int64_t left = block_.run_bytes - offset_;
-    return static_cast<int>(window < left ? window : left);
+    return to_int(window < left ? window : left);
   }
   void advance() {
     offset_ += bytes();

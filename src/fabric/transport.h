@@ -1,5 +1,7 @@
 #pragma once
 
+#include "base/types.h"
+
 #include <cstddef>
 #include <cstdint>
 #include <type_traits>
@@ -92,7 +94,7 @@ std::int64_t transport(Socket& socket, tlm::tlm_generic_payload& payload, tlm::t
   payload.set_dmi_allowed(false);
   payload.set_response_status(tlm::TLM_INCOMPLETE_RESPONSE);
   socket->b_transport(payload, delay);
-  return static_cast<std::int64_t>(delay.value());
+  return to_signed(delay.value());
 }
 
 /// Blocking transports of one kind and size, of which there are dozens a cycle: everything but address and

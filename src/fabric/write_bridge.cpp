@@ -17,7 +17,7 @@ WriteBridge::WriteBridge(sc_core::sc_module_name name, const SimContext& context
       bytes_per_clock_(bytes_per_clock),
       max_outstanding_(max_outstanding),
       router_(std::move(router)),
-      under_way_(static_cast<std::size_t>(output_count)) {
+      under_way_(to_size(output_count)) {
   ledger.enter(Activity::kNoWork, 0);
   socket.register_nb_transport_fw(this, &WriteBridge::receive);
   for (int i = 0; i < output_count; ++i)
@@ -42,7 +42,7 @@ tlm::tlm_sync_enum WriteBridge::receive(tlm::tlm_generic_payload& payload, tlm::
                                                    : tlm::TLM_COMMAND_ERROR_RESPONSE);
     return tlm::TLM_COMPLETED;
   }
-  if (static_cast<int>(transfers_.size()) >= max_outstanding_) {
+  if (count_of(transfers_) >= max_outstanding_) {
     held_ = &payload;
     held_since_ = context_.clock.cycle_of(now_ps());
     held_routes_ = std::move(routes);
@@ -55,16 +55,16 @@ tlm::tlm_sync_enum WriteBridge::receive(tlm::tlm_generic_payload& payload, tlm::
 
 void WriteBridge::accept(tlm::tlm_generic_payload& payload, std::vector<Route> routes) {
   const Cycle now = context_.clock.cycle_of(now_ps());
-  const auto bytes = static_cast<std::int64_t>(payload.get_data_length());
+  const auto bytes = to_signed(payload.get_data_length());
   const Cycle first = std::max(now + 1, data_free_);
   if (first > data_free_) data_begin_ = first;
   data_free_ = first + ceil_div<std::int64_t>(bytes, bytes_per_clock_);
   ++stats.transfers;
   stats.taken_bytes += bytes;
-  stats.delivered_bytes += bytes * static_cast<std::int64_t>(routes.size());
+  stats.delivered_bytes += bytes * ssize(routes);
   Transfer transfer;
   transfer.payload = &payload;
-  transfer.unanswered = static_cast<int>(routes.size());
+  transfer.unanswered = count_of(routes);
   transfer.unsent = std::move(routes);
   transfer.taken = now;
   transfer.ready = data_free_;
@@ -144,18 +144,18 @@ void WriteBridge::send(Cycle now) {
     if (transfer.ready > now) break;
     auto left = transfer.unsent.begin();
     for (Route& route : transfer.unsent) {
-      BurstPort& port = *outputs[static_cast<std::size_t>(route.output)];
+      BurstPort& port = *nth(outputs, route.output);
       // Writes of one output keep their order: one that has to wait holds back those behind it.
       if (!port.granted(now) || !port.has_room()) {
         *left++ = route;
         continue;
       }
-      const auto bytes = static_cast<int>(transfer.payload->get_data_length());
+      const auto bytes = to_int(transfer.payload->get_data_length());
       std::vector<std::uint8_t> data = port.buffer(bytes);
       std::copy_n(transfer.payload->get_data_ptr(), bytes, data.begin());
       port.issue(tlm::TLM_WRITE_COMMAND, route.address, bytes, std::move(data), now);
       note_wait(*transfer.payload, now, Activity::kBusLatency);
-      under_way_[static_cast<std::size_t>(route.output)].push_back(&transfer);
+      nth(under_way_, route.output).push_back(&transfer);
       port.ledger.enter(Activity::kNoWork, now + 1);
     }
     transfer.unsent.erase(left, transfer.unsent.end());

@@ -1,5 +1,6 @@
 #include "import/attributes.h"
 
+#include "base/types.h"
 #include "import/problems.h"
 #include "schema/place.h"
 #include "tilebeat/error.h"
@@ -110,10 +111,10 @@ std::vector<std::uint8_t> external_bytes(const onnx::Tensor& tensor, std::uint64
 
 template <class Stored, class Values>
 std::vector<std::uint8_t> stored(const Values& values) {
-  std::vector<std::uint8_t> bytes(static_cast<std::size_t>(values.size()) * sizeof(Stored));
+  std::vector<std::uint8_t> bytes(to_size(values.size()) * sizeof(Stored));
   for (int i = 0; i < values.size(); ++i) {
     const auto value = static_cast<Stored>(values.Get(i));
-    std::memcpy(&bytes[static_cast<std::size_t>(i) * sizeof value], &value, sizeof value);
+    std::memcpy(&bytes[to_size(i) * sizeof value], &value, sizeof value);
   }
   return bytes;
 }
@@ -169,7 +170,7 @@ Constant onnx_constant(const onnx::Tensor& tensor, const std::string& path) {
     if (extent < 0 || extent > kMaxElements)
       fail(path, tensor, fmt::format("its shape has an extent of {}", extent));
   }
-  const auto wanted = static_cast<std::uint64_t>(made.elements()) * element_bytes(made.type);
+  const auto wanted = to_unsigned(made.elements()) * element_bytes(made.type);
   if (made.type == ElementType::kOther) return made;
   if (tensor.has_segment()) fail(path, tensor, "it comes in segments, which is not read");
   if (tensor.data_location() == kExternal) {

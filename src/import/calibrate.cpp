@@ -1,5 +1,6 @@
 #include "import/calibrate.h"
 
+#include "base/types.h"
 #include "import/evaluate.h"
 #include "import/problems.h"
 #include "schema/place.h"
@@ -41,8 +42,7 @@ class Spread {
     if (percentile >= 100 || magnitudes_.empty()) return range_between(low_, high_);
     const auto rank =
         static_cast<std::size_t>(percentile / 100 * static_cast<double>(magnitudes_.size() - 1));
-    std::nth_element(magnitudes_.begin(), magnitudes_.begin() + static_cast<std::ptrdiff_t>(rank),
-                     magnitudes_.end());
+    std::nth_element(magnitudes_.begin(), magnitudes_.begin() + to_signed(rank), magnitudes_.end());
     const auto limit = static_cast<double>(magnitudes_[rank]);
     return range_between(std::max(low_, -limit), std::min(high_, limit));
   }
@@ -55,9 +55,9 @@ class Spread {
 /// Sample `number` of an input: samples are stacked along the first axis, or along one more before it.
 Constant sample_of(const Constant& samples, const GraphTensor& input, std::size_t number) {
   Constant made{samples.type, input.shape.value(), {}};
-  const std::size_t bytes = static_cast<std::size_t>(element_count(made.shape)) * element_bytes(made.type);
-  const auto begin = samples.bytes.begin() + static_cast<std::ptrdiff_t>(number * bytes);
-  made.bytes.assign(begin, begin + static_cast<std::ptrdiff_t>(bytes));
+  const std::size_t bytes = to_size(element_count(made.shape)) * element_bytes(made.type);
+  const auto begin = samples.bytes.begin() + to_signed(number * bytes);
+  made.bytes.assign(begin, begin + to_signed(bytes));
   return made;
 }
 
@@ -73,7 +73,7 @@ std::size_t samples_in(const Constant& samples, const GraphTensor& input, const 
     throw UserError(one_line(fmt::format("{}: --calibrate: samples of {} {} for the input {} of {} float32",
                                          path, extents_text(samples.shape), element_name(samples.type),
                                          input.name, extents_text(wanted))));
-  return static_cast<std::size_t>(all / each);
+  return to_size(all / each);
 }
 
 using Values = std::vector<std::optional<Constant>>;
@@ -131,7 +131,7 @@ const Constant* data_of(const ModelGraph& graph, const GraphNode& node, std::siz
 /// None for one whose parameters are not known, or that is more than that.
 std::optional<ChannelMap> channel_map_of(const ModelGraph& graph, const GraphNode& norm) {
   Attributes attributes(norm);
-  const double epsilon = static_cast<double>(attributes.real("epsilon", 1e-5F));
+  const double epsilon = attributes.real("epsilon", 1e-5F);
   if (attributes.integer("training_mode", 0) != 0 || attributes.integer("spatial", 1) != 1)
     return std::nullopt;
   std::array<std::vector<double>, 4> of;  // gamma, beta, mean, variance
@@ -171,7 +171,7 @@ bool takes_in(ModelGraph& graph, GraphNode& conv, const ChannelMap& map) {
   const bool biased = conv.inputs.size() > 2 && conv.inputs[2];
   const std::size_t channels = map.factors.size();
   if (weights == nullptr || channels == 0 || weights->shape.empty() ||
-      weights->shape[0] != static_cast<std::int64_t>(channels))
+      weights->shape[0] != to_signed(channels))
     return false;
   if (biased && data_of(graph, conv, 2) == nullptr) return false;
   std::vector<double> values = weights->values(), bias(channels, 0);
@@ -184,9 +184,8 @@ bool takes_in(ModelGraph& graph, GraphNode& conv, const ChannelMap& map) {
   conv.inputs.resize(3);
   conv.inputs[1] =
       add_constant(graph, conv.name + "_folded_weights", make_constant(ElementType::kFloat32, shape, values));
-  conv.inputs[2] =
-      add_constant(graph, conv.name + "_folded_bias",
-                   make_constant(ElementType::kFloat32, {static_cast<std::int64_t>(channels)}, bias));
+  conv.inputs[2] = add_constant(graph, conv.name + "_folded_bias",
+                                make_constant(ElementType::kFloat32, {to_signed(channels)}, bias));
   return true;
 }
 
@@ -208,7 +207,7 @@ void fold_batch_norms(ModelGraph& graph) {
   std::vector<std::size_t> readers(graph.tensors.size(), 0);
   std::vector<std::size_t> maker(graph.tensors.size(), graph.nodes.size());
   for (std::size_t i = 0; i < graph.nodes.size(); ++i) {
-    for (const auto& input : graph.nodes[i].inputs) readers[input.value_or(0)] += input ? 1 : 0;
+    for (const auto& input : graph.nodes[i].inputs) readers[input.value_or(0)] += input ? 1U : 0U;
     for (const auto& output : graph.nodes[i].outputs) {
       if (output) maker[*output] = i;
     }
@@ -312,8 +311,7 @@ constexpr float kSmallestScale = 1e-12F;
 /// Elements behind each index of `axis`.
 std::size_t inner_of(const Extents& shape, std::int64_t axis) {
   std::size_t inner = 1;
-  for (std::size_t i = static_cast<std::size_t>(axis) + 1; i < shape.size(); ++i)
-    inner *= static_cast<std::size_t>(shape[i]);
+  for (std::size_t i = to_size(axis) + 1; i < shape.size(); ++i) inner *= to_size(shape[i]);
   return inner;
 }
 
@@ -337,8 +335,7 @@ Quantisation range_of(const std::vector<double>& values) {
 
 Quantisation weight_scales(const Constant& weights, std::int64_t axis) {
   const bool whole = axis < 0 || weights.shape.empty();
-  const std::size_t count =
-      whole ? 1 : static_cast<std::size_t>(weights.shape[static_cast<std::size_t>(axis)]);
+  const std::size_t count = whole ? 1 : to_size(nth(weights.shape, axis));
   const std::vector<double> values = weights.values();
   const std::size_t inner = whole ? std::max<std::size_t>(1, values.size()) : inner_of(weights.shape, axis);
   std::vector<double> most(count, 0);

@@ -1,6 +1,7 @@
 // Constants of a graph are evaluated while importing: which operator does what, and products of matrices.
 #include "import/evaluate.h"
 
+#include "base/types.h"
 #include "import/problems.h"
 
 #include <algorithm>
@@ -66,14 +67,13 @@ std::size_t room_for(const Extents& shape) {
   if (count > kMost)
     throw Unsupported(
         fmt::format("a result of shape {}, of more than {} elements", extents_text(shape), kMost));
-  return static_cast<std::size_t>(count);
+  return to_size(count);
 }
 
 std::size_t axis_of(std::int64_t axis, std::size_t rank) {
-  if (axis < 0) axis += static_cast<std::int64_t>(rank);
-  if (axis < 0 || axis >= static_cast<std::int64_t>(rank))
-    throw Unsupported(fmt::format("axis {} of {}", axis, rank));
-  return static_cast<std::size_t>(axis);
+  if (axis < 0) axis += to_signed(rank);
+  if (axis < 0 || axis >= to_signed(rank)) throw Unsupported(fmt::format("axis {} of {}", axis, rank));
+  return to_size(axis);
 }
 
 std::optional<std::vector<std::int64_t>> axes_of(Attributes& attributes, const KnownInputs& inputs) {
@@ -123,7 +123,7 @@ SliceRange read_slice(Attributes& attributes, const KnownInputs& inputs, const E
   for (std::size_t i = 0; i < starts->size(); ++i) {
     if ((axes && i >= axes->size()) || (steps && i >= steps->size()))
       throw Unsupported("axes that are not known");
-    const std::size_t axis = axis_of(axes ? (*axes)[i] : static_cast<std::int64_t>(i), shape.size());
+    const std::size_t axis = axis_of(axes ? (*axes)[i] : to_signed(i), shape.size());
     const std::int64_t step = steps ? (*steps)[i] : 1, extent = shape[axis];
     if (step == 0) throw Unsupported("a step of 0");
     const auto limited = [&](std::int64_t at) {
@@ -143,9 +143,8 @@ SliceRange read_slice(Attributes& attributes, const KnownInputs& inputs, const E
 std::vector<std::int64_t> read_split(Attributes& attributes, const KnownInputs& inputs, std::int64_t extent,
                                      std::size_t outputs) {
   auto parts = list_of(attributes, "split", inputs, 1);
-  const std::int64_t count = attributes.integer("num_outputs", static_cast<std::int64_t>(outputs));
-  if (count != static_cast<std::int64_t>(outputs) || outputs == 0)
-    throw Unsupported(fmt::format("{} outputs", outputs));
+  const std::int64_t count = attributes.integer("num_outputs", to_signed(outputs));
+  if (count != to_signed(outputs) || outputs == 0) throw Unsupported(fmt::format("{} outputs", outputs));
   if (!parts) {
     const std::int64_t each = (extent + count - 1) / count;
     parts = std::vector<std::int64_t>(outputs, each);
@@ -207,7 +206,7 @@ std::size_t matrix_of(std::int64_t index, const Extents& axes, const Extents& al
     const std::int64_t at = index % all[all.size() - i];
     index /= all[all.size() - i];
     if (i > axes.size()) continue;
-    if (axes[axes.size() - i] != 1) matrix += static_cast<std::size_t>(at * stride);
+    if (axes[axes.size() - i] != 1) matrix += to_size(at * stride);
     stride *= axes[axes.size() - i];
   }
   return matrix;
@@ -228,8 +227,8 @@ Constant matmul(Constant a, Constant b) {
   const std::vector<double> x = a.values(), y = b.values();
   std::vector<double> made(room_for(shape));
   for (std::int64_t matrix = 0; matrix < element_count(all); ++matrix) {
-    const double* from = x.data() + matrix_of(matrix, left, all) * static_cast<std::size_t>(m * k);
-    const double* by = y.data() + matrix_of(matrix, right, all) * static_cast<std::size_t>(k * n);
+    const double* from = x.data() + matrix_of(matrix, left, all) * to_size(m * k);
+    const double* by = y.data() + matrix_of(matrix, right, all) * to_size(k * n);
     double* to = made.data() + matrix * m * n;
     for (std::int64_t i = 0; i < m; ++i) {
       for (std::int64_t l = 0; l < k; ++l) {
@@ -247,7 +246,7 @@ Constant transposed_operand(const Constant& x) {
   if (x.shape.size() != 2) throw Unsupported("a matrix of another rank");
   const std::vector<double> from = x.values();
   std::vector<double> made(from.size());
-  const auto rows = static_cast<std::size_t>(x.shape[0]), columns = static_cast<std::size_t>(x.shape[1]);
+  const auto rows = to_size(x.shape[0]), columns = to_size(x.shape[1]);
   for (std::size_t i = 0; i < from.size(); ++i) made[i % columns * rows + i / columns] = from[i];
   return make_constant(x.type, {x.shape[1], x.shape[0]}, made);
 }
@@ -270,10 +269,8 @@ Constant gemm(const KnownInputs& inputs, Attributes& attributes) {
     const std::int64_t columns = c.shape.empty() ? 1 : c.shape.back();
     const bool rows = c.shape.size() == 2 && c.shape[0] != 1;
     for (std::size_t i = 0; i < values.size(); ++i) {
-      const auto row = static_cast<std::int64_t>(i) / made.shape[1],
-                 column = static_cast<std::int64_t>(i) % made.shape[1];
-      values[i] +=
-          beta * more[static_cast<std::size_t>((rows ? row * columns : 0) + (columns == 1 ? 0 : column))];
+      const auto row = to_signed(i) / made.shape[1], column = to_signed(i) % made.shape[1];
+      values[i] += beta * nth(more, (rows ? row * columns : 0) + (columns == 1 ? 0 : column));
     }
   }
   return make_constant(made.type, made.shape, values);

@@ -1,4 +1,5 @@
 // Operators on single elements, on rows (softmax) and reductions.
+#include "base/types.h"
 #include "import/evaluate.h"
 #include "import/problems.h"
 
@@ -41,7 +42,7 @@ Constant combined(const Constant& a, const Constant& b, Binary f) {
   Extents at(shape.size(), 0);
   std::int64_t i = 0, j = 0;
   for (double& value : made) {
-    value = f(x[static_cast<std::size_t>(i)], y[static_cast<std::size_t>(j)]);
+    value = f(nth(x, i), nth(y, j));
     for (std::size_t axis = shape.size(); axis-- > 0;) {
       i += left[axis], j += right[axis];
       if (++at[axis] < shape[axis]) break;
@@ -86,7 +87,7 @@ Unary unary_of(const GraphNode& node, Attributes& attributes) {
   if (op == "Gelu" && attributes.text("approximate", "none") == "none")
     return [](double x) { return 0.5 * x * (1 + std::erf(x / std::sqrt(2.0))); };
   if (op == "LeakyRelu") {
-    const double slope = static_cast<double>(attributes.real("alpha", 0.01F));
+    const double slope = attributes.real("alpha", 0.01F);
     return [slope](double x) { return x < 0 ? x * slope : x; };
   }
   if (op == "HardSigmoid") {
@@ -98,8 +99,8 @@ Unary unary_of(const GraphNode& node, Attributes& attributes) {
 }
 
 Constant clip(const KnownInputs& inputs, Attributes& attributes) {
-  double low = static_cast<double>(attributes.real("min", std::numeric_limits<float>::lowest()));
-  double high = static_cast<double>(attributes.real("max", std::numeric_limits<float>::max()));
+  double low = attributes.real("min", std::numeric_limits<float>::lowest());
+  double high = attributes.real("max", std::numeric_limits<float>::max());
   if (inputs.size() > 1 && inputs[1] != nullptr && inputs[1]->elements() == 1) low = inputs[1]->values()[0];
   if (inputs.size() > 2 && inputs[2] != nullptr && inputs[2]->elements() == 1) high = inputs[2]->values()[0];
   return mapped(need(inputs, 0), [=](double x) { return std::min(std::max(x, low), high); });
@@ -110,10 +111,10 @@ Constant softmax(const KnownInputs& inputs, std::int64_t opset, Attributes& attr
   const Constant& x = need(inputs, 0);
   const std::size_t axis = axis_of(attributes.integer("axis", opset < 13 ? 1 : -1), x.shape.size());
   std::vector<double> values = x.values();
-  std::size_t count = static_cast<std::size_t>(x.shape[axis]), inner = 1;
+  std::size_t count = to_size(x.shape[axis]), inner = 1;
   for (std::size_t i = axis + 1; i < x.shape.size(); ++i) {
     auto& group = opset < 13 ? count : inner;
-    group *= static_cast<std::size_t>(x.shape[i]);
+    group *= to_size(x.shape[i]);
   }
   for (std::size_t begin = 0; begin < values.size(); begin += count * inner) {
     for (std::size_t j = begin; j < begin + inner; ++j) {
@@ -152,7 +153,7 @@ Constant reduce(const GraphNode& node, const KnownInputs& inputs, Attributes& at
   Extents at(rank, 0);
   std::int64_t to = 0;
   for (const double value : x.values()) {
-    double& sum = made[static_cast<std::size_t>(to)];
+    double& sum = nth(made, to);
     sum = max ? std::max(sum, value) : sum + value;
     for (std::size_t axis = rank; axis-- > 0;) {
       to += steps[axis];

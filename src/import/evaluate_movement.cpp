@@ -1,4 +1,5 @@
 // Operators that move elements, and those that make shapes of tensors.
+#include "base/types.h"
 #include "import/evaluate.h"
 #include "import/problems.h"
 #include "import/resize_rule.h"
@@ -20,7 +21,7 @@ Constant gathered(const Constant& x, const Extents& shape, std::int64_t start, c
   Extents at(shape.size(), 0);
   std::int64_t from = start;
   for (std::size_t to = 0; to < made.bytes.size(); to += size) {
-    std::memcpy(&made.bytes[to], &x.bytes[static_cast<std::size_t>(from) * size], size);
+    std::memcpy(&made.bytes[to], &x.bytes[to_size(from) * size], size);
     for (std::size_t axis = shape.size(); axis-- > 0;) {
       from += steps[axis];
       if (++at[axis] < shape[axis]) break;
@@ -40,17 +41,17 @@ Extents strides_of(const Extents& shape) {
 Constant transpose(const Constant& x, Attributes& attributes) {
   const std::size_t rank = x.shape.size();
   std::vector<std::int64_t> perm(rank);
-  for (std::size_t i = 0; i < rank; ++i) perm[i] = static_cast<std::int64_t>(rank - 1 - i);
+  for (std::size_t i = 0; i < rank; ++i) perm[i] = to_signed(rank - 1 - i);
   if (const auto wish = attributes.integers("perm")) perm = *wish;
   std::vector<std::int64_t> sorted = perm;
   std::sort(sorted.begin(), sorted.end());
   Extents shape, steps;
   const Extents strides = strides_of(x.shape);
   for (std::size_t i = 0; i < std::max(sorted.size(), rank); ++i) {
-    if (sorted.size() != rank || sorted[i] != static_cast<std::int64_t>(i))
+    if (sorted.size() != rank || sorted[i] != to_signed(i))
       throw Unsupported("a perm that is no permutation");
-    shape.push_back(x.shape[static_cast<std::size_t>(perm[i])]);
-    steps.push_back(strides[static_cast<std::size_t>(perm[i])]);
+    shape.push_back(nth(x.shape, perm[i]));
+    steps.push_back(nth(strides, perm[i]));
   }
   return gathered(x, shape, 0, steps);
 }
@@ -94,13 +95,13 @@ Constant concat(const KnownInputs& inputs, Attributes& attributes) {
   Constant made{inputs[0]->type, shape, {}};
   made.shape[axis] = sum;
   std::size_t outer = 1, inner = element_bytes(made.type);
-  for (std::size_t i = 0; i < axis; ++i) outer *= static_cast<std::size_t>(shape[i]);
-  for (std::size_t i = axis + 1; i < shape.size(); ++i) inner *= static_cast<std::size_t>(shape[i]);
+  for (std::size_t i = 0; i < axis; ++i) outer *= to_size(shape[i]);
+  for (std::size_t i = axis + 1; i < shape.size(); ++i) inner *= to_size(shape[i]);
   for (std::size_t i = 0; i < outer; ++i) {
     for (const Constant* part : inputs) {
-      const std::size_t bytes = inner * static_cast<std::size_t>(part->shape[axis]);
-      made.bytes.insert(made.bytes.end(), part->bytes.begin() + static_cast<std::ptrdiff_t>(i * bytes),
-                        part->bytes.begin() + static_cast<std::ptrdiff_t>((i + 1) * bytes));
+      const std::size_t bytes = inner * to_size(part->shape[axis]);
+      made.bytes.insert(made.bytes.end(), part->bytes.begin() + to_signed(i * bytes),
+                        part->bytes.begin() + to_signed((i + 1) * bytes));
     }
   }
   return made;
@@ -113,7 +114,7 @@ Constant repeated(const Constant& x, const PadSides& sides) {
   Extents shape;
   for (std::size_t axis = 0; axis < rank; ++axis) {
     sources.push_back(sides.sources(axis, x.shape[axis]));
-    shape.push_back(static_cast<std::int64_t>(sources.back().size()));
+    shape.push_back(ssize(sources.back()));
   }
   const Extents strides = strides_of(x.shape);
   const std::vector<double> values = x.values();
@@ -121,9 +122,8 @@ Constant repeated(const Constant& x, const PadSides& sides) {
   Extents at(rank, 0);
   for (double& value : made) {
     std::int64_t from = 0;
-    for (std::size_t axis = 0; axis < rank; ++axis)
-      from += sources[axis][static_cast<std::size_t>(at[axis])] * strides[axis];
-    value = values[static_cast<std::size_t>(from)];
+    for (std::size_t axis = 0; axis < rank; ++axis) from += nth(sources[axis], at[axis]) * strides[axis];
+    value = nth(values, from);
     for (std::size_t axis = rank; axis-- > 0;) {
       if (++at[axis] < shape[axis]) break;
       at[axis] = 0;
@@ -146,7 +146,7 @@ Constant pad(const KnownInputs& inputs, Attributes& attributes) {
     std::int64_t to = 0;
     for (std::size_t axis = 0; axis < shape.size(); ++axis)
       to += (at[axis] + sides.before[axis]) * strides[axis];
-    made[static_cast<std::size_t>(to)] = value;
+    nth(made, to) = value;
     for (std::size_t axis = shape.size(); axis-- > 0;) {
       if (++at[axis] < x.shape[axis]) break;
       at[axis] = 0;
@@ -159,18 +159,17 @@ Constant gather(const KnownInputs& inputs, Attributes& attributes) {
   const Constant &x = need(inputs, 0), &indices = need(inputs, 1);
   const std::size_t axis = axis_of(attributes.integer("axis", 0), x.shape.size());
   std::size_t outer = 1, inner = element_bytes(x.type);
-  for (std::size_t i = 0; i < axis; ++i) outer *= static_cast<std::size_t>(x.shape[i]);
-  for (std::size_t i = axis + 1; i < x.shape.size(); ++i) inner *= static_cast<std::size_t>(x.shape[i]);
-  Constant made{x.type, {x.shape.begin(), x.shape.begin() + static_cast<std::ptrdiff_t>(axis)}, {}};
+  for (std::size_t i = 0; i < axis; ++i) outer *= to_size(x.shape[i]);
+  for (std::size_t i = axis + 1; i < x.shape.size(); ++i) inner *= to_size(x.shape[i]);
+  Constant made{x.type, {x.shape.begin(), x.shape.begin() + to_signed(axis)}, {}};
   made.shape.insert(made.shape.end(), indices.shape.begin(), indices.shape.end());
-  made.shape.insert(made.shape.end(), x.shape.begin() + static_cast<std::ptrdiff_t>(axis) + 1, x.shape.end());
+  made.shape.insert(made.shape.end(), x.shape.begin() + to_signed(axis) + 1, x.shape.end());
   element_count(made.shape);
   for (std::size_t i = 0; i < outer; ++i) {
     for (const std::int64_t index : indices.integers()) {
-      const std::size_t at = i * static_cast<std::size_t>(x.shape[axis]) +
-                             axis_of(index, static_cast<std::size_t>(x.shape[axis]));
-      made.bytes.insert(made.bytes.end(), x.bytes.begin() + static_cast<std::ptrdiff_t>(at * inner),
-                        x.bytes.begin() + static_cast<std::ptrdiff_t>((at + 1) * inner));
+      const std::size_t at = i * to_size(x.shape[axis]) + axis_of(index, to_size(x.shape[axis]));
+      made.bytes.insert(made.bytes.end(), x.bytes.begin() + to_signed(at * inner),
+                        x.bytes.begin() + to_signed((at + 1) * inner));
     }
   }
   return made;
@@ -211,9 +210,7 @@ Constant resize(const GraphNode& node, const KnownInputs& inputs, std::int64_t o
   const std::int64_t height = x.shape[2], width = x.shape[3], h = rule.size[0], w = rule.size[1];
   std::vector<double> made;
   for (std::int64_t plane = 0; plane < x.shape[0] * x.shape[1]; ++plane) {
-    const auto at = [&](std::int64_t i, std::int64_t j) {
-      return in[static_cast<std::size_t>((plane * height + i) * width + j)];
-    };
+    const auto at = [&](std::int64_t i, std::int64_t j) { return nth(in, (plane * height + i) * width + j); };
     for (std::int64_t i = 0; i < h; ++i) {
       const Taps row = taps_of(rule, i, height, h);
       for (std::int64_t j = 0; j < w; ++j) {
@@ -269,8 +266,7 @@ Constant with_shape(const Constant& x, Extents shape) {
 }
 
 Extents flattened(const Extents& from, std::int64_t axis) {
-  const std::size_t at =
-      axis == static_cast<std::int64_t>(from.size()) ? from.size() : axis_of(axis, from.size());
+  const std::size_t at = axis == ssize(from) ? from.size() : axis_of(axis, from.size());
   Extents shape{1, 1};
   for (std::size_t i = 0; i < from.size(); ++i) shape[i < at ? 0 : 1] *= from[i];
   return shape;
@@ -283,25 +279,22 @@ Constant constant_of(Attributes& attributes) {
   if (attributes.has("value_int"))
     return make_constant(ElementType::kInt64, {}, {static_cast<double>(attributes.integer("value_int", 0))});
   if (const auto list = attributes.integers("value_ints"))
-    return make_constant(ElementType::kInt64, {static_cast<std::int64_t>(list->size())},
-                         {list->begin(), list->end()});
+    return make_constant(ElementType::kInt64, {to_signed(list->size())}, {list->begin(), list->end()});
   if (const auto list = attributes.reals("value_floats"))
-    return make_constant(ElementType::kFloat32, {static_cast<std::int64_t>(list->size())},
-                         {list->begin(), list->end()});
+    return make_constant(ElementType::kFloat32, {to_signed(list->size())}, {list->begin(), list->end()});
   throw Unsupported("a value of another kind");
 }
 
 Constant shape_of(const Constant& x, Attributes& attributes) {
-  const auto rank = static_cast<std::int64_t>(x.shape.size());
+  const auto rank = ssize(x.shape);
   const auto limited = [&](std::int64_t at) {
     return std::clamp<std::int64_t>(at < 0 ? at + rank : at, 0, rank);
   };
   const std::int64_t begin = limited(attributes.integer("start", 0)),
                      end = limited(attributes.integer("end", rank));
   std::vector<double> extents;
-  for (std::int64_t i = begin; i < end; ++i)
-    extents.push_back(static_cast<double>(x.shape[static_cast<std::size_t>(i)]));
-  return make_constant(ElementType::kInt64, {static_cast<std::int64_t>(extents.size())}, extents);
+  for (std::int64_t i = begin; i < end; ++i) extents.push_back(static_cast<double>(nth(x.shape, i)));
+  return make_constant(ElementType::kInt64, {ssize(extents)}, extents);
 }
 
 Constant filled(const KnownInputs& inputs, Attributes& attributes) {

@@ -1,5 +1,6 @@
 // Convolutions, poolings and batch normalisation of maps [N, C, H, W]; norms, and the place of the greatest
 // element.
+#include "base/types.h"
 #include "import/evaluate.h"
 #include "import/onnx_lowering.h"
 #include "import/problems.h"
@@ -52,13 +53,12 @@ Constant convolution(const KnownInputs& inputs, Attributes& attributes) {
   const std::vector<double> bias = maybe(inputs, 2) ? maybe(inputs, 2)->values() : std::vector<double>{};
   for (std::int64_t n = 0; n < map[0]; ++n) {
     for (std::int64_t co = 0; co < k[0]; ++co) {
-      double* out = &made[static_cast<std::size_t>((n * k[0] + co) * pixels)];
-      if (!bias.empty()) std::fill_n(out, pixels, bias.at(static_cast<std::size_t>(co)));
+      double* out = &nth(made, (n * k[0] + co) * pixels);
+      if (!bias.empty()) std::fill_n(out, pixels, bias.at(to_size(co)));
       const std::int64_t first = co / (k[0] / groups) * k[1];
       for (std::int64_t ci = 0; ci < k[1]; ++ci)
-        add_channel(&in[static_cast<std::size_t>((n * map[1] + first + ci) * plane)],
-                    &weights[static_cast<std::size_t>((co * k[1] + ci) * k[2] * k[3])], window, map[2],
-                    map[3], out);
+        add_channel(&nth(in, (n * map[1] + first + ci) * plane),
+                    &nth(weights, (co * k[1] + ci) * k[2] * k[3]), window, map[2], map[3], out);
     }
   }
   return make_constant(x.type, from_map(shape, x.shape.size()), made);
@@ -73,11 +73,10 @@ Constant transposed(const KnownInputs& inputs, Attributes& attributes) {
     throw Unsupported(fmt::format("{} groups", groups));
   const std::vector<double> in = x.values(), weights = kernels.values();
   const std::int64_t outputs = k[1] * groups, pixels = w.output[0] * w.output[1];
-  std::vector<double> made(static_cast<std::size_t>(map[0] * outputs * pixels));
+  std::vector<double> made(to_size(map[0] * outputs * pixels));
   const std::vector<double> bias = maybe(inputs, 2) ? maybe(inputs, 2)->values() : std::vector<double>{};
   for (std::int64_t i = 0; !bias.empty() && i < map[0] * outputs; ++i)
-    std::fill_n(&made[static_cast<std::size_t>(i * pixels)], pixels,
-                bias.at(static_cast<std::size_t>(i % outputs)));
+    std::fill_n(&nth(made, i * pixels), pixels, bias.at(to_size(i % outputs)));
   std::size_t at = 0;
   for (std::int64_t image = 0; image < map[0]; ++image) {
     for (std::int64_t ci = 0; ci < map[1]; ++ci) {
@@ -88,8 +87,8 @@ Constant transposed(const KnownInputs& inputs, Attributes& attributes) {
           const std::int64_t co = ci / (map[1] / groups) * k[1] + tap / (k[2] * k[3]);
           const std::int64_t h = top + tap / k[3] % k[2], v = left + tap % k[3];
           if (h < 0 || h >= w.output[0] || v < 0 || v >= w.output[1]) continue;
-          made[static_cast<std::size_t>(((image * outputs + co) * w.output[0] + h) * w.output[1] + v)] +=
-              in[at] * weights[static_cast<std::size_t>(ci * k[1] * k[2] * k[3] + tap)];
+          nth(made, ((image * outputs + co) * w.output[0] + h) * w.output[1] + v) +=
+              in[at] * nth(weights, ci * k[1] * k[2] * k[3] + tap);
         }
       }
     }
@@ -131,7 +130,7 @@ Constant pool(const GraphNode& node, const KnownInputs& inputs, Attributes& attr
   Extents shape{map[0], map[1], window.output[0], window.output[1]};
   std::vector<double> made;
   for (std::int64_t plane = 0; plane < map[0] * map[1]; ++plane) {
-    const double* begin = &in[static_cast<std::size_t>(plane * map[2] * map[3])];
+    const double* begin = &nth(in, plane * map[2] * map[3]);
     for (std::int64_t i = 0; i < window.output[0] * window.output[1]; ++i) {
       const PoolCell cell = pooled(begin, map, window, i / window.output[1], i % window.output[1]);
       made.push_back(max ? cell.most
@@ -148,17 +147,17 @@ Constant batch_norm(const KnownInputs& inputs, Attributes& attributes) {
   attributes.without_effect("momentum");  // of training
   if (attributes.integer("spatial", 1) != 1) throw Unsupported("spatial 0");
   if (attributes.integer("is_test", 1) != 1) throw Unsupported("is_test 0");  // before opset 7
-  const double epsilon = static_cast<double>(attributes.real("epsilon", 1e-5F));
+  const double epsilon = attributes.real("epsilon", 1e-5F);
   if (x.shape.size() < 2) throw Unsupported("a tensor of less than two axes");
   std::array<std::vector<double>, 4> of;  // gamma, beta, mean, variance
-  const auto channels = static_cast<std::size_t>(x.shape[1]);
+  const auto channels = to_size(x.shape[1]);
   for (std::size_t i = 0; i < of.size(); ++i) {
     of[i] = need(inputs, i + 1).values();
     if (of[i].size() != channels) throw Unsupported("parameters of another number of channels");
   }
   std::vector<double> values = x.values();
-  const std::size_t inner = values.size() / static_cast<std::size_t>(std::max<std::int64_t>(1, x.shape[0])) /
-                            std::max<std::size_t>(1, channels);
+  const std::size_t inner =
+      values.size() / to_size(std::max<std::int64_t>(1, x.shape[0])) / std::max<std::size_t>(1, channels);
   for (std::size_t i = 0; i < values.size(); ++i) {
     const std::size_t c = i / inner % channels;
     values[i] = (values[i] - of[2][c]) / std::sqrt(of[3][c] + epsilon) * of[0][c] + of[1][c];
@@ -190,11 +189,10 @@ namespace {
 Constant layer_norm(const KnownInputs& inputs, Attributes& attributes) {
   const Constant& x = need(inputs, 0);
   const std::size_t first = axis_of(attributes.integer("axis", -1), x.shape.size());
-  const double epsilon = static_cast<double>(attributes.real("epsilon", 1e-5F));
+  const double epsilon = attributes.real("epsilon", 1e-5F);
   attributes.without_effect("stash_type");  // of the sums, which are double here
   std::size_t row = 1;
-  for (std::size_t axis = first; axis < x.shape.size(); ++axis)
-    row *= static_cast<std::size_t>(x.shape[axis]);
+  for (std::size_t axis = first; axis < x.shape.size(); ++axis) row *= to_size(x.shape[axis]);
   const std::vector<double> gamma = need(inputs, 1).values();
   const std::vector<double> beta =
       inputs.size() > 2 && inputs[2] != nullptr ? inputs[2]->values() : std::vector<double>(row, 0);
@@ -216,22 +214,21 @@ Constant response_norm(const KnownInputs& inputs, Attributes& attributes) {
   if (x.shape.size() < 3) throw Unsupported("a tensor that is no map");
   const std::int64_t size = attributes.integer("size", 0), channels = x.shape[1];
   if (size < 1) throw Unsupported("it lacks its size");
-  const double alpha = static_cast<double>(attributes.real("alpha", 1e-4F)) / static_cast<double>(size);
+  const double alpha = static_cast<double>(attributes.real("alpha", 1e-4F)) / size;
   const double beta = static_cast<double>(attributes.real("beta", 0.75F)),
                bias = static_cast<double>(attributes.real("bias", 1));
   const std::vector<double> in = x.values();
   std::vector<double> made(in.size());
-  const std::int64_t plane =
-      channels == 0 || x.shape[0] == 0 ? 1 : static_cast<std::int64_t>(in.size()) / x.shape[0] / channels;
-  for (std::int64_t i = 0; i < static_cast<std::int64_t>(in.size()); ++i) {
+  const std::int64_t plane = channels == 0 || x.shape[0] == 0 ? 1 : ssize(in) / x.shape[0] / channels;
+  for (std::int64_t i = 0; i < ssize(in); ++i) {
     const std::int64_t c = i / plane % channels;
     double sum = 0;
     for (std::int64_t k = std::max<std::int64_t>(0, c - (size - 1) / 2);
          k <= std::min(channels - 1, c + size / 2); ++k) {
-      const double value = in[static_cast<std::size_t>(i + (k - c) * plane)];
+      const double value = nth(in, i + (k - c) * plane);
       sum += value * value;
     }
-    made[static_cast<std::size_t>(i)] = in[static_cast<std::size_t>(i)] / std::pow(bias + alpha * sum, beta);
+    nth(made, i) = nth(in, i) / std::pow(bias + alpha * sum, beta);
   }
   return make_constant(x.type, x.shape, made);
 }
@@ -241,11 +238,11 @@ Constant arg_max(const KnownInputs& inputs, Attributes& attributes) {
   const std::size_t axis = axis_of(attributes.integer("axis", 0), x.shape.size());
   const bool last = attributes.integer("select_last_index", 0) != 0;
   const bool keep = attributes.integer("keepdims", 1) != 0;
-  const auto count = static_cast<std::size_t>(x.shape[axis]);
+  const auto count = to_size(x.shape[axis]);
   std::size_t inner = 1;
   Extents shape;
   for (std::size_t i = 0; i < x.shape.size(); ++i) {
-    if (i > axis) inner *= static_cast<std::size_t>(x.shape[i]);
+    if (i > axis) inner *= to_size(x.shape[i]);
     if (i != axis || keep) shape.push_back(i == axis ? 1 : x.shape[i]);
   }
   const std::vector<double> values = x.values();

@@ -1,5 +1,6 @@
 #include "import/graph.h"
 
+#include "base/types.h"
 #include "schema/place.h"
 #include "tilebeat/error.h"
 #include "workload/npy.h"
@@ -45,7 +46,7 @@ constexpr std::array<TypeFacts, 10> kTypes{{{"float32", 4},
                                             {"another type", 0}}};
 
 const TypeFacts& facts(ElementType type) {
-  return kTypes[static_cast<std::size_t>(type)];
+  return nth(kTypes, type);
 }
 
 template <class Stored, class Wanted>
@@ -140,13 +141,13 @@ std::int64_t element_count(const Extents& extents) {
 }
 
 std::vector<double> Constant::values() const {
-  std::vector<double> values(static_cast<std::size_t>(elements()));
+  std::vector<double> values(to_size(elements()));
   widen_all(*this, values);
   return values;
 }
 
 std::vector<std::int64_t> Constant::integers() const {
-  std::vector<std::int64_t> integers(static_cast<std::size_t>(elements()));
+  std::vector<std::int64_t> integers(to_size(elements()));
   if (is_real(type)) {
     const std::vector<double> reals = values();
     for (std::size_t i = 0; i < reals.size(); ++i) integers[i] = narrowed<std::int64_t>(reals[i]);

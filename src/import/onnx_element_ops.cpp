@@ -1,4 +1,5 @@
 // ONNX operators on single elements, windows and rows.
+#include "base/types.h"
 #include "import/onnx_lowering.h"
 #include "import/problems.h"
 
@@ -61,12 +62,12 @@ bool OnnxLowering::with_constant(const GraphNode& node, std::size_t constant) {
     if (axis) return false;
     axis = x.shape.size() - c.shape.size() + i;
   }
-  if (axis && x.axes.back() != static_cast<std::int64_t>(*axis)) {
+  if (axis && x.axes.back() != to_signed(*axis)) {
     Extents axes;
     for (std::size_t i = 0; i < x.shape.size(); ++i) {
-      if (i != *axis) axes.push_back(static_cast<std::int64_t>(i));
+      if (i != *axis) axes.push_back(to_signed(i));
     }
-    axes.push_back(static_cast<std::int64_t>(*axis));
+    axes.push_back(to_signed(*axis));
     x = laid_out(x, axes);
   }
   std::vector<double> factors, offsets;
@@ -130,7 +131,7 @@ void OnnxLowering::extreme(const GraphNode& node, Attributes&) {
                               : emitter_.function("requantize", held, held.shape, part);
     rows.push_back(emitter_.reshape(made, {1, 1, 1, all}, part.name + "_row"));
   }
-  const Extents stacked{static_cast<std::int64_t>(rows.size()), 1, 1, all}, one{1, 1, 1, all};
+  const Extents stacked{ssize(rows), 1, 1, all}, one{1, 1, 1, all};
   Held held = emitter_.movement("concat", rows, stacked, wanted.name + "_stack", {{"axis", 0}});
   held = emitter_.movement("reduce_max", {held}, one, wanted.name + "_most", {{"axes", {0}}});
   if (least) {
@@ -212,7 +213,7 @@ OnnxValue OnnxLowering::with_neighbours(const OnnxValue& value, const std::vecto
   Extents order;
   for (const std::int64_t axis : value.axes) {
     // Axes of one index are nowhere between others.
-    if (value.shape[static_cast<std::size_t>(axis)] != 1 || is_one(axis)) order.push_back(is_one(axis));
+    if (nth(value.shape, axis) != 1 || is_one(axis)) order.push_back(is_one(axis));
   }
   const auto first = std::find(order.begin(), order.end(), 1);
   const auto end = std::find(first, order.end(), 0);
@@ -229,13 +230,13 @@ void OnnxLowering::mean(const GraphNode& node, const std::string& op, OnnxValue 
   const std::size_t rank = x.shape.size();
   Extents kept = x.shape, shape, order, held_axes;
   for (const std::int64_t axis : axes) {
-    kept[static_cast<std::size_t>(axis)] = 1;
+    nth(kept, axis) = 1;
     const auto at = std::find(x.axes.begin(), x.axes.end(), axis) - x.axes.begin();
-    held_axes.push_back(static_cast<std::int64_t>(map_axis(static_cast<std::size_t>(at), rank)));
+    held_axes.push_back(to_signed(map_axis(to_size(at), rank)));
   }
   std::sort(held_axes.begin(), held_axes.end());
   // What lies between them has one index.
-  Extents between(static_cast<std::size_t>(held_axes.back() - held_axes.front() + 1));
+  Extents between(to_size(held_axes.back() - held_axes.front() + 1));
   std::iota(between.begin(), between.end(), held_axes.front());
   held_axes = between;
   const Extents reduced = held_shape(kept, x.axes);
@@ -247,13 +248,11 @@ void OnnxLowering::mean(const GraphNode& node, const std::string& op, OnnxValue 
   if (keep) return set(node, made_of(made, kept, x.axes));
   std::vector<std::int64_t> place(rank, 0);
   for (std::size_t axis = 0; axis < rank; ++axis) {
-    place[axis] = static_cast<std::int64_t>(shape.size());
-    if (std::find(axes.begin(), axes.end(), static_cast<std::int64_t>(axis)) == axes.end())
-      shape.push_back(kept[axis]);
+    place[axis] = ssize(shape);
+    if (std::find(axes.begin(), axes.end(), to_signed(axis)) == axes.end()) shape.push_back(kept[axis]);
   }
   for (const std::int64_t axis : x.axes) {
-    if (std::find(axes.begin(), axes.end(), axis) == axes.end())
-      order.push_back(place[static_cast<std::size_t>(axis)]);
+    if (std::find(axes.begin(), axes.end(), axis) == axes.end()) order.push_back(nth(place, axis));
   }
   set(node, made_of(emitter_.reshape(made, held_shape(shape, order), made.holder + "_map"), shape, order));
 }
@@ -264,15 +263,15 @@ void OnnxLowering::reduce(const GraphNode& node, Attributes& attributes) {
   std::vector<std::int64_t> axes;
   bool keep = true;
   if (node.op == "GlobalAveragePool") {
-    for (std::size_t axis = 2; axis < rank; ++axis) axes.push_back(static_cast<std::int64_t>(axis));
+    for (std::size_t axis = 2; axis < rank; ++axis) axes.push_back(to_signed(axis));
   } else {
     keep = attributes.integer("keepdims", 1) != 0;
     if (has(node, 1) && !value(node, 1).known()) throw Unsupported("axes that are not known");
     for (const std::int64_t axis : axes_of(attributes, known(node)).value_or(Extents{}))
-      axes.push_back(static_cast<std::int64_t>(axis_of(axis, rank)));
+      axes.push_back(to_signed(axis_of(axis, rank)));
     if (attributes.integer("noop_with_empty_axes", 0) != 0 && axes.empty()) return set(node, x);
     for (std::size_t axis = 0, all = axes.empty() ? rank : 0; axis < all; ++axis)
-      axes.push_back(static_cast<std::int64_t>(axis));
+      axes.push_back(to_signed(axis));
   }
   std::sort(axes.begin(), axes.end());
   if (axes.empty() || std::adjacent_find(axes.begin(), axes.end()) != axes.end())
@@ -288,7 +287,7 @@ void OnnxLowering::quantised_global_pool(const GraphNode& node, Attributes& attr
   const bool last = attributes.integer("channels_last", 0) != 0;
   std::vector<std::int64_t> axes;
   for (std::size_t axis = last ? 1 : 2; axis < x.shape.size() - (last ? 1 : 0); ++axis)
-    axes.push_back(static_cast<std::int64_t>(axis));
+    axes.push_back(to_signed(axis));
   if (axes.empty()) throw Unsupported("a tensor without spatial axes");
   mean(node, "reduce_mean", x, axes, true, quantised_result(node, 3, 4));
 }
@@ -297,8 +296,8 @@ void OnnxLowering::quantised_global_pool(const GraphNode& node, Attributes& attr
 void OnnxLowering::rows_softmax(const GraphNode& node, OnnxValue x, std::int64_t axis, bool one_axis,
                                 const Wanted& wanted) {
   const std::size_t rank = x.shape.size(), at = axis_of(axis, rank);
-  const bool alone = std::all_of(x.shape.begin() + static_cast<std::ptrdiff_t>(at) + 1, x.shape.end(),
-                                 [](auto e) { return e == 1; });
+  const bool alone =
+      std::all_of(x.shape.begin() + to_signed(at) + 1, x.shape.end(), [](auto e) { return e == 1; });
   if (!one_axis && !alone) {
     x = laid_out(x, Layout::kPlain);
     std::int64_t row = 1;
@@ -311,10 +310,10 @@ void OnnxLowering::rows_softmax(const GraphNode& node, OnnxValue x, std::int64_t
   }
   Extents axes;
   for (std::size_t i = 0; i < rank; ++i) {
-    if (i != at) axes.push_back(static_cast<std::int64_t>(i));
+    if (i != at) axes.push_back(to_signed(i));
   }
-  axes.push_back(static_cast<std::int64_t>(at));
-  x = laid_out(x, materialised(x).axes.back() == static_cast<std::int64_t>(at) ? materialised(x).axes : axes);
+  axes.push_back(to_signed(at));
+  x = laid_out(x, materialised(x).axes.back() == to_signed(at) ? materialised(x).axes : axes);
   set(node, made_of(emitter_.function("softmax", x.held, x.held.shape, wanted), x.shape, x.axes));
 }
 

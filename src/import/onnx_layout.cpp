@@ -1,4 +1,5 @@
 // How the elements of ONNX tensors lie in holders.
+#include "base/types.h"
 #include "import/onnx_lowering.h"
 #include "import/problems.h"
 
@@ -12,7 +13,7 @@ namespace {
 
 Extents permuted(const Extents& shape, const Extents& axes) {
   Extents made;
-  for (const std::int64_t axis : axes) made.push_back(shape[static_cast<std::size_t>(axis)]);
+  for (const std::int64_t axis : axes) made.push_back(nth(shape, axis));
   return made;
 }
 
@@ -20,7 +21,7 @@ Extents permuted(const Extents& shape, const Extents& axes) {
 Extents order_of(const Extents& shape, const Extents& axes) {
   Extents order;
   for (const std::int64_t axis : axes) {
-    if (shape[static_cast<std::size_t>(axis)] != 1) order.push_back(axis);
+    if (nth(shape, axis) != 1) order.push_back(axis);
   }
   return order;
 }
@@ -36,10 +37,10 @@ std::vector<double> OnnxLowering::in_held_order(const std::vector<double>& value
   std::vector<double> made;
   for (std::size_t i = 0; i < values.size(); ++i) {
     std::int64_t from = 0;
-    for (std::size_t k = 0; k < rank; ++k) from += at[k] * strides[static_cast<std::size_t>(source.axes[k])];
-    made.push_back(values[static_cast<std::size_t>(from)]);
+    for (std::size_t k = 0; k < rank; ++k) from += at[k] * nth(strides, source.axes[k]);
+    made.push_back(nth(values, from));
     for (std::size_t k = rank; k-- > 0;) {
-      if (++at[k] < source.viewed[static_cast<std::size_t>(source.axes[k])]) break;
+      if (++at[k] < nth(source.viewed, source.axes[k])) break;
       at[k] = 0;
     }
   }
@@ -66,7 +67,7 @@ OnnxValue OnnxLowering::laid_out(OnnxValue value, const Extents& axes) {
     std::iota(perm.begin(), perm.end(), 0);
     for (std::size_t i = 0; i < rank; ++i) {
       const auto from = std::find(value.axes.begin(), value.axes.end(), axes[i]) - value.axes.begin();
-      perm[map_axis(i, rank)] = static_cast<std::int64_t>(map_axis(static_cast<std::size_t>(from), rank));
+      perm[map_axis(i, rank)] = to_signed(map_axis(to_size(from), rank));
     }
     value.held = emitter_.movement("transpose", {value.held}, held, value.held.holder + "_transposed",
                                    {{"perm", perm}});
@@ -95,8 +96,8 @@ OnnxValue OnnxLowering::with_rank(const OnnxValue& value, std::size_t rank) {
   const std::size_t more = rank - std::min(rank, made.shape.size());
   if (more == 0) return made;
   made.shape.insert(made.shape.begin(), more, 1);
-  for (std::int64_t& axis : made.axes) axis += static_cast<std::int64_t>(more);
-  for (std::size_t i = more; i-- > 0;) made.axes.insert(made.axes.begin(), static_cast<std::int64_t>(i));
+  for (std::int64_t& axis : made.axes) axis += to_signed(more);
+  for (std::size_t i = more; i-- > 0;) made.axes.insert(made.axes.begin(), to_signed(i));
   made.viewed = made.shape;
   made.held =
       emitter_.reshape(made.held, map_shape(permuted(made.shape, made.axes)), made.held.holder + "_map");

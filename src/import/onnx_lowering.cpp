@@ -1,5 +1,6 @@
 #include "import/onnx_lowering.h"
 
+#include "base/types.h"
 #include "import/problems.h"
 #include "tilebeat/error.h"
 
@@ -160,7 +161,7 @@ void OnnxLowering::add_input(std::size_t index) {
   value.shape = value.viewed = *tensor.shape;
   value.axes = layout_axes(input_layout_, rank);
   Extents held, file_axes;
-  for (const std::int64_t axis : value.axes) held.push_back((*tensor.shape)[static_cast<std::size_t>(axis)]);
+  for (const std::int64_t axis : value.axes) held.push_back(nth((*tensor.shape), axis));
   value.held = {"", map_shape(held), tensor.type};
   if (!is_real) {
     if (const auto q = input_quantisation(index))
@@ -169,9 +170,8 @@ void OnnxLowering::add_input(std::size_t index) {
   FieldsJson source = FieldsJson::object();
   if (value.axes != layout_axes(Layout::kPlain, rank)) {
     for (std::size_t axis = 0; axis < rank; ++axis) {
-      const auto at = std::find(value.axes.begin(), value.axes.end(), static_cast<std::int64_t>(axis)) -
-                      value.axes.begin();
-      file_axes.push_back(static_cast<std::int64_t>(map_axis(static_cast<std::size_t>(at), rank)));
+      const auto at = std::find(value.axes.begin(), value.axes.end(), to_signed(axis)) - value.axes.begin();
+      file_axes.push_back(to_signed(map_axis(to_size(at), rank)));
     }
     if (rank == 3) file_axes.push_back(1);
     source["file_axes"] = file_axes;
@@ -208,8 +208,8 @@ void OnnxLowering::add_input(std::size_t index) {
 std::optional<Quantisation> OnnxLowering::input_quantisation(std::size_t index) const {
   for (const std::size_t reader : readers_[index]) {
     const GraphNode& node = graph_.nodes[reader];
-    const auto position = static_cast<std::size_t>(
-        std::find(node.inputs.begin(), node.inputs.end(), std::optional(index)) - node.inputs.begin());
+    const auto position = to_size(std::find(node.inputs.begin(), node.inputs.end(), std::optional(index)) -
+                                  node.inputs.begin());
     const bool plain = node.op == "ConvInteger" || node.op == "MatMulInteger";
     const std::size_t scale = position + 1, zero = position + 2;
     const auto number = [&](std::size_t i) -> std::optional<double> {
@@ -306,7 +306,7 @@ void OnnxLowering::add_float_reference(std::size_t index, const SourceTensor& te
   if (calibration_ == nullptr || !calibration_->first[index] || !builder_.is_layer(held.holder)) return;
   if (!referenced_.insert(held.holder).second) return;
   const std::vector<double> values = in_held_order(calibration_->first[index]->values(), tensor);
-  if (static_cast<std::int64_t>(values.size()) != element_count(held.shape)) return;
+  if (ssize(values) != element_count(held.shape)) return;
   builder_.add_float_reference(held.holder, make_constant(ElementType::kFloat32, held.shape, values),
                                is_byte(held.type) ? static_cast<double>(held.scale) : 1.0);
 }

@@ -1,4 +1,5 @@
 // Convolutions of ONNX.
+#include "base/types.h"
 #include "import/calibrate.h"
 #include "import/onnx_lowering.h"
 
@@ -18,8 +19,7 @@ Constant channels_last(const Constant& weights) {
   for (std::int64_t co = 0; co < k[0]; ++co) {
     for (std::int64_t ci = 0; ci < k[1]; ++ci) {
       for (std::int64_t tap = 0; tap < taps; ++tap)
-        made.bytes[static_cast<std::size_t>((co * taps + tap) * k[1] + ci)] =
-            weights.bytes[static_cast<std::size_t>((co * k[1] + ci) * taps + tap)];
+        nth(made.bytes, (co * taps + tap) * k[1] + ci) = nth(weights.bytes, (co * k[1] + ci) * taps + tap);
     }
   }
   return made;
@@ -32,8 +32,8 @@ Constant outputs_first(const Constant& weights) {
   const std::int64_t taps = k[2] * k[3];
   for (std::int64_t c = 0; c < k[0]; ++c) {
     for (std::int64_t co = 0; co < k[1]; ++co)
-      std::copy_n(&weights.bytes[static_cast<std::size_t>((c * k[1] + co) * taps)], taps,
-                  &made.bytes[static_cast<std::size_t>((co * k[0] + c) * taps)]);
+      std::copy_n(&nth(weights.bytes, (c * k[1] + co) * taps), taps,
+                  &nth(made.bytes, (co * k[0] + c) * taps));
   }
   return made;
 }
@@ -130,7 +130,7 @@ void OnnxLowering::batch_norm(const GraphNode& node, Attributes& attributes) {
   if (attributes.integer("spatial", 1) != 1) throw Unsupported("spatial 0");
   if (attributes.integer("is_test", 1) != 1) throw Unsupported("is_test 0");  // before opset 7
   attributes.without_effect("momentum");                                      // of training
-  const double epsilon = static_cast<double>(attributes.real("epsilon", 1e-5F));
+  const double epsilon = attributes.real("epsilon", 1e-5F);
   const std::vector<double> gamma = numbers(node, 1), beta = numbers(node, 2), mean = numbers(node, 3),
                             variance = numbers(node, 4);
   std::vector<double> factors, offsets;
@@ -138,7 +138,7 @@ void OnnxLowering::batch_norm(const GraphNode& node, Attributes& attributes) {
     factors.push_back(gamma[c] / std::sqrt(variance.at(c) + epsilon));
     offsets.push_back(beta.at(c) - mean.at(c) * factors.back());
   }
-  const auto channels = static_cast<std::int64_t>(gamma.size());
+  const auto channels = ssize(gamma);
   const OnnxValue map = laid_out(x, Layout::kMap);
   const Extents pixels = as_map(map.shape);
   if (pixels[1] != channels) throw Unsupported("parameters of another number of channels");
@@ -148,8 +148,7 @@ void OnnxLowering::batch_norm(const GraphNode& node, Attributes& attributes) {
   kernels.weights = quantised_constant(weights, q);
   kernels.scales = q.scales;
   for (std::size_t c = 0; c < offsets.size(); ++c)
-    offsets[c] =
-        std::nearbyint(offsets[c] / (static_cast<double>(x.held.scale) * static_cast<double>(q.scales[c])));
+    offsets[c] = std::nearbyint(offsets[c] / (static_cast<double>(x.held.scale) * q.scales[c]));
   kernels.bias = make_constant(ElementType::kInt32, {channels}, offsets);
   const Wanted wanted = need_result(node);
   const Held made =

@@ -1,4 +1,5 @@
 // Products of matrices in ONNX.
+#include "base/types.h"
 #include "import/onnx_lowering.h"
 #include "import/problems.h"
 
@@ -14,8 +15,7 @@ Constant transposed(const Constant& x) {
   Constant made{x.type, {x.shape[1], x.shape[0]}, x.bytes};
   for (std::int64_t i = 0; i < x.shape[0]; ++i) {
     for (std::int64_t j = 0; j < x.shape[1]; ++j)
-      made.bytes[static_cast<std::size_t>(j * x.shape[0] + i)] =
-          x.bytes[static_cast<std::size_t>(i * x.shape[1] + j)];
+      nth(made.bytes, j * x.shape[0] + i) = nth(x.bytes, i * x.shape[1] + j);
   }
   return made;
 }
@@ -29,12 +29,11 @@ Constant in_order(const Constant& weights, const Extents& viewed, const Extents&
   Extents at(axes.size(), 0);
   for (std::int64_t to = 0; to < k; ++to) {
     std::int64_t from = 0;
-    for (std::size_t i = 1; i < axes.size(); ++i) from += at[i] * strides[static_cast<std::size_t>(axes[i])];
+    for (std::size_t i = 1; i < axes.size(); ++i) from += at[i] * nth(strides, axes[i]);
     for (std::int64_t row = 0; row < weights.shape[0]; ++row)
-      made.bytes[static_cast<std::size_t>(row * k + to)] =
-          weights.bytes[static_cast<std::size_t>(row * k + from)];
+      nth(made.bytes, row * k + to) = nth(weights.bytes, row * k + from);
     for (std::size_t i = axes.size(); i-- > 1;) {
-      if (++at[i] < viewed[static_cast<std::size_t>(axes[i])]) break;
+      if (++at[i] < nth(viewed, axes[i])) break;
       at[i] = 0;
     }
   }
@@ -56,7 +55,7 @@ void OnnxLowering::rows_times(const GraphNode& node, const OnnxValue& x, Kernels
   if (x.shape.size() != 2 || x.shape[1] != w.at(1))
     throw Unsupported(fmt::format("a product of {} and weights {}", extents_text(x.shape), extents_text(w)));
   if (kernels.bias && kernels.bias->elements() == 1 && w[0] != 1) {
-    const std::vector<double> one(static_cast<std::size_t>(w[0]), kernels.bias->values()[0]);
+    const std::vector<double> one(to_size(w[0]), kernels.bias->values()[0]);
     kernels.bias = make_constant(ElementType::kInt32, {w[0]}, one);
   }
   if (kernels.bias && kernels.bias->elements() != w[0])

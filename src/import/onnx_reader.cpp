@@ -1,3 +1,4 @@
+#include "base/types.h"
 #include "import/attributes.h"
 #include "import/graph.h"
 #include "import/problems.h"
@@ -23,7 +24,7 @@ class OnnxReader {
  public:
   explicit OnnxReader(const std::string& path) : path_(path) {
     const std::vector<std::uint8_t> bytes = read_model_bytes(path);
-    if (bytes.size() > INT32_MAX || !model_.ParseFromArray(bytes.data(), static_cast<int>(bytes.size())))
+    if (bytes.size() > INT32_MAX || !model_.ParseFromArray(bytes.data(), count_of(bytes)))
       fail("is no ONNX file, or damaged: its messages cannot be read");
     if (!model_.has_graph() || model_.opset_import_size() == 0)
       fail("is no ONNX model: it has no graph or no opset");

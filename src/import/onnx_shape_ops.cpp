@@ -1,4 +1,5 @@
 // ONNX operators that move elements, and those between real numbers and integers.
+#include "base/types.h"
 #include "import/onnx_lowering.h"
 #include "import/problems.h"
 #include "import/resize_rule.h"
@@ -14,8 +15,7 @@ namespace {
 /// `source`, one number an axis of the source, as one an axis of the holder.
 Extents held_order(const Extents& source, const Extents& axes, std::int64_t otherwise) {
   Extents made(std::max<std::size_t>(axes.size(), 4), otherwise);
-  for (std::size_t i = 0; i < axes.size(); ++i)
-    made[map_axis(i, axes.size())] = source[static_cast<std::size_t>(axes[i])];
+  for (std::size_t i = 0; i < axes.size(); ++i) made[map_axis(i, axes.size())] = nth(source, axes[i]);
   return made;
 }
 
@@ -50,10 +50,9 @@ void OnnxLowering::dequantize(const GraphNode& node, Attributes& attributes) {
     throw Unsupported("scales without their zero points");
   if (std::any_of(q.scales.begin(), q.scales.end(), [](float s) { return !(s > 0); }))
     throw Unsupported("a scale that is not positive");
-  if (q.scales.size() > 1) q.axis = static_cast<std::int64_t>(axis_of(axis, x.shape.size()));
+  if (q.scales.size() > 1) q.axis = to_signed(axis_of(axis, x.shape.size()));
   if (x.known()) {
-    if (q.scales.size() > 1 &&
-        x.shape[static_cast<std::size_t>(q.axis)] != static_cast<std::int64_t>(q.scales.size()))
+    if (q.scales.size() > 1 && nth(x.shape, q.axis) != ssize(q.scales))
       throw Unsupported("scales that do not fit their axis");
     x.stands = q;
     return set(node, x);
@@ -95,13 +94,13 @@ void OnnxLowering::transpose(const GraphNode& node, Attributes& attributes) {
   OnnxValue x = value(node, 0);
   const std::size_t rank = x.shape.size();
   std::vector<std::int64_t> perm(rank);
-  for (std::size_t i = 0; i < rank; ++i) perm[i] = static_cast<std::int64_t>(rank - 1 - i);
+  for (std::size_t i = 0; i < rank; ++i) perm[i] = to_signed(rank - 1 - i);
   if (const auto wish = attributes.integers("perm")) perm = *wish;
   std::vector<std::int64_t> sorted = perm;
   std::sort(sorted.begin(), sorted.end());
   if (sorted.size() != rank) throw Unsupported("a perm of another rank");
   for (std::size_t i = 0; i < rank; ++i) {
-    if (sorted[i] != static_cast<std::int64_t>(i)) throw Unsupported("a perm that is no permutation");
+    if (sorted[i] != to_signed(i)) throw Unsupported("a perm that is no permutation");
   }
   if (x.known()) {  // integers that stand for weights
     x.constant = evaluate(node, {&*x.constant}, graph_.opset).at(0);
@@ -112,7 +111,7 @@ void OnnxLowering::transpose(const GraphNode& node, Attributes& attributes) {
   }
   x = materialised(x);
   Extents shape;
-  for (const std::int64_t axis : perm) shape.push_back(x.shape[static_cast<std::size_t>(axis)]);
+  for (const std::int64_t axis : perm) shape.push_back(nth(x.shape, axis));
   for (std::int64_t& axis : x.axes) axis = std::find(perm.begin(), perm.end(), axis) - perm.begin();
   x.shape = x.viewed = shape;
   set(node, x);
@@ -166,8 +165,7 @@ void OnnxLowering::join(const GraphNode& node, std::vector<OnnxValue> parts, std
                                             {fmt::format("{}_part{}", wanted.name, i), wanted.type,
                                              wanted.scale, wanted.zero_point}));
   }
-  const auto place = static_cast<std::size_t>(
-      std::find(axes.begin(), axes.end(), static_cast<std::int64_t>(at)) - axes.begin());
+  const auto place = to_size(std::find(axes.begin(), axes.end(), to_signed(at)) - axes.begin());
   const std::size_t held_axis = map_axis(place, axes.size());
   FieldsJson fields = FieldsJson::object();
   const Extents to = held_shape(shape, axes);
@@ -244,9 +242,9 @@ void OnnxLowering::resize(const GraphNode& node, Attributes& attributes) {
 OnnxValue OnnxLowering::gathered(const OnnxValue& value, std::size_t axis, const Extents& indices,
                                  const std::string& name) {
   OnnxValue made = value;
-  made.shape[axis] = static_cast<std::int64_t>(indices.size()), made.viewed = made.shape;
-  const auto place = static_cast<std::size_t>(
-      std::find(value.axes.begin(), value.axes.end(), static_cast<std::int64_t>(axis)) - value.axes.begin());
+  made.shape[axis] = ssize(indices), made.viewed = made.shape;
+  const auto place =
+      to_size(std::find(value.axes.begin(), value.axes.end(), to_signed(axis)) - value.axes.begin());
   made.held = emitter_.movement("gather", {value.held}, held_shape(made.shape, made.axes), name,
                                 {{"axis", map_axis(place, value.axes.size())}, {"indices", indices}});
   return made;
@@ -309,17 +307,17 @@ void OnnxLowering::gather(const GraphNode& node, Attributes& attributes) {
   const Constant& indices = *value(node, 1).constant;
   x = laid_out(x, Layout::kPlain);
   const std::size_t axis = axis_of(attributes.integer("axis", 0), x.shape.size());
-  Extents entries, shape(x.shape.begin(), x.shape.begin() + static_cast<std::ptrdiff_t>(axis));
+  Extents entries, shape(x.shape.begin(), x.shape.begin() + to_signed(axis));
   for (const std::int64_t index : indices.integers())
-    entries.push_back(static_cast<std::int64_t>(axis_of(index, static_cast<std::size_t>(x.shape[axis]))));
+    entries.push_back(to_signed(axis_of(index, to_size(x.shape[axis]))));
   if (entries.empty()) throw Unsupported("no indices");
   shape.insert(shape.end(), indices.shape.begin(), indices.shape.end());
-  shape.insert(shape.end(), x.shape.begin() + static_cast<std::ptrdiff_t>(axis) + 1, x.shape.end());
+  shape.insert(shape.end(), x.shape.begin() + to_signed(axis) + 1, x.shape.end());
   if (shape.size() > 6) throw Unsupported(fmt::format("a tensor of {} axes", shape.size()));
   const std::string name = graph_.tensors[*node.outputs.at(0)].name;
   const std::size_t held_axis = map_axis(axis, x.shape.size());
   Extents held = x.held.shape;
-  held[held_axis] = static_cast<std::int64_t>(entries.size());
+  held[held_axis] = ssize(entries);
   x.held = emitter_.movement("gather", {x.held}, held, name, {{"axis", held_axis}, {"indices", entries}});
   x.held = emitter_.reshape(x.held, map_shape(shape), name + "_map");
   x.axes = layout_axes(Layout::kPlain, shape.size());

@@ -1,4 +1,5 @@
 // Operands and results of ONNX operators.
+#include "base/types.h"
 #include "import/calibrate.h"
 #include "import/onnx_lowering.h"
 
@@ -186,10 +187,10 @@ void OnnxLowering::add_bias(const GraphNode& node, std::size_t bias, float x_sca
   if (made.type != ElementType::kInt32) {
     std::vector<double> values = made.values();
     if (values.size() == 1) values.resize(kernels.scales.size(), values[0]);  // one number for all columns
-    made.shape = {static_cast<std::int64_t>(values.size())};
+    made.shape = {ssize(values)};
     for (std::size_t c = 0; c < values.size(); ++c) {
       const float scale = kernels.scales.size() == 1 ? kernels.scales[0] : kernels.scales.at(c);
-      values[c] = std::nearbyint(values[c] / (static_cast<double>(x_scale) * static_cast<double>(scale)));
+      values[c] = std::nearbyint(values[c] / (static_cast<double>(x_scale) * scale));
     }
     made = make_constant(ElementType::kInt32, made.shape, values);
   }

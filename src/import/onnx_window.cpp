@@ -1,4 +1,5 @@
 // Windows of ONNX operators; norms, and the place of the greatest element.
+#include "base/types.h"
 #include "import/onnx_lowering.h"
 #include "import/problems.h"
 
@@ -147,12 +148,12 @@ FieldsJson numbers_of(const std::vector<double>& values) {
 
 OnnxValue OnnxLowering::with_last(const OnnxValue& value, std::size_t axis) {
   OnnxValue found = materialised(value);
-  if (found.axes.back() == static_cast<std::int64_t>(axis)) return found;
+  if (found.axes.back() == to_signed(axis)) return found;
   Extents axes;
   for (std::size_t i = 0; i < found.shape.size(); ++i) {
-    if (i != axis) axes.push_back(static_cast<std::int64_t>(i));
+    if (i != axis) axes.push_back(to_signed(i));
   }
-  axes.push_back(static_cast<std::int64_t>(axis));
+  axes.push_back(to_signed(axis));
   return laid_out(found, axes);
 }
 
@@ -227,9 +228,9 @@ void OnnxLowering::arg_max(const GraphNode& node, Attributes& attributes) {
   OnnxValue made = made_of(held, x.shape, x.axes);
   made.shape[axis] = 1;
   if (!keep) {
-    made.shape.erase(made.shape.begin() + static_cast<std::ptrdiff_t>(axis));
+    made.shape.erase(made.shape.begin() + to_signed(axis));
     made.axes.pop_back();
-    for (std::int64_t& other : made.axes) other -= other > static_cast<std::int64_t>(axis) ? 1 : 0;
+    for (std::int64_t& other : made.axes) other -= other > to_signed(axis) ? 1 : 0;
   }
   made.viewed = made.shape;
   set(node, made);

@@ -1,5 +1,6 @@
 #include "import/problems.h"
 
+#include "base/types.h"
 #include "import/imported.h"
 #include "schema/place.h"
 #include "tilebeat/error.h"
@@ -91,7 +92,7 @@ std::vector<std::uint8_t> read_model_bytes(const std::string& path, std::uint64_
 
 Extents held_shape(const Extents& shape, const Extents& axes) {
   Extents made;
-  for (const std::int64_t axis : axes) made.push_back(shape[static_cast<std::size_t>(axis)]);
+  for (const std::int64_t axis : axes) made.push_back(nth(shape, axis));
   return map_shape(made);
 }
 

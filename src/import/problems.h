@@ -1,5 +1,6 @@
 #pragma once
 
+#include "base/types.h"
 #include "import/graph.h"
 
 #include <cmath>

@@ -1,5 +1,6 @@
 #include "import/resize_rule.h"
 
+#include "base/types.h"
 #include "import/problems.h"
 
 #include <cmath>

@@ -1,3 +1,4 @@
+#include "base/types.h"
 #include "import/attributes.h"
 #include "import/evaluate.h"
 #include "import/graph.h"
@@ -133,7 +134,7 @@ class Rewriter {
   bool bound(const GraphNode& node) {
     if (node.inputs.size() == 1) return unary(node, "Identity", {});
     if (node.inputs.size() != 2) return false;
-    for (const std::size_t i : {0, 1}) {
+    for (const std::size_t i : {0U, 1U}) {
       const Constant* limit = data(node, i);
       if (limit == nullptr || limit->elements() != 1 || limit->shape.size() > 1) continue;
       const Operand low = node.op == "Max" ? node.inputs[i] : std::nullopt,
@@ -233,8 +234,8 @@ class Rewriter {
       for (std::int64_t co = first; co < first + k[1]; ++co) {
         for (std::int64_t i = 0; i < k[2]; ++i) {
           for (std::int64_t j = 0; j < k[3]; ++j)
-            made[static_cast<std::size_t>(((c * shape[1] + co) * shape[2] + i * dilation[0]) * shape[3] +
-                                          j * dilation[1])] = values[from++];
+            nth(made, ((c * shape[1] + co) * shape[2] + i * dilation[0]) * shape[3] + j * dilation[1]) =
+                values[from++];
         }
       }
     }

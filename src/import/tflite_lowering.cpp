@@ -1,5 +1,6 @@
 #include "import/tflite_lowering.h"
 
+#include "base/types.h"
 #include "tilebeat/error.h"
 
 #include <algorithm>
@@ -57,7 +58,7 @@ void TfliteLowering::add_inputs() {
     Held held{"", map_shape(*tensor.shape), tensor.type};
     if (!real)
       held.scale = tensor.quantisation.scales[0], held.zero_point = tensor.quantisation.zero_points[0];
-    const std::vector<double> zeros(real ? static_cast<std::size_t>(element_count(held.shape)) : 0);
+    const std::vector<double> zeros(real ? to_size(element_count(held.shape)) : 0);
     const FieldsJson source =
         real ? builder_.add_tensor(tensor.name, make_constant(ElementType::kFloat32, held.shape, zeros))
              : FieldsJson{{"random", {{"seed", index + 1}}}};

@@ -1,5 +1,6 @@
 // Operators of TensorFlow Lite: convolutions and fully connected layers, those on single elements, windows
 // and rows, and those that move elements.
+#include "base/types.h"
 #include "import/tflite_lowering.h"
 
 #include <algorithm>
@@ -99,8 +100,7 @@ void TfliteLowering::depthwise(const GraphNode& node, Attributes& attributes) {
   const std::int64_t taps = w[1] * w[2];
   for (std::int64_t tap = 0; tap < taps; ++tap) {
     for (std::int64_t c = 0; c < w[3]; ++c)
-      kernels.weights.bytes[static_cast<std::size_t>(c * taps + tap)] =
-          plain[static_cast<std::size_t>(tap * w[3] + c)];
+      nth(kernels.weights.bytes, c * taps + tap) = nth(plain, tap * w[3] + c);
   }
   kernels.weights.shape = {w[3], w[1], w[2], 1};
   const Wanted made = wanted(node, attributes.text("activation", "NONE"));
@@ -181,10 +181,10 @@ void TfliteLowering::mean(const GraphNode& node, Attributes& attributes) {
   attributes.without_effect("keep_dims");  // the output's shape is declared
   Extents axes, shape = x.shape;
   for (std::int64_t axis : constant(node, 1).integers()) {
-    if (axis < 0) axis += static_cast<std::int64_t>(rank);
-    if (axis < 0 || axis >= static_cast<std::int64_t>(rank)) throw Unsupported(fmt::format("axis {}", axis));
-    const std::size_t held_axis = map_axis(static_cast<std::size_t>(axis), rank);
-    axes.push_back(static_cast<std::int64_t>(held_axis));
+    if (axis < 0) axis += to_signed(rank);
+    if (axis < 0 || axis >= to_signed(rank)) throw Unsupported(fmt::format("axis {}", axis));
+    const std::size_t held_axis = map_axis(to_size(axis), rank);
+    axes.push_back(to_signed(held_axis));
     shape[held_axis] = 1;
   }
   std::sort(axes.begin(), axes.end());
@@ -226,8 +226,8 @@ void TfliteLowering::dequantize(const GraphNode& node, Attributes&) {
 namespace {
 
 std::int64_t axis_in(std::int64_t axis, std::size_t rank) {
-  if (axis < 0) axis += static_cast<std::int64_t>(rank);
-  if (axis < 0 || axis >= static_cast<std::int64_t>(rank)) throw Unsupported(fmt::format("axis {}", axis));
+  if (axis < 0) axis += to_signed(rank);
+  if (axis < 0 || axis >= to_signed(rank)) throw Unsupported(fmt::format("axis {}", axis));
   return axis;
 }
 
@@ -269,8 +269,7 @@ void TfliteLowering::concatenation(const GraphNode& node, Attributes& attributes
   const Wanted made = wanted(node, attributes.text("activation", "NONE"));
   if (made.range && *made.range != byte_range(made.type)) throw Unsupported("a fused activation");
   const std::size_t rank = output(node).shape->size();
-  const std::size_t axis =
-      map_axis(static_cast<std::size_t>(axis_in(attributes.integer("axis", 0), rank)), rank);
+  const std::size_t axis = map_axis(to_size(axis_in(attributes.integer("axis", 0), rank)), rank);
   std::vector<Held> parts;
   for (std::size_t i = 0; i < node.inputs.size(); ++i) {
     Held part = held(node, i);
@@ -294,12 +293,10 @@ void TfliteLowering::transpose(const GraphNode& node, Attributes&) {
   if (wish.size() != rank || output(node).shape->size() != rank)
     throw Unsupported("a permutation of another rank");
   Extents perm(x.shape.size()), shape(x.shape.size());
-  for (std::size_t axis = 0; axis < perm.size(); ++axis) perm[axis] = static_cast<std::int64_t>(axis);
+  for (std::size_t axis = 0; axis < perm.size(); ++axis) perm[axis] = to_signed(axis);
   for (std::size_t axis = 0; axis < rank; ++axis)
-    perm[map_axis(axis, rank)] =
-        static_cast<std::int64_t>(map_axis(static_cast<std::size_t>(axis_in(wish[axis], rank)), rank));
-  for (std::size_t axis = 0; axis < perm.size(); ++axis)
-    shape[axis] = x.shape[static_cast<std::size_t>(perm[axis])];
+    perm[map_axis(axis, rank)] = to_signed(map_axis(to_size(axis_in(wish[axis], rank)), rank));
+  for (std::size_t axis = 0; axis < perm.size(); ++axis) shape[axis] = nth(x.shape, perm[axis]);
   set(node, emitter_.movement("transpose", {x}, shape, layer_name(node), {{"perm", perm}}));
 }
 
@@ -396,14 +393,14 @@ void TfliteLowering::strided_slice(const GraphNode& node, Attributes& attributes
 
 void TfliteLowering::split(const GraphNode& node, Attributes& attributes) {
   const Extents& shape = *input(node, 1).shape;
-  const auto axis = static_cast<std::size_t>(axis_in(constant(node, 0).integers().at(0), shape.size()));
+  const auto axis = to_size(axis_in(constant(node, 0).integers().at(0), shape.size()));
   const std::int64_t parts = attributes.integer("num_splits", 0);
-  if (parts < 1 || parts != static_cast<std::int64_t>(node.outputs.size()) || shape[axis] % parts != 0)
+  if (parts < 1 || parts != ssize(node.outputs) || shape[axis] % parts != 0)
     throw Unsupported(fmt::format("{} parts of {}", parts, shape[axis]));
   for (std::int64_t part = 0; part < parts; ++part) {
     Extents starts(shape.size(), 0), ends = shape;
     starts[axis] = part * (shape[axis] / parts), ends[axis] = starts[axis] + shape[axis] / parts;
-    emit_slice(node, static_cast<std::size_t>(part), starts, ends, Extents(shape.size(), 1));
+    emit_slice(node, to_size(part), starts, ends, Extents(shape.size(), 1));
   }
 }
 

@@ -1,3 +1,4 @@
+#include "base/types.h"
 #include "import/graph.h"
 #include "import/problems.h"
 #include "import/tflite_lowering.h"
@@ -80,9 +81,9 @@ class TfliteReader {
   }
 
   std::size_t tensor_index(std::int32_t index, std::string_view what) const {
-    if (index < 0 || static_cast<std::size_t>(index) >= graph_.tensors.size())
+    if (index < 0 || to_size(index) >= graph_.tensors.size())
       fail(fmt::format("an {} is tensor {}, there are {}", what, index, graph_.tensors.size()));
-    return static_cast<std::size_t>(index);
+    return to_size(index);
   }
 
   void add_tensor(std::size_t index) {
@@ -131,9 +132,8 @@ class TfliteReader {
     const bool bad_scale = std::any_of(q.scales.begin(), q.scales.end(),
                                        [](float s) { return !(s > 0) || s > 1e9F || s < 1e-30F; });
     if (bad_scale) fail(fmt::format("tensor {} has a scale that is no positive number", tensor.name));
-    if (q.scales.size() > 1 &&
-        (q.axis < 0 || q.axis >= static_cast<std::int64_t>(tensor.shape->size()) ||
-         (*tensor.shape)[static_cast<std::size_t>(q.axis)] != static_cast<std::int64_t>(q.scales.size())))
+    if (q.scales.size() > 1 && (q.axis < 0 || q.axis >= to_signed(tensor.shape->size()) ||
+                                nth((*tensor.shape), q.axis) != ssize(q.scales)))
       fail(fmt::format("tensor {} of shape {} has {} scales along axis {}", tensor.name,
                        extents_text(*tensor.shape), q.scales.size(), q.axis));
   }
@@ -153,8 +153,7 @@ class TfliteReader {
       begin = bytes_.data() + buffer->offset(), size = buffer->size();
     }
     if (size == 0) return;
-    const std::uint64_t wanted =
-        static_cast<std::uint64_t>(element_count(*made.shape)) * element_bytes(made.type);
+    const std::uint64_t wanted = to_unsigned(element_count(*made.shape)) * element_bytes(made.type);
     if (made.type == ElementType::kOther) return;
     if (size != wanted)
       fail(fmt::format("tensor {} of {} {} needs {} bytes, its buffer has {}", index,

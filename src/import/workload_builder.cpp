@@ -1,3 +1,4 @@
+#include "base/types.h"
 #include "import/emitter.h"
 
 #include <algorithm>
@@ -98,8 +99,7 @@ void WorkloadBuilder::add_float_reference(const std::string& layer, const Consta
 
 std::map<std::string, std::string> WorkloadBuilder::files(const std::string& name) const {
   FieldsJson workload{{"name", workload_name(name)}};
-  if (arithmetic_ != Arithmetic::kExact)
-    workload["arithmetic"] = kArithmeticNames[static_cast<std::size_t>(arithmetic_)];
+  if (arithmetic_ != Arithmetic::kExact) workload["arithmetic"] = nth(kArithmeticNames, arithmetic_);
   workload["inputs"] = inputs_;
   workload["layers"] = layer_list_;
   workload["outputs"] = outputs_;

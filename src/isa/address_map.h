@@ -12,17 +12,17 @@ constexpr std::uint64_t kDramEnd = std::uint64_t{1} << 41;
 constexpr std::uint64_t kControllerBytes = 4096;
 /// SRAM of cluster k, NRAM and WRAM of core k of the chip.
 constexpr std::uint64_t sram_address(int cluster) {
-  return (std::uint64_t{1} << 41) + (static_cast<std::uint64_t>(cluster) << 34);
+  return (std::uint64_t{1} << 41) + (to_unsigned(cluster) << 34);
 }
 constexpr std::uint64_t nram_address(int core) {
-  return (std::uint64_t{1} << 42) + (static_cast<std::uint64_t>(core) << 30);
+  return (std::uint64_t{1} << 42) + (to_unsigned(core) << 30);
 }
 constexpr std::uint64_t wram_address(int core) {
-  return (std::uint64_t{1} << 43) + (static_cast<std::uint64_t>(core) << 30);
+  return (std::uint64_t{1} << 43) + (to_unsigned(core) << 30);
 }
 /// Registers of processor k.
 constexpr std::uint64_t register_address(int processor) {
-  return (std::uint64_t{1} << 44) + (static_cast<std::uint64_t>(processor) << 12);
+  return (std::uint64_t{1} << 44) + (to_unsigned(processor) << 12);
 }
 /// Writes to these addresses reach NRAM (WRAM) byte `offset` of every core of the cluster whose bit is set in
 /// `cores` (SPEC HI-3).

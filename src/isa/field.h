@@ -2,6 +2,7 @@
 
 #include "base/dtype.h"
 #include "base/numerics.h"
+#include "base/types.h"
 
 #include <array>
 #include <cstddef>
@@ -72,7 +73,7 @@ constexpr FieldType field_type() {
     };
     type.store = [](void* value, std::uint64_t pattern) { std::memcpy(value, &pattern, sizeof pattern); };
   } else {
-    type.load = [](const void* value) { return static_cast<std::uint64_t>(*static_cast<const T*>(value)); };
+    type.load = [](const void* value) { return to_unsigned(*static_cast<const T*>(value)); };
     type.store = [](void* value, std::uint64_t pattern) {
       *static_cast<T*>(value) = static_cast<T>(pattern);
     };

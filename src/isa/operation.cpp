@@ -1,5 +1,6 @@
 #include "isa/operation.h"
 
+#include "base/types.h"
 #include "isa/field.h"
 #include "isa/operations.h"
 #include "tilebeat/error.h"
@@ -64,8 +65,7 @@ std::uint64_t Field::encoded() const {
   if (type_->is_real) return pattern;
   const std::uint64_t code = pattern & ((std::uint64_t{1} << bits_) - 1);
   if (extended(code) != pattern) {
-    const auto value =
-        type_->is_signed ? fmt::format("{}", static_cast<std::int64_t>(pattern)) : fmt::format("{}", pattern);
+    const auto value = type_->is_signed ? fmt::format("{}", to_signed(pattern)) : fmt::format("{}", pattern);
     throw SimulationError(fmt::format("instruction field {} = {} needs over {} bits", name_, value, bits_));
   }
   return code;
@@ -98,7 +98,7 @@ FieldInfo Field::info() const {
 
 std::string Field::fault() const {
   if (type_->is_real || type_->choices.count != 0) return {};
-  const auto value = static_cast<std::int64_t>(type_->load(value_));
+  const auto value = to_signed(type_->load(value_));
   if (value >= least() && value <= most()) return {};
   return fmt::format("{} is {}, allowed are {} to {}", name_, value, least(), most());
 }
@@ -108,7 +108,7 @@ std::string Field::text() const {
   if (pattern < type_->choices.count) return std::string(type_->choices.names[pattern]);
   if (type_->is_real) return fmt::format("{}", as_real(pattern));
   if (type_->is_address) return fmt::format("{:#x}", pattern);
-  return fmt::format("{}", static_cast<std::int64_t>(pattern));
+  return fmt::format("{}", to_signed(pattern));
 }
 
 void Field::set_text(std::string_view text) const {
@@ -126,7 +126,7 @@ void Field::set_text(std::string_view text) const {
   const std::int64_t value = parse_number(text);
   if (value < least() || value > most())
     throw UserError(fmt::format("{} is {}, allowed are {} to {}", name_, value, least(), most()));
-  type_->store(value_, static_cast<std::uint64_t>(value));
+  type_->store(value_, to_unsigned(value));
 }
 
 namespace {
@@ -146,7 +146,7 @@ template <class Each>
 void for_parts(int at, int bits, const Each& each) {
   for (int first = 0; first < bits;) {
     const int shift = (at + first) % 8, size = std::min(8 - shift, bits - first);
-    each(FieldPart{static_cast<std::size_t>((at + first) / 8), shift, first, (1U << size) - 1});
+    each(FieldPart{to_size((at + first) / 8), shift, first, (1U << size) - 1});
     first += size;
   }
 }
@@ -236,8 +236,8 @@ class Setter : public FieldVisitor {
 }  // namespace
 
 void refuse_unit(const char* name, Unit unit) {
-  throw SimulationError(fmt::format("{} and its like: the {} unit has none", name,
-                                    kUnitNames.at(static_cast<std::size_t>(unit))));
+  throw SimulationError(
+      fmt::format("{} and its like: the {} unit has none", name, kUnitNames.at(to_size(unit))));
 }
 
 Operation OperationType::default_value() const {

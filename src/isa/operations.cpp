@@ -1,5 +1,7 @@
 #include "isa/operations.h"
 
+#include "base/types.h"
+
 #include <fmt/format.h>
 
 namespace tilebeat {
@@ -62,7 +64,7 @@ void Copy::describe(FieldVisitor& visit) {
   visit("destination_outer_stride", destination_outer_stride, 32);
   visit("pad_top", pad_top, 8), visit("pad_left", pad_left, 8), visit("pad_bottom", pad_bottom, 8);
   visit("pad_right", pad_right, 8), visit("fill", fill, 8);
-  visit("turned_columns", turned_columns, 16), visit("turned_stride", turned_stride, 32);
+  visit("transposed_columns", transposed_columns, 16), visit("transposed_stride", transposed_stride, 32);
 }
 
 std::string transfer_fault(std::int64_t outer_count, std::int64_t inner_count, std::int64_t run_bytes) {
@@ -76,11 +78,12 @@ std::string Copy::fault() const {
   if (turns()) {
     if (pad_top + pad_left + pad_bottom + pad_right != 0) return "a copy that turns its blocks has no border";
     if (unit == Unit::kFold) return "fold.copy turns no blocks";
-    if (run_bytes % turned_columns != 0)
-      return fmt::format("turned_columns is {}, which does not divide run_bytes, {}", turned_columns,
+    if (run_bytes % transposed_columns != 0)
+      return fmt::format("transposed_columns is {}, which does not divide run_bytes, {}", transposed_columns,
                          run_bytes);
-  } else if (turned_stride != 0) {
-    return fmt::format("turned_stride is {}, turned_columns is 0: no block is turned", turned_stride);
+  } else if (transposed_stride != 0) {
+    return fmt::format("transposed_stride is {}, transposed_columns is 0: no block is transposed",
+                       transposed_stride);
   }
   return transfer_fault(outer_count + pad_top + pad_bottom, inner_count + pad_left + pad_right, run_bytes);
 }
@@ -123,12 +126,11 @@ void VectorRow::describe(FieldVisitor& visit) {
 }
 
 std::string VectorRow::subject() const {
-  return fmt::format("{} {}x{}", kRowKindNames[static_cast<std::size_t>(kind)], pixels, channels);
+  return fmt::format("{} {}x{}", nth(kRowKindNames, kind), pixels, channels);
 }
 
 std::string VectorRun::subject() const {
-  return fmt::format("{} {}x{}x{}", kVectorKindNames[static_cast<std::size_t>(kind)], rows, columns,
-                     channels);
+  return fmt::format("{} {}x{}x{}", nth(kVectorKindNames, kind), rows, columns, channels);
 }
 
 void VectorResize::describe(FieldVisitor& visit) {
@@ -143,8 +145,7 @@ void VectorResize::describe(FieldVisitor& visit) {
 }
 
 std::string VectorResize::subject() const {
-  return fmt::format("{} {}x{}x{}", kResizeKindNames[static_cast<std::size_t>(kind)], rows, columns,
-                     channels);
+  return fmt::format("{} {}x{}x{}", nth(kResizeKindNames, kind), rows, columns, channels);
 }
 
 std::vector<const OperationType*> core_operations() {

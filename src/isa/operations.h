@@ -59,9 +59,9 @@ struct ConvSetup {
 /// `pad_top` rows above, `pad_bottom` below, `pad_left` and `pad_right` runs beside each row; it then starts
 /// with the border.
 ///
-/// With `turned_columns` each row of the source, `inner_count` runs one below the other, is a block that
-/// arrives turned: bytes i of its runs are neighbours at the destination, the next ones
-/// `destination_inner_stride` bytes on, and `turned_stride` on behind every `turned_columns` of them.
+/// With `transposed_columns` each row of the source, `inner_count` runs one below the other, is a block that
+/// arrives transposed: bytes i of its runs are neighbours at the destination, the next ones
+/// `destination_inner_stride` bytes on, and `transposed_stride` on behind every `transposed_columns` of them.
 struct Copy {
   static constexpr std::array<OperationKind, 5> kKinds{{{"iodma.copy", 0x30, Unit::kIodma},
                                                         {"mvdma.copy", 0x31, Unit::kMvdma},
@@ -77,12 +77,14 @@ struct Copy {
   std::uint32_t destination_inner_stride = 0, destination_outer_stride = 0;  ///< bytes
   std::uint8_t pad_top = 0, pad_left = 0, pad_bottom = 0, pad_right = 0;
   std::uint8_t fill = 0;
-  std::uint16_t turned_columns = 0;  ///< 0: runs arrive as they are
-  std::uint32_t turned_stride = 0;   ///< bytes
+  std::uint16_t transposed_columns = 0;  ///< 0: runs arrive as they are
+  std::uint32_t transposed_stride = 0;   ///< bytes
 
-  bool turns() const { return turned_columns != 0; }
-  /// Bytes of a block that is turned; 0: nothing is.
-  std::int64_t block_bytes() const { return turned_columns == 0 ? 0 : std::int64_t{run_bytes} * inner_count; }
+  bool turns() const { return transposed_columns != 0; }
+  /// Bytes of a block that is transposed; 0: nothing is.
+  std::int64_t block_bytes() const {
+    return transposed_columns == 0 ? 0 : std::int64_t{run_bytes} * inner_count;
+  }
 
   void describe(FieldVisitor& visit);
   std::string subject() const;

@@ -1,4 +1,5 @@
 #include "base/math.h"
+#include "base/types.h"
 #include "kernels/mac.h"
 
 #include <algorithm>
@@ -111,7 +112,7 @@ class PairRows {
  public:
   PairRows(int planes, int taps, int pairs) : planes_(planes), taps_(taps), pairs_(pairs) {}
   std::ptrdiff_t next() {
-    const std::ptrdiff_t row = (static_cast<std::ptrdiff_t>(tap_) * planes_ + plane_) * pairs_ + pair_;
+    const std::ptrdiff_t row = (to_signed(tap_) * planes_ + plane_) * pairs_ + pair_;
     if (++pair_ == pairs_) {
       pair_ = 0;
       if (++tap_ == taps_) tap_ = 0, ++plane_;
@@ -154,7 +155,7 @@ void pack_weights(const TileConvolution& g, int depth, const std::vector<std::in
   const int blocks = ceil_div(g.kernels, kBlockKernels);
   const int all_pairs = taps * depth / 2;
   const std::ptrdiff_t kernel = std::ptrdiff_t{2} * all_pairs, block = kernel * kBlockKernels;
-  packed.resize(static_cast<std::size_t>(blocks * block));
+  packed.resize(to_size(blocks * block));
   if (g.kernels % kBlockKernels != 0) std::fill(packed.begin(), packed.end(), std::int16_t{0});
   for (int first = 0; first < g.kernels; first += kBlockKernels) {
     const int kernels = std::min(kBlockKernels, g.kernels - first);
@@ -179,12 +180,12 @@ void convolve_tile(const TileConvolution& g, const TileOperands& tile,
                    const std::vector<std::int16_t>& packed, std::int32_t* acc) {
   const int taps = g.kernel_h * g.kernel_w;
   const int stride = accumulator_stride(g.kernels);
-  const std::vector<std::int16_t> outside(static_cast<std::size_t>(tile.depth),
-                                          0);                                // a tap on padding adds nothing
-  std::vector<std::int32_t> spare(static_cast<std::size_t>(kBlockKernels));  // for pixels beyond the last one
+  const std::vector<std::int16_t> outside(to_size(tile.depth),
+                                          0);               // a tap on padding adds nothing
+  std::vector<std::int32_t> spare(to_size(kBlockKernels));  // for pixels beyond the last one
   static const BlockKernel kernel = block_kernel();
   const int block_pixels = kernel.pixels;
-  std::vector<const std::int16_t*> rows(static_cast<std::size_t>(taps * block_pixels));
+  std::vector<const std::int16_t*> rows(to_size(taps * block_pixels));
 
   const int pixels = g.rows * g.columns;
   for (int base = 0; base < pixels; base += block_pixels) {
@@ -197,21 +198,15 @@ void convolve_tile(const TileConvolution& g, const TileOperands& tile,
         for (int s = 0; s < g.kernel_w; ++s, ++tap) {
           const int w = w0 + s * g.dilation_w;
           const bool inside = h >= 0 && h < tile.height && w >= 0 && w < tile.width;
-          rows[static_cast<std::size_t>(tap * block_pixels + p)] =
-              inside ? tile.pixels.data() + (static_cast<std::ptrdiff_t>(h) * tile.width + w) * tile.depth
-                     : outside.data();
+          nth(rows, tap * block_pixels + p) =
+              inside ? tile.pixels.data() + (to_signed(h) * tile.width + w) * tile.depth : outside.data();
         }
       }
     }
     for (int k = 0; k < stride; k += kBlockKernels) {
-      Block block{rows.data(),
-                  packed.data() + static_cast<std::ptrdiff_t>(k) * taps * tile.depth,
-                  taps,
-                  tile.depth,
-                  {}};
+      Block block{rows.data(), packed.data() + to_signed(k) * taps * tile.depth, taps, tile.depth, {}};
       for (int p = 0; p < block_pixels; ++p) {
-        block.acc[p] =
-            base + p < pixels ? acc + static_cast<std::ptrdiff_t>(base + p) * stride + k : spare.data();
+        block.acc[p] = base + p < pixels ? acc + to_signed(base + p) * stride + k : spare.data();
       }
       kernel.run(block);
     }

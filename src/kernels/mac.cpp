@@ -1,6 +1,7 @@
 #include "kernels/mac.h"
 
 #include "base/math.h"
+#include "base/types.h"
 
 #include <algorithm>
 #include <cstring>
@@ -68,20 +69,18 @@ template <int Vectors, int Kernels>
 __attribute__((target("avx2"))) void steps_avx2(const StepLines& b, int kernel, int unit, int at,
                                                 std::int32_t* acc) {
   constexpr int kVector = 16;
-  const std::ptrdiff_t next_kernel = static_cast<std::ptrdiff_t>(b.units) * b.line / 2;
-  std::int32_t* const first =
-      acc + kernel * next_kernel + (static_cast<std::ptrdiff_t>(unit) * b.line + at) / 2;
+  const std::ptrdiff_t next_kernel = to_signed(b.units) * b.line / 2;
+  std::int32_t* const first = acc + kernel * next_kernel + (to_signed(unit) * b.line + at) / 2;
   const auto load = [](const auto* from) __attribute__((target("avx2"), always_inline)) {
     return _mm256_loadu_si256(reinterpret_cast<const __m256i*>(from));
   };
-  __m256i sum[Kernels][Vectors];
+  __m256i sum[to_size(Kernels)][to_size(Vectors)];
   for (int k = 0; k < Kernels; ++k) {
     for (int v = 0; v < Vectors; ++v) sum[k][v] = load(first + k * next_kernel + v * kVector / 2);
   }
   for (int step = 0; step < b.steps; ++step) {
-    const std::int16_t* const x = b.lines + b.offsets[step] + static_cast<std::ptrdiff_t>(unit) * b.line + at;
-    const std::int16_t* const w =
-        b.weights + (static_cast<std::ptrdiff_t>(step) * b.kernels + kernel) * b.line + at;
+    const std::int16_t* const x = b.lines + b.offsets[step] + to_signed(unit) * b.line + at;
+    const std::int16_t* const w = b.weights + (to_signed(step) * b.kernels + kernel) * b.line + at;
     for (int v = 0; v < Vectors; ++v) {
       const __m256i operand = load(x + v * kVector);
       for (int k = 0; k < Kernels; ++k)
@@ -112,23 +111,22 @@ __attribute__((target("avx512f,avx512vnni"))) void steps_vnni(const StepLines& b
                                                               std::int32_t* acc) {
   constexpr int kVector = 32;
   constexpr int kLine = Vectors * kVector;
-  const std::ptrdiff_t next_kernel = static_cast<std::ptrdiff_t>(b.units) * kLine / 2;
-  std::int32_t* const first = acc + kernel * next_kernel + static_cast<std::ptrdiff_t>(unit) * kLine / 2;
+  const std::ptrdiff_t next_kernel = to_signed(b.units) * kLine / 2;
+  std::int32_t* const first = acc + kernel * next_kernel + to_signed(unit) * kLine / 2;
   const auto place = [&](int k, int u, int v) {
     return first + k * next_kernel + (u * kLine + v * kVector) / 2;
   };
-  __m512i sum[Kernels][Units][Vectors];
+  __m512i sum[to_size(Kernels)][to_size(Units)][to_size(Vectors)];
   for (int k = 0; k < Kernels; ++k) {
     for (int u = 0; u < Units; ++u) {
       for (int v = 0; v < Vectors; ++v) sum[k][u][v] = _mm512_loadu_si512(place(k, u, v));
     }
   }
   for (int step = 0; step < b.steps; ++step) {
-    const std::int16_t* const x = b.lines + b.offsets[step] + static_cast<std::ptrdiff_t>(unit) * kLine;
-    const std::int16_t* const w =
-        b.weights + (static_cast<std::ptrdiff_t>(step) * b.kernels + kernel) * kLine;
+    const std::int16_t* const x = b.lines + b.offsets[step] + to_signed(unit) * kLine;
+    const std::int16_t* const w = b.weights + (to_signed(step) * b.kernels + kernel) * kLine;
     for (int v = 0; v < Vectors; ++v) {
-      __m512i operand[Units];
+      __m512i operand[to_size(Units)];
       for (int u = 0; u < Units; ++u) operand[u] = _mm512_loadu_si512(x + u * kLine + v * kVector);
       for (int k = 0; k < Kernels; ++k) {
         const __m512i weights = _mm512_loadu_si512(w + k * kLine + v * kVector);
@@ -205,7 +203,7 @@ void mac_steps(const StepLines& b, std::int32_t* acc) {
   for (int step = 0; step < b.steps; ++step) {
     for (int k = 0; k < b.kernels; ++k, weights += b.line)
       mac_lines(b.lines + b.offsets[step], b.units, b.line, weights,
-                acc + static_cast<std::ptrdiff_t>(k) * b.units * b.line / 2);
+                acc + to_signed(k) * b.units * b.line / 2);
   }
 }
 
@@ -214,7 +212,7 @@ BeatAccumulators::BeatAccumulators(int rows, int columns, int port_channels)
       columns_(columns),
       padded_(padded_channels(port_channels)),
       row_stride_(align_up(columns * padded_ / 2, 8)),
-      partial_(static_cast<std::size_t>(rows * row_stride_), 0) {}
+      partial_(to_size(rows * row_stride_), 0) {}
 
 void BeatAccumulators::clear() {
   std::fill(partial_.begin(), partial_.end(), 0);
@@ -228,8 +226,7 @@ void BeatAccumulators::mac(const std::int16_t* x, const std::int16_t* w) {
 }
 
 std::int32_t BeatAccumulators::sum(int row, int column) const {
-  const std::int32_t* from =
-      partial_.data() + static_cast<std::ptrdiff_t>(row) * row_stride_ + column * padded_ / 2;
+  const std::int32_t* from = partial_.data() + to_signed(row) * row_stride_ + column * padded_ / 2;
   std::int32_t total = 0;
   for (int i = 0; i < padded_ / 2; ++i) total += from[i];
   return total;

@@ -9,7 +9,7 @@ void ActivityTrack::spent(Activity activity, Cycle begin, Cycle end, CycleOrder 
   if (all_.stopped_ || begin == end) return;
   if (order == CycleOrder::kMixed) {
     if (stretch_) end_atom();
-    mixed_[static_cast<std::size_t>(activity)] += end - begin;
+    nth(mixed_, activity) += end - begin;
     has_mixed_ = true;
     return;
   }
@@ -22,7 +22,7 @@ void ActivityTrack::spent(Activity activity, Cycle begin, Cycle end, CycleOrder 
 void ActivityTrack::end_atom() {
   if (has_mixed_) {
     for (int i = 0; i < kActivityCount; ++i) {
-      Cycle& cycles = mixed_[static_cast<std::size_t>(i)];
+      Cycle& cycles = nth(mixed_, i);
       if (cycles > 0) add(static_cast<Activity>(i), cycles);
       cycles = 0;
     }
@@ -53,11 +53,11 @@ void ActivityTrack::end_group_if_full() {
 void ActivityTrack::keep_group() {
   bool first = true;
   for (const auto& [activity, cycles] : group_) {
-    pieces_.push_back({first ? 1U : 0U, static_cast<std::uint64_t>(activity) & 0x7F,
-                       static_cast<std::uint64_t>(cycles) & ((std::uint64_t{1} << 56) - 1)});
+    pieces_.push_back({first ? 1U : 0U, to_unsigned(activity) & 0x7F,
+                       to_unsigned(cycles) & ((std::uint64_t{1} << 56) - 1)});
     first = false;
   }
-  all_.pieces_ += static_cast<std::int64_t>(group_.size());
+  all_.pieces_ += ssize(group_);
   group_.clear();
   group_begin_ = end_;
 }
@@ -116,7 +116,7 @@ void CounterTrack::count(Picoseconds begin, Picoseconds end, std::int64_t amount
   window_of(end - 1);  // so that windows stay as they are from here on
   // What was counted up to an instant within, so that parts sum to the whole.
   const auto until = [&](Picoseconds at) {
-    return static_cast<std::int64_t>(static_cast<Wide>(amount) * (at - begin) / (end - begin));
+    return to_signed(static_cast<Wide>(amount) * (at - begin) / (end - begin));
   };
   for (Picoseconds from = begin; from < end;) {
     const Picoseconds to = std::min(end, (from / window_ + 1) * window_);
@@ -135,8 +135,8 @@ void CounterTrack::level(Picoseconds at, std::int64_t value) {
 }
 
 CounterTrack::Window& CounterTrack::window_of(Picoseconds at) {
-  while (static_cast<std::size_t>(at / window_) >= kMostWindows) join();
-  const auto index = static_cast<std::size_t>(at / window_);
+  while (to_size(at / window_) >= kMostWindows) join();
+  const auto index = to_size(at / window_);
   if (index >= windows_.size()) windows_.resize(index + 1);
   return windows_[index];
 }
@@ -169,7 +169,7 @@ void CounterTrack::for_each(const std::function<void(Cycle, double)>& show) cons
   const auto cycles = static_cast<double>(window_cycles());
   for (std::size_t i = 0; i <= windows_.size(); ++i) {
     const Window window = i < windows_.size() ? windows_[i] : Window{};
-    double value = static_cast<double>(window.value);
+    double value = window.value;
     if (info_.kind == CounterInfo::Kind::kLevel) {
       value = static_cast<double>(window.told ? std::max(last, window.value) : last);
       if (window.told) last = window.last;

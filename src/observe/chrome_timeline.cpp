@@ -93,8 +93,8 @@ void ChromeTimeline::slice(const std::string& track, const Slice& slice) {
   std::vector<StoredSlice>& all = slices_[track];
   if (all.empty()) spend(kRowBytes);
   all.push_back(stored);
-  spend(kSliceBytes + static_cast<std::int64_t>(texts_[stored.what].size()) +
-        (stored.layer ? static_cast<std::int64_t>(texts_[*stored.layer].size()) : 0));
+  spend(kSliceBytes + ssize(texts_[stored.what]) +
+        (stored.layer ? to_signed(texts_[*stored.layer].size()) : 0));
 }
 
 // All of them or none: which ones there is room for would depend on when each is told.
@@ -104,7 +104,7 @@ void ChromeTimeline::add_burst(const std::string& track, const Slice& slice) {
   std::vector<StoredSlice>& all = bursts_[track];
   all.push_back({cycle(slice.begin), cycle(slice.end), text(slice.what), {}, {}, slice.bytes, slice.macs});
   // A track of its own for each is more than there are.
-  burst_bytes_ += kSliceBytes + kRowBytes + static_cast<std::int64_t>(slice.what.size());
+  burst_bytes_ += kSliceBytes + kRowBytes + ssize(slice.what);
   if (burst_bytes_ > most) bursts_.clear();
 }
 
@@ -121,11 +121,11 @@ CounterId ChromeTimeline::add_counter(const CounterInfo& info) {
 }
 
 void ChromeTimeline::count(CounterId counter, Picoseconds begin, Picoseconds end, std::int64_t amount) {
-  if (takes()) counters_[static_cast<std::size_t>(counter)].count(begin, end, amount);
+  if (takes()) nth(counters_, counter).count(begin, end, amount);
 }
 
 void ChromeTimeline::level(CounterId counter, Picoseconds at, std::int64_t value) {
-  if (takes()) counters_[static_cast<std::size_t>(counter)].level(at, value);
+  if (takes()) nth(counters_, counter).level(at, value);
 }
 
 // Viewers drop slices that overlap on a row without one containing the other: each goes to the first row of
@@ -139,7 +139,7 @@ void ChromeTimeline::add_slice_rows(const std::string& track, std::vector<Stored
   const Place place = place_of(track);
   const std::size_t first = rows.size();
   for (const StoredSlice& slice : slices) {
-    const auto free = std::find_if(rows.begin() + static_cast<std::ptrdiff_t>(first), rows.end(),
+    const auto free = std::find_if(rows.begin() + to_signed(first), rows.end(),
                                    [&](const Row& row) { return row.slices.back().end <= slice.begin; });
     if (free != rows.end()) {
       free->slices.push_back(slice);
@@ -185,7 +185,7 @@ std::string ChromeTimeline::header(const std::vector<Row>& rows) const {
       text += metadata(process + 1, 0, "process_name", fmt::format("\"name\":\"cluster{}\"", process - 1));
       text += metadata(process + 1, 0, "process_sort_index", fmt::format("\"sort_index\":{}", process + 1));
     }
-    const int thread = static_cast<int>(i) + 1;
+    const int thread = to_int(i) + 1;
     text += metadata(process + 1, thread, "thread_name", fmt::format("\"name\":\"{}\"", escaped(row.name)));
     text += metadata(process + 1, thread, "thread_sort_index", fmt::format("\"sort_index\":{}", thread));
   }
@@ -226,7 +226,7 @@ void ChromeTimeline::write_row(const Row& row, int number, Cycle run_end, const 
 
 void ChromeTimeline::write_counters(const Sink& sink) {
   const std::int64_t room = options_.max_bytes * kCounterShare / 100 / kCounterBytes;
-  const auto share = static_cast<std::size_t>(room) / std::max<std::size_t>(counters_.size(), 1);
+  const auto share = to_size(room) / std::max<std::size_t>(counters_.size(), 1);
   std::vector<CounterTrack*> sorted;
   for (CounterTrack& counter : counters_) sorted.push_back(&counter);
   std::sort(sorted.begin(), sorted.end(), [](const CounterTrack* a, const CounterTrack* b) {
@@ -254,7 +254,7 @@ void ChromeTimeline::write(Cycle end, const Sink& sink) {
   }
   const std::vector<Row> all = rows();
   sink(header(all));
-  for (std::size_t i = 0; i < all.size(); ++i) write_row(all[i], static_cast<int>(i) + 1, end, sink);
+  for (std::size_t i = 0; i < all.size(); ++i) write_row(all[i], to_int(i) + 1, end, sink);
   write_counters(sink);
   sink("\n]}\n");
 }

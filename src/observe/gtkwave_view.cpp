@@ -15,8 +15,7 @@ bool natural_less(std::string_view a, std::string_view b) {
   std::size_t i = 0, j = 0;
   const auto number = [](std::string_view s, std::size_t& at) {
     std::uint64_t n = 0;
-    while (at < s.size() && s[at] >= '0' && s[at] <= '9')
-      n = n * 10 + static_cast<std::uint64_t>(s[at++] - '0');
+    while (at < s.size() && s[at] >= '0' && s[at] <= '9') n = n * 10 + to_unsigned(s[at++] - '0');
     return n;
   };
   const auto digit = [](char c) { return c >= '0' && c <= '9'; };
@@ -91,15 +90,15 @@ std::string trace(const SignalInfo& signal) {
   // The states are all called alike: their units name them.
   const std::string alias =
       signal.radix == Radix::kText ? fmt::format("+{{{}}} ", unit_name(signal.scope)) : "";
-  return fmt::format("@{:x}\n[color] {}\n{}{}.{}{}\n", look.flags, static_cast<int>(look.colour), alias,
-                     signal.scope, signal.name, range);
+  return fmt::format("@{:x}\n[color] {}\n{}{}.{}{}\n", look.flags, to_int(look.colour), alias, signal.scope,
+                     signal.name, range);
 }
 
 }  // namespace
 
 std::string gtkwave_view(const std::vector<SignalInfo>& signals, const std::string& dump, Picoseconds begin,
                          Picoseconds end) {
-  const double span = static_cast<double>(std::max<Picoseconds>(end - begin, 1));
+  const double span = std::max<Picoseconds>(end - begin, 1);
   std::string text =
       fmt::format("[dumpfile] \"{}\"\n[timestart] {}\n[size] 1600 900\n[pos] -1 -1\n", dump, begin);
   // Two to the power of minus the first number is the time that a frame shows.
@@ -123,8 +122,7 @@ std::string gtkwave_view(const std::vector<SignalInfo>& signals, const std::stri
   for (auto first = signals.empty() ? signals.end() : signals.begin() + 1; first != signals.end();) {
     const auto last =
         std::find_if(first, signals.end(), [&](const SignalInfo& s) { return s.scope != first->scope; });
-    const auto shown =
-        static_cast<std::size_t>(std::count_if(first, last, [&](const auto& s) { return !is_text(s); }));
+    const auto shown = to_size(std::count_if(first, last, [&](const auto& s) { return !is_text(s); }));
     if (shown > 0) {
       const std::string name = short_scope(first->scope);
       text += group_begin(name, shown <= kMostOpen);

@@ -21,12 +21,12 @@ std::uint64_t even_bits(std::uint64_t x) {
 
 HeldBytes::HeldBytes(std::uint64_t size) : size_(size), line_bytes_(kSmallestLine) {
   while (line_bytes_ * kMostLines < size_) line_bytes_ *= 2;
-  lines_.resize(static_cast<std::size_t>((size_ + line_bytes_ - 1) / line_bytes_));
+  lines_.resize(to_size((size_ + line_bytes_ - 1) / line_bytes_));
 }
 
 // Of the slices that the cycles [from, to] lie in.
 std::uint64_t HeldBytes::bits(Cycle from, Cycle to) const {
-  const auto first = static_cast<int>(from >> shift_), last = static_cast<int>(to >> shift_);
+  const auto first = to_int(from >> shift_), last = to_int(to >> shift_);
   return (~std::uint64_t{0} << first) & (~std::uint64_t{0} >> (kSlices - 1 - last));
 }
 
@@ -36,7 +36,7 @@ void HeldBytes::access(Access kind, std::uint64_t begin, std::uint64_t end, Cycl
   while (cycle >> shift_ >= kSlices) join();
   const std::uint64_t last = std::min<std::uint64_t>((end - 1) / line_bytes_, lines_.size() - 1);
   for (std::uint64_t i = begin / line_bytes_; i <= last; ++i) {
-    Line& line = lines_[static_cast<std::size_t>(i)];
+    Line& line = nth(lines_, i);
     if (line.slices == 0) {
       line.before = line.latest = cycle;
     } else if (cycle > line.latest) {
@@ -68,7 +68,7 @@ std::vector<std::int64_t> HeldBytes::by_slice(Cycle slice_cycles, Cycle begin, C
         if ((lines_[i].slices & slice) != 0) bytes += std::min(line_bytes_, size_ - i * line_bytes_);
       }
     }
-    held.push_back(static_cast<std::int64_t>(bytes));
+    held.push_back(to_signed(bytes));
   }
   return held;
 }

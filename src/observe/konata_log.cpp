@@ -15,7 +15,7 @@ constexpr char kStageNames[kStages + 1] = "FDWX";
 
 int KonataLog::add_processor(const std::string& name) {
   processors_.push_back(name);
-  return static_cast<int>(processors_.size()) - 1;
+  return count_of(processors_) - 1;
 }
 
 void KonataLog::begin(int processor, std::uint64_t number, ProgramStage stage, Cycle at) {
@@ -55,8 +55,7 @@ void KonataLog::write(const Event& event) {
   Open& open = found->second;
   sink_(fmt::format("E\t{}\t0\t{}\n", open.id, open.stage));
   if (const auto name = names_.find(event.key); name != names_.end()) {
-    sink_(fmt::format("L\t{}\t0\t{}: {}\n", open.id, processors_[static_cast<std::size_t>(processor)],
-                      name->second));
+    sink_(fmt::format("L\t{}\t0\t{}: {}\n", open.id, nth(processors_, processor), name->second));
     names_.erase(name);
   }
   if (event.stage == ProgramStage::kRetire || event.stage == ProgramStage::kFlush) {
@@ -65,7 +64,7 @@ void KonataLog::write(const Event& event) {
     open_.erase(found);
     return;
   }
-  open.stage = kStageNames[static_cast<std::size_t>(event.stage)];
+  open.stage = nth(kStageNames, event.stage);
   sink_(fmt::format("S\t{}\t0\t{}\n", open.id, open.stage));
 }
 

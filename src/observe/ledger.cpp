@@ -15,7 +15,7 @@ void CycleLedger::settle(Cycle at) {
   }
   if (current_ == Activity::kMemory) await(at);
   if (log_ != nullptr) log_->add(current_, since_, at, CycleOrder::kAsTold);
-  cycles_[static_cast<int>(current_)] += at - since_;
+  nth(cycles_, current_) += at - since_;
   since_ = at;
 }
 
@@ -39,8 +39,8 @@ void CycleLedger::explain(const WaitTrail& trail, Cycle now, Cycle from) {
     trail.divide(begin, stretch.end, [&](Activity cause, Cycle cycles) {
       if (log_ != nullptr) log_->explain(begin, begin + cycles, cause);
       begin += cycles;
-      cycles_[static_cast<int>(Activity::kMemory)] -= cycles;
-      cycles_[static_cast<int>(cause)] += cycles;
+      cycles_[to_int(Activity::kMemory)] -= cycles;
+      nth(cycles_, cause) += cycles;
     });
   }
   unexplained_.erase(kept, unexplained_.end());

@@ -32,7 +32,7 @@ class CycleLedger {
   void spend(Activity activity, Cycle cycles, CycleOrder order = CycleOrder::kAsTold) {
     if (activity == Activity::kMemory) await(since_ + cycles);
     if (log_ != nullptr) log_->add(activity, since_, since_ + cycles, order);
-    cycles_[static_cast<int>(activity)] += cycles;
+    nth(cycles_, activity) += cycles;
     since_ += cycles;
   }
   /// Accounts for the current activity up to cycle `at`, which may not lie before what is already accounted

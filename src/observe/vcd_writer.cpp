@@ -90,19 +90,19 @@ SignalId VcdWriter::declare(const SignalInfo& info) {
 
 std::vector<SignalInfo> VcdWriter::signals() const {
   std::vector<SignalInfo> all{{order_.empty() ? "soc" : top(), "clk", 1, Radix::kHexadecimal}};
-  for (const int id : order_) all.push_back(signals_[static_cast<std::size_t>(id)].info);
+  for (const int id : order_) all.push_back(nth(signals_, id).info);
   return all;
 }
 
 // The scope of everything.
 std::string VcdWriter::top() const {
-  return split(signals_[static_cast<std::size_t>(order_.front())].info.scope).front();
+  return split(nth(signals_, order_.front()).info.scope).front();
 }
 
 void VcdWriter::text(SignalId signal, Picoseconds at, std::string_view text) {
   if (signal < 0 || closed_ || over_ || at >= filter_.end) return;
   late_.push_back({at, signal, *words_.emplace(text).first});
-  late_bytes_ += static_cast<std::int64_t>(text.size()) + kLateOverhead;
+  late_bytes_ += ssize(text) + kLateOverhead;
   stop_when_full();
 }
 
@@ -120,7 +120,7 @@ void VcdWriter::record(SignalId signal, Picoseconds at, std::uint64_t value, boo
     return;
   }
   if (!header_written_) write_header();
-  pending_.push_back({at, rank_[static_cast<std::size_t>(signal)], sequence_++, value, known});
+  pending_.push_back({at, nth(rank_, signal), sequence_++, value, known});
   if (pending_.size() >= kFlushAt) flush_before(now_());
 }
 
@@ -130,7 +130,7 @@ void VcdWriter::put(std::string_view text) {
     put_out(text);
     return;
   }
-  bytes_ += static_cast<std::int64_t>(text.size());
+  bytes_ += ssize(text);
   stop_when_full();
   errno = 0;
   if (spool_error_ == 0 && std::fwrite(text.data(), 1, text.size(), spool_.get()) != text.size())
@@ -139,11 +139,11 @@ void VcdWriter::put(std::string_view text) {
 
 void VcdWriter::put_out(std::string_view text) {
   if (truncated_) return;
-  if (bytes_ + static_cast<std::int64_t>(text.size()) + kReserve > filter_.max_bytes) {
+  if (bytes_ + ssize(text) + kReserve > filter_.max_bytes) {
     end_early();
     return;
   }
-  bytes_ += static_cast<std::int64_t>(text.size());
+  bytes_ += ssize(text);
   sink_(text);
 }
 
@@ -151,7 +151,7 @@ void VcdWriter::end_early() {
   truncated_ = over_ = true;
   const std::string end =
       fmt::format("$comment trace ended: size cap of {} bytes reached $end\n", filter_.max_bytes);
-  bytes_ += static_cast<std::int64_t>(end.size());
+  bytes_ += ssize(end);
   sink_(end);
 }
 
@@ -161,17 +161,17 @@ void VcdWriter::write_header() {
   rank_.resize(signals_.size());
   std::iota(order_.begin(), order_.end(), 0);
   std::sort(order_.begin(), order_.end(), [&](int a, int b) {
-    const SignalInfo& x = signals_[static_cast<std::size_t>(a)].info;
-    const SignalInfo& y = signals_[static_cast<std::size_t>(b)].info;
+    const SignalInfo& x = nth(signals_, a).info;
+    const SignalInfo& y = nth(signals_, b).info;
     return x.scope != y.scope ? split(x.scope) < split(y.scope) : natural_less(x.name, y.name);
   });
   std::string text = "$version tilebeat $end\n$timescale 1ps $end\n";
   std::vector<std::string> open{order_.empty() ? "soc" : top()};
   text += fmt::format("$scope module {} $end\n$var wire 1 {} clk $end\n", open.front(), kClockCode);
   for (std::size_t rank = 0; rank < order_.size(); ++rank) {
-    Signal& signal = signals_[static_cast<std::size_t>(order_[rank])];
-    rank_[static_cast<std::size_t>(order_[rank])] = static_cast<int>(rank);
-    signal.code = code_of(static_cast<int>(rank));
+    Signal& signal = nth(signals_, order_[rank]);
+    nth(rank_, order_[rank]) = to_int(rank);
+    signal.code = code_of(to_int(rank));
     const std::vector<std::string> scope = split(signal.info.scope);
     std::size_t common = 0;
     while (common < open.size() && common < scope.size() && open[common] == scope[common]) ++common;
@@ -198,7 +198,7 @@ void VcdWriter::flush_before(Picoseconds limit) {
     const Change& c = pending_[done];
     const bool overtaken =
         done + 1 < pending_.size() && pending_[done + 1].at == c.at && pending_[done + 1].rank == c.rank;
-    Signal& signal = signals_[static_cast<std::size_t>(order_[static_cast<std::size_t>(c.rank)])];
+    Signal& signal = nth(signals_, nth(order_, c.rank));
     if (overtaken || (signal.known == c.known && signal.value == c.value)) continue;
     if (c.at >= filter_.begin) {
       open_window();
@@ -208,7 +208,7 @@ void VcdWriter::flush_before(Picoseconds limit) {
     signal.value = c.value;
     if (c.at >= filter_.begin) write_value(signal);
   }
-  pending_.erase(pending_.begin(), pending_.begin() + static_cast<std::ptrdiff_t>(done));
+  pending_.erase(pending_.begin(), pending_.begin() + to_signed(done));
 }
 
 // The values that hold when the window opens.
@@ -218,7 +218,7 @@ void VcdWriter::open_window() {
   put(fmt::format("#{}\n$dumpvars\n", filter_.begin));
   written_time_ = filter_.begin;
   put(fmt::format("0{}\n", kClockCode));
-  for (const int id : order_) write_value(signals_[static_cast<std::size_t>(id)]);
+  for (const int id : order_) write_value(nth(signals_, id));
   put("$end\n");
 }
 
@@ -275,14 +275,14 @@ void VcdWriter::join() {
   if (spool_error_ != 0)
     throw UserError(
         fmt::format("a temporary file of the waveform cannot be written: {}", std::strerror(spool_error_)));
-  const auto rank = [this](const Late& late) { return rank_[static_cast<std::size_t>(late.signal)]; };
+  const auto rank = [this](const Late& late) { return nth(rank_, late.signal); };
   std::stable_sort(late_.begin(), late_.end(), [&](const Late& a, const Late& b) {
     return a.at != b.at ? a.at < b.at : rank(a) < rank(b);
   });
   bytes_ = 0;
   auto next = late_.cbegin();
   const auto put_text = [this](const Late& late) {
-    put_out(fmt::format("s{} {}\n", late.text, signals_[static_cast<std::size_t>(late.signal)].code));
+    put_out(fmt::format("s{} {}\n", late.text, nth(signals_, late.signal).code));
   };
   // The texts before `limit`, at times that nothing else changes at.
   const auto put_before = [&](Picoseconds limit) {
@@ -295,7 +295,7 @@ void VcdWriter::join() {
   std::rewind(spool_.get());
   std::array<char, kLineBytes> buffer{};
   bool window = false;
-  while (!truncated_ && std::fgets(buffer.data(), static_cast<int>(buffer.size()), spool_.get()) != nullptr) {
+  while (!truncated_ && std::fgets(buffer.data(), count_of(buffer), spool_.get()) != nullptr) {
     const std::string_view line(buffer.data());
     if (line.front() == '#' && window) {
       const Picoseconds at = std::strtoll(line.data() + 1, nullptr, 10);

@@ -25,11 +25,10 @@ void place_start_tables(Plan& plan, const HardwareConfig& hardware) {
       table = plan.start_tables.insert(table, {program.label, 0, 0});
       tables.push_back({"start table " + program.label, 0, {}});
     }
-    std::vector<std::uint8_t>& bytes =
-        tables[static_cast<std::size_t>(table - plan.start_tables.begin())].bytes;
+    std::vector<std::uint8_t>& bytes = nth(tables, table - plan.start_tables.begin()).bytes;
     append(bytes, program.address, 8);
     append(bytes, program.instructions.size() * kInstructionBytes, 4);
-    append(bytes, static_cast<std::uint64_t>(program.processor), 4);
+    append(bytes, to_unsigned(program.processor), 4);
   }
   for (std::size_t i = 0; i < tables.size(); ++i) {
     tables[i].address = plan.start_tables[i].address = align_up(plan.dram_bytes, kAlignment);

@@ -17,7 +17,7 @@ namespace tilebeat {
 /// What the planner decided for a layer, and what it expects of it.
 struct LayerPlan {
   std::string name, op, scene;
-  std::vector<std::string> layers;  ///< of the workload, of a fused unit: its name is that of the last
+  std::vector<std::string> layers;  ///< of the workload, of a fusion group: its name is that of the last
   std::vector<std::pair<std::string, std::string>> choices;  ///< what was decided, and why: name and text
   std::vector<std::pair<std::string, std::string>> facts;    ///< what an engine tells of it, likewise
   std::int64_t macs = 0;                                     ///< useful multiply-accumulates

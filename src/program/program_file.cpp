@@ -95,8 +95,7 @@ class ProgramReader {
   }
 
   std::uint64_t dram_address(std::istringstream& words) const {
-    return number(word(words, "an address in DRAM"),
-                  static_cast<std::uint64_t>(hardware_.dram.size_bytes) - 1);
+    return number(word(words, "an address in DRAM"), to_unsigned(hardware_.dram.size_bytes) - 1);
   }
 
   void begin_program(std::istringstream& words) {
@@ -116,9 +115,9 @@ class ProgramReader {
 
   int chip_processor(const std::string& kind, std::istringstream& words) const {
     const ChipConfig& chip = *hardware_.chip;
-    const auto most_cluster = static_cast<std::uint64_t>(chip.clusters - 1);
+    const auto most_cluster = to_unsigned(chip.clusters - 1);
     if (kind == "memory") {
-      const auto cluster = static_cast<int>(number(word(words, "a cluster"), most_cluster));
+      const auto cluster = to_int(number(word(words, "a cluster"), most_cluster));
       return cluster * (chip.cores_per_cluster + 1) + chip.cores_per_cluster;
     }
     if (kind != "core")
@@ -126,9 +125,8 @@ class ProgramReader {
     const std::string place = word(words, "CLUSTER.CORE");
     const std::size_t dot = place.find('.');
     if (dot == std::string::npos) throw UserError(fmt::format("\"{}\": CLUSTER.CORE is expected", place));
-    const auto cluster = static_cast<int>(number(place.substr(0, dot), most_cluster));
-    const auto core = static_cast<int>(
-        number(place.substr(dot + 1), static_cast<std::uint64_t>(chip.cores_per_cluster - 1)));
+    const auto cluster = to_int(number(place.substr(0, dot), most_cluster));
+    const auto core = to_int(number(place.substr(dot + 1), to_unsigned(chip.cores_per_cluster - 1)));
     return cluster * (chip.cores_per_cluster + 1) + core;
   }
 
@@ -162,11 +160,11 @@ class ProgramReader {
       throw UserError(fmt::format("\"{}\": int8, uint8 or int32 is expected", type));
     placement.info.dtype = type == "int8" ? DType::kInt8 : type == "uint8" ? DType::kUint8 : DType::kInt32;
     constexpr std::uint64_t kMostExtent = 1 << 20;
-    auto bytes = static_cast<std::uint64_t>(dtype_size(placement.info.dtype));
+    auto bytes = to_unsigned(dtype_size(placement.info.dtype));
     for (std::string text; words >> text;) {
       const std::uint64_t extent = number(text, kMostExtent);
       if (extent == 0) throw UserError("an extent is 0, at least 1 is expected");
-      placement.info.shape.push_back(static_cast<std::int64_t>(extent));
+      placement.info.shape.push_back(to_signed(extent));
       bytes *= extent;  // at most 2^20 times what fits DRAM
       need_room(placement.address, bytes);
     }
@@ -176,7 +174,7 @@ class ProgramReader {
   }
 
   void need_room(std::uint64_t address, std::uint64_t bytes) {
-    const auto size = static_cast<std::uint64_t>(hardware_.dram.size_bytes);
+    const auto size = to_unsigned(hardware_.dram.size_bytes);
     if (bytes > size - address)
       throw UserError(
           fmt::format("{} bytes at {:#x} lie beyond the {} of dram.size_bytes", bytes, address, size));
@@ -222,14 +220,14 @@ class ProgramReader {
         bytes.insert(bytes.end(), encoded.begin(), encoded.end());
       }
       if (bytes.empty()) throw UserError(fmt::format("{}: a program without instructions", path_));
-      if (program.address + bytes.size() > static_cast<std::uint64_t>(hardware_.dram.size_bytes))
+      if (program.address + bytes.size() > to_unsigned(hardware_.dram.size_bytes))
         throw UserError(fmt::format("{}: dram.size_bytes leaves no room for the programs", path_));
       end_ = program.address + bytes.size();
       plan_.image.push_back({"program", program.address, std::move(bytes)});
     }
     plan_.dram_bytes = end_;
     place_start_tables(plan_, hardware_);
-    if (plan_.dram_bytes > static_cast<std::uint64_t>(hardware_.dram.size_bytes))
+    if (plan_.dram_bytes > to_unsigned(hardware_.dram.size_bytes))
       throw UserError(fmt::format("{}: dram.size_bytes leaves no room for the table of programs", path_));
   }
 

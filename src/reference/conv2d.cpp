@@ -1,3 +1,4 @@
+#include "base/types.h"
 #include "reference/arithmetic.h"
 #include "reference/operators.h"
 #include "reference/reference.h"
@@ -46,13 +47,13 @@ class Convolution {
         map_(centred<std::int16_t>(input, info.zero_point)) {
     output_.shape = {input.shape[0], out_height_, out_width_, conv.out_channels};
     output_.dtype = conv.requant ? conv.requant->dtype : DType::kInt32;
-    output_.bytes.resize(static_cast<std::size_t>(output_.elements() * dtype_size(output_.dtype)));
+    output_.bytes.resize(to_size(output_.elements() * dtype_size(output_.dtype)));
   }
 
   Tensor compute() {
     const std::int64_t pixels = output_.elements() / conv_.out_channels;
     const std::int64_t tile = std::clamp<std::int64_t>(kPatchBytes / (2 * taps_), 1, pixels);
-    std::vector<std::int16_t> patches(static_cast<std::size_t>(tile * taps_));
+    std::vector<std::int16_t> patches(to_size(tile * taps_));
     for (std::int64_t group = 0; group < conv_.groups; ++group) {
       for (std::int64_t first = 0; first < pixels; first += tile) {
         const std::int64_t count = std::min(tile, pixels - first);
@@ -64,7 +65,7 @@ class Convolution {
   }
 
  private:
-  static std::size_t at(std::int64_t index) { return static_cast<std::size_t>(index); }
+  static std::size_t at(std::int64_t index) { return to_size(index); }
 
   std::int64_t extent(std::int64_t size, std::size_t axis) const {
     const std::int64_t window = (conv_.kernel[axis] - std::int64_t{1}) * conv_.dilation[axis] + 1;
@@ -155,7 +156,7 @@ class Scatter {
   }
 
  private:
-  static std::size_t at(std::int64_t index) { return static_cast<std::size_t>(index); }
+  static std::size_t at(std::int64_t index) { return to_size(index); }
 
   void add_pixel(std::int64_t n, std::int64_t h, std::int64_t w) {
     const std::int16_t* const pixel = &map_[at(((n * in_[1] + h) * in_[2] + w) * in_[3])];
@@ -192,8 +193,8 @@ class Scatter {
 Tensor reference_conv_transpose(const Operand& x, const Conv2d& conv, const TensorInfo& output) {
   Scatter scatter(x, conv, output);
   const std::vector<std::int32_t>& sums = scatter.run();
-  const auto size = static_cast<std::size_t>(dtype_size(output.dtype));
-  const auto channels = static_cast<std::size_t>(output.shape.back());
+  const auto size = to_size(dtype_size(output.dtype));
+  const auto channels = to_size(output.shape.back());
   Tensor y{output.shape, output.dtype, std::vector<std::uint8_t>(sums.size() * size)};
   for (std::size_t i = 0; i < sums.size(); ++i) {
     const std::int32_t value = post_process(conv, i % channels, sums[i]);

@@ -1,3 +1,4 @@
+#include "base/types.h"
 #include "reference/arithmetic.h"
 #include "reference/operators.h"
 
@@ -26,12 +27,11 @@ std::int64_t matrix_of(std::int64_t number, const Extents& axes, const Extents& 
 /// The lines of a matrix, rows of A or columns of B, one behind the other; kPlain: they lie so in `elements`.
 std::vector<std::int16_t> lines_of(const std::vector<std::int16_t>& elements, std::int64_t matrix,
                                    std::int64_t lines, std::int64_t length, MatrixOrder order) {
-  std::vector<std::int16_t> made(static_cast<std::size_t>(lines * length));
+  std::vector<std::int16_t> made(to_size(lines * length));
   for (std::int64_t line = 0; line < lines; ++line) {
     for (std::int64_t i = 0; i < length; ++i) {
       const std::int64_t at = order == MatrixOrder::kPlain ? line * length + i : i * lines + line;
-      made[static_cast<std::size_t>(line * length + i)] =
-          elements[static_cast<std::size_t>(matrix * lines * length + at)];
+      nth(made, line * length + i) = nth(elements, matrix * lines * length + at);
     }
   }
   return made;
@@ -54,7 +54,7 @@ Tensor reference_matmul(const std::vector<Operand>& inputs, const Conv2d& conv, 
           ? centred<std::int16_t>(inputs.at(1).tensor, inputs.at(1).info.zero_point)
           : centred<std::int16_t>(conv.weights, conv.weight_zero_point);
   Tensor made{output.shape, output.dtype, {}};
-  made.bytes.reserve(static_cast<std::size_t>(output.size_bytes()));
+  made.bytes.reserve(to_size(output.size_bytes()));
   const Extents axes(output.shape.begin(), output.shape.end() - 2);
   const std::int64_t rows = output.shape[axes.size()], columns = output.shape.back();
   // A column of B is a line of B transposed.
@@ -66,9 +66,8 @@ Tensor reference_matmul(const std::vector<Operand>& inputs, const Conv2d& conv, 
         lines_of(b_elements, matrix_of(number, axes, p.b_axes), columns, p.inner, columns_of_b);
     for (std::int64_t row = 0; row < rows; ++row) {
       for (std::int64_t column = 0; column < columns; ++column) {
-        const std::int32_t sum = dot(&left[static_cast<std::size_t>(row * p.inner)],
-                                     &right[static_cast<std::size_t>(column * p.inner)], p.inner);
-        const std::int32_t value = post_process(conv, static_cast<std::size_t>(column), sum);
+        const std::int32_t sum = dot(&nth(left, row * p.inner), &nth(right, column * p.inner), p.inner);
+        const std::int32_t value = post_process(conv, to_size(column), sum);
         std::uint8_t bytes[sizeof value];
         std::memcpy(bytes, &value, sizeof value);
         made.bytes.insert(made.bytes.end(), bytes, bytes + dtype_size(output.dtype));

@@ -1,3 +1,4 @@
+#include "base/types.h"
 #include "reference/arithmetic.h"
 #include "reference/operators.h"
 #include "tilebeat/error.h"
@@ -20,8 +21,7 @@ Tensor reference_of(const Pad& pad, const Operands& inputs, const TensorInfo& ou
           const bool border =
               row < 0 || row >= in[1] || column < 0 || column >= in[2] || channel < 0 || channel >= in[3];
           const std::int64_t from = ((n * in[1] + row) * in[2] + column) * in[3] + channel;
-          y.bytes.push_back(border ? static_cast<std::uint8_t>(pad.value)
-                                   : x.tensor.bytes[static_cast<std::size_t>(from)]);
+          y.bytes.push_back(border ? static_cast<std::uint8_t>(pad.value) : nth(x.tensor.bytes, from));
         }
       }
     }
@@ -109,9 +109,9 @@ Tensor reference_of(const Resize& resize, const Operands& inputs, const TensorIn
   const std::vector<Taps> rows = taps_of(resize, in[1], output.shape[1]);
   const std::vector<Taps> columns = taps_of(resize, in[2], output.shape[2]);
   Tensor y{output.shape, output.dtype, {}};
-  y.bytes.reserve(static_cast<std::size_t>(output.elements()));
+  y.bytes.reserve(to_size(output.elements()));
   const auto at = [&](std::int64_t n, std::int64_t h, std::int64_t w, std::int64_t c) {
-    return std::int64_t{map[static_cast<std::size_t>(((n * in[1] + h) * in[2] + w) * in[3] + c)]};
+    return std::int64_t{nth(map, ((n * in[1] + h) * in[2] + w) * in[3] + c)};
   };
   for (std::int64_t n = 0; n < in[0]; ++n) {
     for (const Taps& h : rows) {
@@ -123,7 +123,7 @@ Tensor reference_of(const Resize& resize, const Operands& inputs, const TensorIn
             for (const int j : {0, 1})
               sum += h.weights[i] * w.weights[j] * at(n, h.pixels[i], w.pixels[j], c);
           }
-          const double mean = static_cast<double>(sum) / static_cast<double>(weights);
+          const double mean = static_cast<double>(sum) / weights;
           y.bytes.push_back(static_cast<std::uint8_t>(rounded(mean, x.info.zero_point, output.dtype)));
         }
       }

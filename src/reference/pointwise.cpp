@@ -1,3 +1,4 @@
+#include "base/types.h"
 #include "reference/arithmetic.h"
 #include "reference/operators.h"
 #include "tilebeat/error.h"
@@ -13,7 +14,7 @@ namespace {
 template <class Value>
 Tensor tensor_of(const TensorInfo& output, Value value) {
   Tensor tensor{output.shape, output.dtype, {}};
-  tensor.bytes.resize(static_cast<std::size_t>(output.elements()));
+  tensor.bytes.resize(to_size(output.elements()));
   for (std::size_t i = 0; i < tensor.bytes.size(); ++i) tensor.bytes[i] = static_cast<std::uint8_t>(value(i));
   return tensor;
 }
@@ -34,8 +35,7 @@ std::vector<std::size_t> sources(const std::vector<std::int64_t>& output, std::v
     std::vector<std::size_t> longer;
     for (const std::size_t outer : from) {
       for (std::int64_t i = 0; i < output[axis]; ++i)
-        longer.push_back(outer * static_cast<std::size_t>(own[axis]) +
-                         static_cast<std::size_t>(own[axis] == 1 ? 0 : i));
+        longer.push_back(outer * to_size(own[axis]) + to_size(own[axis] == 1 ? 0 : i));
     }
     from = std::move(longer);
   }
@@ -157,9 +157,9 @@ Tensor reference_of(const Requantize& operation, const Operands& inputs, const T
 
 Tensor reference_of(const Concat& concat, const Operands& inputs, const TensorInfo& output) {
   Tensor tensor{output.shape, output.dtype, {}};
-  tensor.bytes.reserve(static_cast<std::size_t>(output.elements()));
+  tensor.bytes.reserve(to_size(output.elements()));
   std::int64_t outers = 1;
-  for (int axis = 0; axis < concat.axis; ++axis) outers *= output.shape[static_cast<std::size_t>(axis)];
+  for (int axis = 0; axis < concat.axis; ++axis) outers *= nth(output.shape, axis);
   for (std::int64_t outer = 0; outer < outers; ++outer) {
     for (const Operand& input : inputs) {
       const std::int64_t part = input.info.elements() / outers;

@@ -1,4 +1,5 @@
 // Poolings, reductions, and the operators between float32 and bytes.
+#include "base/types.h"
 #include "reference/arithmetic.h"
 #include "reference/operators.h"
 
@@ -16,12 +17,12 @@ class Pool {
         in_(x.info.shape),
         zero_point_(x.info.zero_point),
         map_(centred<std::int32_t>(x.tensor, zero_point_)),
-        best_(static_cast<std::size_t>(in_[3])),
+        best_(to_size(in_[3])),
         sums_(best_.size()),
         reals_(best_.size()),
         zero_out_(output.zero_point),
         output_{output.shape, output.dtype, {}} {
-    output_.bytes.reserve(static_cast<std::size_t>(output.elements()));
+    output_.bytes.reserve(to_size(output.elements()));
   }
 
   Tensor compute() {
@@ -46,7 +47,7 @@ class Pool {
         const std::int64_t w = ow * pool_.stride[1] + s * pool_.dilation[1] - pool_.pads[1];
         if (w < 0 || w >= in_[2]) continue;
         ++taps_;
-        add_tap(&map_[static_cast<std::size_t>(((n * in_[1] + h) * in_[2] + w) * in_[3])]);
+        add_tap(&nth(map_, ((n * in_[1] + h) * in_[2] + w) * in_[3]));
       }
     }
     const std::int64_t area = std::int64_t{pool_.kernel[0]} * pool_.kernel[1];
@@ -75,8 +76,7 @@ class Pool {
   std::int64_t average(std::size_t channel, std::int64_t count) const {
     switch (pool_.arithmetic) {
       case Arithmetic::kExact:
-        return rounded(static_cast<double>(sums_[channel]) / static_cast<double>(count), zero_point_,
-                       output_.dtype);
+        return rounded(static_cast<double>(sums_[channel]) / count, zero_point_, output_.dtype);
       case Arithmetic::kFloat32Ort: {
         const float mean = reals_[channel] / static_cast<float>(count);
         const float steps = mean / static_cast<float>(pool_.output_scale);
@@ -114,7 +114,7 @@ Tensor reference_of(const Pooling& pool, const Operands& inputs, const TensorInf
 namespace {
 
 std::vector<float> reals_of(const Tensor& tensor) {
-  std::vector<float> values(static_cast<std::size_t>(tensor.elements()));
+  std::vector<float> values(to_size(tensor.elements()));
   std::memcpy(values.data(), tensor.bytes.data(), tensor.bytes.size());
   return values;
 }
@@ -146,7 +146,7 @@ Tensor reference_of(const Reduce& reduce, const Operands& inputs, const TensorIn
   const Operand& x = inputs.front();
   std::int64_t count = 1, inner = 1;
   for (std::size_t axis = 0; axis < x.info.shape.size(); ++axis) {
-    const auto number = static_cast<int>(axis);
+    const auto number = to_int(axis);
     if (number > reduce.axes.back()) inner *= x.info.shape[axis];
     if (number >= reduce.axes.front() && number <= reduce.axes.back()) count *= x.info.shape[axis];
   }
@@ -155,8 +155,7 @@ Tensor reference_of(const Reduce& reduce, const Operands& inputs, const TensorIn
   for (std::int64_t i = 0; i < output.elements(); ++i) {
     std::int64_t sum = 0, greatest = INT32_MIN;
     for (std::int64_t k = 0; k < count; ++k) {
-      const std::int64_t value =
-          values[static_cast<std::size_t>((i / inner * count + k) * inner + i % inner)];
+      const std::int64_t value = nth(values, (i / inner * count + k) * inner + i % inner);
       sum += value, greatest = std::max(greatest, value);
     }
     if (reduce.kind == Reduce::Kind::kMax) {

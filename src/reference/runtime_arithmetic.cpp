@@ -1,3 +1,4 @@
+#include "base/types.h"
 #include "reference/arithmetic.h"
 #include "tilebeat/error.h"
 
@@ -40,8 +41,7 @@ std::int64_t single_rounding(std::int64_t acc, const Multiplier& factor) {
 }
 
 std::int64_t double_rounding(std::int64_t acc, const Multiplier& factor) {
-  const auto shifted =
-      static_cast<std::int32_t>(static_cast<std::uint64_t>(acc) << (factor.s > 0 ? factor.s : 0));
+  const auto shifted = static_cast<std::int32_t>(to_unsigned(acc) << (factor.s > 0 ? factor.s : 0));
   // gemmlowp: the product is nudged by a half away from zero and cut towards zero.
   const std::int64_t product = shifted * factor.m;
   const std::int64_t nudge = product >= 0 ? std::int64_t{1} << 30 : 1 - (std::int64_t{1} << 30);
@@ -201,12 +201,12 @@ std::int64_t mean_of(const Reduce& reduce, std::int64_t sum, std::int64_t count,
 
 template <class T>
 std::vector<T> centred(const Tensor& tensor, std::int32_t zero_point) {
-  std::vector<T> values(static_cast<std::size_t>(tensor.elements()));
+  std::vector<T> values(to_size(tensor.elements()));
   const std::uint8_t* const bytes = tensor.bytes.data();
   for (std::size_t i = 0; i < values.size(); ++i) {
     const std::int32_t element = tensor.dtype == DType::kInt8    ? static_cast<std::int8_t>(bytes[i])
                                  : tensor.dtype == DType::kUint8 ? bytes[i]
-                                                                 : tensor.at(static_cast<std::int64_t>(i));
+                                                                 : tensor.at(to_signed(i));
     values[i] = static_cast<T>(element - zero_point);
   }
   return values;

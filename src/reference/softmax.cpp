@@ -1,4 +1,5 @@
 // Operators along the last axis, and those that move elements.
+#include "base/types.h"
 #include "reference/arithmetic.h"
 #include "reference/operators.h"
 
@@ -66,7 +67,7 @@ Tensor softmax_of_rows(const Operand& x, const Softmax& operation, const TensorI
   if (operation.requant.arithmetic != Arithmetic::kExact)
     return RuntimeSoftmax(x, operation, output).compute();
   const std::vector<std::int32_t> values = centred<std::int32_t>(x.tensor, 0);
-  const auto channels = static_cast<std::size_t>(output.shape.back());
+  const auto channels = to_size(output.shape.back());
   std::size_t pixel = 0;
   std::int32_t greatest = 0;
   std::int64_t sum = 0;
@@ -85,7 +86,7 @@ Tensor softmax_of_rows(const Operand& x, const Softmax& operation, const TensorI
       for (std::size_t c = 0; c < channels; ++c) sum += exponential(pixel + c);
     }
     const TensorRequant& r = operation.requant;
-    const double share = static_cast<double>(exponential(i)) / static_cast<double>(sum);
+    const double share = static_cast<double>(exponential(i)) / sum;
     return bounded(rounded(share * r.scale, r.zero_point, r.dtype), r.dtype, r.range);
   };
   for (std::size_t i = 0; i < values.size(); ++i) made.bytes.push_back(static_cast<std::uint8_t>(element(i)));
@@ -97,8 +98,7 @@ Tensor swapped(const Tensor& tensor, std::int64_t extent, std::int64_t inner) {
   Tensor made = tensor;
   for (std::int64_t i = 0; i < tensor.elements(); ++i) {
     const std::int64_t block = i / (extent * inner), e = i / inner % extent, j = i % inner;
-    made.bytes[static_cast<std::size_t>((block * inner + j) * extent + e)] =
-        tensor.bytes[static_cast<std::size_t>(i)];
+    nth(made.bytes, (block * inner + j) * extent + e) = nth(tensor.bytes, i);
   }
   return made;
 }
@@ -107,12 +107,11 @@ Tensor swapped(const Tensor& tensor, std::int64_t extent, std::int64_t inner) {
 
 Tensor reference_of(const Softmax& operation, const Operands& inputs, const TensorInfo& output) {
   const Operand& x = inputs.front();
-  const int last = static_cast<int>(output.shape.size()) - 1;
+  const int last = count_of(output.shape) - 1;
   if (operation.axis < 0 || operation.axis == last) return softmax_of_rows(x, operation, output);
-  const std::int64_t extent = output.shape[static_cast<std::size_t>(operation.axis)];
+  const std::int64_t extent = nth(output.shape, operation.axis);
   std::int64_t inner = 1;
-  for (int axis = operation.axis + 1; axis <= last; ++axis)
-    inner *= output.shape[static_cast<std::size_t>(axis)];
+  for (int axis = operation.axis + 1; axis <= last; ++axis) inner *= nth(output.shape, axis);
   const Tensor turned = swapped(x.tensor, extent, inner);
   TensorInfo rows = output;
   rows.shape = {output.elements() / extent, extent};
@@ -145,16 +144,16 @@ Tensor reference_of(const RowNorm& norm, const Operands& inputs, const TensorInf
   const Operand& x = inputs.front();
   Tensor made{output.shape, output.dtype, {}};
   for_rows(x, x.info.zero_point, [&](const Values& row) {
-    const auto n = static_cast<std::int64_t>(row.size());
+    const auto n = ssize(row);
     std::int64_t sum = 0, squares = 0;
     for (const std::int64_t v : row) sum += v, squares += v * v;
     const bool centre = norm.kind == RowNorm::Kind::kLayerNorm;
     const double steps = (centre ? static_cast<double>(n) : 1) / norm.input_scale;
-    const double spread = centre ? static_cast<double>(n * squares - sum * sum)
-                                 : static_cast<double>(squares) / static_cast<double>(n);
+    const double spread =
+        centre ? static_cast<double>(n * squares - sum * sum) : static_cast<double>(squares) / n;
     const double root = std::sqrt(spread + norm.epsilon * (steps * steps));
     for (std::size_t c = 0; c < row.size(); ++c) {
-      const double distance = static_cast<double>(centre ? n * row[c] - sum : row[c]);
+      const double distance = centre ? n * row[c] - sum : row[c];
       const double share = root == 0 ? 0 : distance / root;
       made.bytes.push_back(result(share * norm.gamma[c] + norm.beta[c], norm.requant));
     }
@@ -166,15 +165,14 @@ Tensor reference_of(const Lrn& lrn, const Operands& inputs, const TensorInfo& ou
   const Operand& x = inputs.front();
   Tensor made{output.shape, output.dtype, {}};
   for_rows(x, x.info.zero_point, [&](const Values& row) {
-    const int channels = static_cast<int>(row.size()), before = (lrn.size - 1) / 2,
-              after = lrn.size - 1 - before;
+    const int channels = count_of(row), before = (lrn.size - 1) / 2, after = lrn.size - 1 - before;
     for (int c = 0; c < channels; ++c) {
       double sum = 0;
       for (int i = std::max(0, c - before); i <= std::min(channels - 1, c + after); ++i) {
-        const double v = row[static_cast<std::size_t>(i)] * lrn.input_scale;
+        const double v = nth(row, i) * lrn.input_scale;
         sum += v * v;
       }
-      const double v = row[static_cast<std::size_t>(c)] * lrn.input_scale;
+      const double v = nth(row, c) * lrn.input_scale;
       made.bytes.push_back(
           result(v / std::pow(lrn.bias + lrn.alpha / lrn.size * sum, lrn.beta), lrn.requant));
     }
@@ -195,7 +193,7 @@ Tensor reference_of(const ArgMax& operation, const Operands& inputs, const Tenso
       return;
     }
     made.bytes.resize(made.bytes.size() + row.size(), 0);
-    made.bytes[made.bytes.size() - row.size() + static_cast<std::size_t>(index)] = 1;
+    made.bytes[made.bytes.size() - row.size() + to_size(index)] = 1;
   });
   return made;
 }
@@ -207,7 +205,7 @@ Tensor reference_of(const Move& move, const Operands& inputs, const TensorInfo& 
     std::int64_t rest = i, from = move.offset;
     for (std::size_t axis = move.extents.size(); axis-- > 0; rest /= move.extents[axis])
       from += rest % move.extents[axis] * move.strides[axis];
-    made.bytes.push_back(x.tensor.bytes[static_cast<std::size_t>(from)]);
+    made.bytes.push_back(nth(x.tensor.bytes, from));
   }
   return made;
 }
@@ -216,9 +214,9 @@ Tensor reference_of(const Gather& gather, const Operands& inputs, const TensorIn
   const Operand& x = inputs.front();
   Tensor made{output.shape, output.dtype, {}};
   std::int64_t inner = 1;
-  for (std::size_t axis = static_cast<std::size_t>(gather.axis) + 1; axis < output.shape.size(); ++axis)
+  for (std::size_t axis = to_size(gather.axis) + 1; axis < output.shape.size(); ++axis)
     inner *= output.shape[axis];
-  const std::int64_t extent = x.info.shape[static_cast<std::size_t>(gather.axis)];
+  const std::int64_t extent = nth(x.info.shape, gather.axis);
   for (std::int64_t outer = 0; outer < x.info.elements() / (extent * inner); ++outer) {
     for (const std::int64_t index : gather.indices) {
       const auto first = x.tensor.bytes.begin() + (outer * extent + index) * inner;

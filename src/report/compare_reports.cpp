@@ -224,7 +224,7 @@ class Comparison {
   std::vector<Row> rows_;
 };
 
-// Layers of the workload that a layer of a report stands for: a fused unit for several.
+// Layers of the workload that a layer of a report stands for: a fusion group for several.
 std::set<std::string> layers_of(const Json& layer) {
   if (layer["layers"].empty()) return {layer["name"].get<std::string>()};
   const auto names = layer["layers"].get<std::vector<std::string>>();
@@ -290,7 +290,7 @@ void add_layer(std::vector<Group>& groups, const Json& layer, std::size_t side, 
       made.sides[i].insert(made.sides[i].end(), group.sides[i].begin(), group.sides[i].end());
   }
   made.sides[side].push_back(&layer);
-  others.insert(others.begin() + static_cast<std::ptrdiff_t>(place.value_or(others.size())), std::move(made));
+  others.insert(others.begin() + to_signed(place.value_or(others.size())), std::move(made));
   groups = std::move(others);
 }
 

@@ -36,7 +36,7 @@ struct NamedReport {
 enum class CompareDetail { kTotals, kLayers };
 enum class TableFormat { kText, kCsv, kMarkdown };
 /// Reports side by side (`tilebeat compare`), two or more: totals, then on demand every layer; ratios to the
-/// first one. Layers are matched by name, fused units with the layers that they are made of.
+/// first one. Layers are matched by name, fusion groups with the layers that they are made of.
 std::string compare_reports(const std::vector<NamedReport>& reports, CompareDetail detail,
                             TableFormat format);
 

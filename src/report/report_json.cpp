@@ -19,11 +19,11 @@ Json::object_t object_of(std::size_t members) {
 }
 
 Json stalls_json(const ActivityCycles& cycles) {
-  Json::object_t stalls = object_of(static_cast<std::size_t>(
-      std::count_if(cycles.begin(), cycles.end(), [](Cycle count) { return count != 0; })));
+  Json::object_t stalls =
+      object_of(to_size(std::count_if(cycles.begin(), cycles.end(), [](Cycle count) { return count != 0; })));
   for (int i = 0; i < kActivityCount; ++i) {
     const auto activity = static_cast<Activity>(i);
-    const Cycle count = cycles[static_cast<std::size_t>(i)];
+    const Cycle count = nth(cycles, i);
     if (activity != Activity::kBusy && count != 0)
       stalls.emplace(std::string(activity_name(activity)), count);
   }
@@ -77,7 +77,7 @@ Json losses_json(const MacLosses& losses) {
 }
 
 Json layer_json(const LayerResult& layer) {
-  const Cycle conflicts = layer.activity[static_cast<std::size_t>(Activity::kBankConflict)];
+  const Cycle conflicts = nth(layer.activity, Activity::kBankConflict);
   Json made{{"name", layer.name},
             {"op", layer.op},
             {"scene", layer.scene},
@@ -122,7 +122,7 @@ Json module_json(const ModuleCycles& module) {
   made.emplace("name", module.name);
   made.emplace("clock", module.clock);
   made.emplace("cycles", module.cycles);
-  made.emplace("busy", module.activity[static_cast<std::size_t>(Activity::kBusy)]);
+  made.emplace("busy", nth(module.activity, Activity::kBusy));
   made.emplace("stall_cycles", stalls_json(module.activity));
   return made;
 }

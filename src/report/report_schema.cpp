@@ -119,7 +119,7 @@ Json lost_macs() {
 
 Json layer() {
   Json layer = object(
-      "a layer, or a fused unit",
+      "a layer, or a fusion group",
       {{"name", text("of the layer, of a unit its last layer's")},
        {"op", text("operator of the workload, or \"fused\"")},
        {"scene", text("the part of the workload that it belongs to")},

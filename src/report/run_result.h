@@ -121,7 +121,7 @@ struct LayerResult {
   EnergyParts energy;
   BoundCycles bound;                ///< analytical
   Cycle estimated_cycles = 0;       ///< what the planner expected (SPEC MA-3); 0: nothing was known
-  std::vector<std::string> layers;  ///< of the workload, of a fused unit
+  std::vector<std::string> layers;  ///< of the workload, of a fusion group
   std::vector<std::pair<std::string, std::string>> facts;  ///< what its engine tells of it: name and text
   std::string check = "off";                               ///< "passed", "failed" or "off"
   std::optional<Quality> quality;  ///< of its output against a float network's, where the workload has one

@@ -8,8 +8,7 @@ namespace tilebeat {
 
 std::string grouped(std::int64_t value) {
   std::string digits = std::to_string(value);
-  for (int at = static_cast<int>(digits.size()) - 3; at > (value < 0 ? 1 : 0); at -= 3)
-    digits.insert(static_cast<std::size_t>(at), ",");
+  for (int at = count_of(digits) - 3; at > (value < 0 ? 1 : 0); at -= 3) digits.insert(to_size(at), ",");
   return digits;
 }
 

@@ -28,6 +28,9 @@ class Reader : public Fields {
     place_.key(key).fail(
         fmt::format("is missing, it has no default without \"{}\"", fmt::join(others, "\", \"")));
   }
+  void renamed(const char* before, const char* key) override {
+    if (json_.contains(before)) place_.key(before).fail(fmt::format("is called \"{}\" now", key));
+  }
   void ignore(const char* key) { known_.emplace_back(key); }
   /// A key that no field has taken; null if there is none.
   const std::string* unknown() const {

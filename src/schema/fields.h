@@ -29,6 +29,8 @@ class Fields {
   virtual void exactly_one(std::initializer_list<const char*> /*keys*/) {}
   /// `key` must be there, or else all of `others`.
   virtual void one_or_all(const char* /*key*/, std::initializer_list<const char*> /*others*/) {}
+  /// `key` was called `before`: a file that still says so is refused with the new name.
+  virtual void renamed(const char* /*before*/, const char* /*key*/) {}
 
   /// The next field has no default: a file without it is refused.
   Fields& required() {

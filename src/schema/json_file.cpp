@@ -1,5 +1,6 @@
 #include "schema/json_file.h"
 
+#include "base/types.h"
 #include "schema/place.h"
 #include "tilebeat/error.h"
 
@@ -139,7 +140,7 @@ std::string read_file(const std::string& path, std::int64_t max_bytes) {
   std::vector<char> block(std::size_t{1} << 16);
   while (const std::size_t got = std::fread(block.data(), 1, block.size(), file.get())) {
     text.append(block.data(), got);
-    if (static_cast<std::int64_t>(text.size()) > max_bytes) {
+    if (ssize(text) > max_bytes) {
       fail(path, fmt::format("is larger than {} bytes", max_bytes));
     }
   }

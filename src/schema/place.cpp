@@ -1,5 +1,6 @@
 #include "schema/place.h"
 
+#include "base/types.h"
 #include "tilebeat/error.h"
 
 #include <algorithm>
@@ -111,9 +112,9 @@ std::optional<FileKind> kind_of(const nlohmann::json& value) {
 void check_file_kind(const nlohmann::json& json, FileKind wanted, const std::string& file) {
   const std::optional<FileKind> kind = kind_of(json);
   if (!kind || *kind == wanted) return;
-  const KindText& is = kTexts[static_cast<std::size_t>(*kind)];
-  throw UserError(one_line(fmt::format("{}: is {}, {} is expected here; {}", file, is.name,
-                                       kTexts[static_cast<std::size_t>(wanted)].name, is.use)));
+  const KindText& is = nth(kTexts, *kind);
+  throw UserError(one_line(
+      fmt::format("{}: is {}, {} is expected here; {}", file, is.name, nth(kTexts, wanted).name, is.use)));
 }
 
 }  // namespace tilebeat

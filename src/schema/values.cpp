@@ -1,5 +1,7 @@
 #include "schema/values.h"
 
+#include "base/types.h"
+
 #include <algorithm>
 #include <cmath>
 
@@ -27,7 +29,7 @@ std::int64_t read_integer(const Json& json, const Place& place, Range range) {
       place.refuse_value(json, allowed);
     value = static_cast<std::int64_t>(number);
   } else if (json.is_number_unsigned()) {
-    if (json.get<std::uint64_t>() > static_cast<std::uint64_t>(INT64_MAX)) place.refuse_value(json, allowed);
+    if (json.get<std::uint64_t>() > to_unsigned(INT64_MAX)) place.refuse_value(json, allowed);
     value = json.get<std::int64_t>();
   } else if (json.is_number_integer()) {
     value = json.get<std::int64_t>();
@@ -58,7 +60,7 @@ std::size_t read_choice(const Json& json, const Place& place, const std::vector<
     place.refuse_value(
         json, fmt::format("{}\"{}\"", names.size() == 1 ? "" : "one of ", fmt::join(names, "\", \"")));
   }
-  return static_cast<std::size_t>(found - names.begin());
+  return to_size(found - names.begin());
 }
 
 bool is_name(const std::string& text) {

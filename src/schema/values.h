@@ -1,5 +1,6 @@
 #pragma once
 
+#include "base/types.h"
 #include "schema/place.h"
 
 #include <array>
@@ -105,7 +106,7 @@ struct ChoiceValue {
   E& value;
   std::vector<std::string> names;
   void read(const Json& json, const Place& place) { value = static_cast<E>(read_choice(json, place, names)); }
-  OrderedJson write() const { return names.at(static_cast<std::size_t>(value)); }
+  OrderedJson write() const { return names.at(to_size(value)); }
   OrderedJson schema() const { return choice_schema(names); }
 };
 

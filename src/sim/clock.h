@@ -30,7 +30,7 @@ class ClockDomain {
   constexpr Cycle cycle_of(Picoseconds at) const { return at / period_ps_; }
   /// The instant of `phase` in cycle `cycle`.
   constexpr Picoseconds at(Cycle cycle, Phase phase = Phase::kAct) const {
-    return cycle * period_ps_ + static_cast<int>(phase);
+    return cycle * period_ps_ + to_int(phase);
   }
   /// The first cycle whose edge is at `at` or later: how an event of another clock domain is taken over (SPEC
   /// HI-8).

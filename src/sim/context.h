@@ -18,7 +18,7 @@ class DeltaJitter {
   explicit DeltaJitter(std::uint32_t seed) : enabled_(true), generator_(seed) {}
 
   /// The delta cycles by which the next woken process is held back: 0 to 3, always 0 when off.
-  int next() { return enabled_ ? static_cast<int>(generator_() & 3U) : 0; }
+  int next() { return enabled_ ? to_int(generator_() & 3U) : 0; }
 
  private:
   bool enabled_ = false;

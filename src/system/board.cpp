@@ -48,7 +48,7 @@ void Board::build(const HardwareConfig& hardware, const Plan& plan, const Simula
   order_.run({
       [&] {
         const std::vector<AddressRange> map{
-            {0, static_cast<std::uint64_t>(hardware.dram.size_bytes), kDramTarget, 1, kControllerBytes,
+            {0, to_unsigned(hardware.dram.size_bytes), kDramTarget, 1, kControllerBytes,
              hardware.dram.channels * hardware.dram.port_bytes_per_clock},
             {kRegisterBase, kRegisterBase + kCommandRegisterBytes, kRegisterTarget}};
         interconnect_ =

@@ -21,7 +21,7 @@ class Cluster : public sc_core::sc_module {
 
 // Initiator ports of the interconnect: the host's, then two a processor.
 std::size_t fetch_port(int processor) {
-  return 1 + 2 * static_cast<std::size_t>(processor);
+  return 1 + 2 * to_size(processor);
 }
 std::size_t dma_port(int processor) {
   return fetch_port(processor) + 1;
@@ -58,8 +58,8 @@ std::vector<std::string> noc_ports(const HardwareConfig& hardware, StartedBy sta
 // DRAM over all controllers, then the registers of every processor and of the start unit.
 std::vector<AddressRange> noc_map(const HardwareConfig& hardware) {
   const ChipConfig& chip = *hardware.chip;
-  std::vector<AddressRange> map{{0, static_cast<std::uint64_t>(hardware.dram.size_bytes), 0,
-                                 chip.memory_controllers, kControllerBytes,
+  std::vector<AddressRange> map{{0, to_unsigned(hardware.dram.size_bytes), 0, chip.memory_controllers,
+                                 kControllerBytes,
                                  hardware.dram.channels * hardware.dram.port_bytes_per_clock}};
   const int registers = chip.processors() + (has_start_unit(hardware) ? 1 : 0);
   for (int p = 0; p < registers; ++p) {
@@ -72,7 +72,7 @@ std::vector<AddressRange> noc_map(const HardwareConfig& hardware) {
 std::vector<AddressRange> link_map(const ChipConfig& chip) {
   std::vector<AddressRange> map;
   for (int k = 0; k < chip.clusters; ++k)
-    map.push_back({sram_address(k), sram_address(k) + static_cast<std::uint64_t>(chip.sram_bytes()), k});
+    map.push_back({sram_address(k), sram_address(k) + to_unsigned(chip.sram_bytes()), k});
   return map;
 }
 
@@ -90,7 +90,7 @@ std::vector<ProgramSet> program_sets(const Plan& plan, int processors) {
     if (set == sets.end()) set = sets.insert(sets.end(), {program.label, {}, 0});
     ++set->processors;
     if (!plan.start_tables.empty()) {
-      const StartTable& table = plan.start_tables[static_cast<std::size_t>(set - sets.begin())];
+      const StartTable& table = nth(plan.start_tables, set - sets.begin());
       set->programs = {{register_address(processors), table.address, table.bytes}};
       continue;
     }
@@ -104,10 +104,10 @@ std::vector<ProgramSet> program_sets(const Plan& plan, int processors) {
 // module.
 std::vector<bool> idle_clusters(const ChipConfig& chip, const Plan& plan, const SimulationOptions& options) {
   const bool all_work = plan.hand_written || plan.programs.empty() || options.observers.trace != nullptr;
-  std::vector<bool> idle(static_cast<std::size_t>(chip.clusters), !all_work);
+  std::vector<bool> idle(to_size(chip.clusters), !all_work);
   for (const ProgramImage& program : plan.programs)
-    idle[static_cast<std::size_t>(program.processor / (chip.cores_per_cluster + 1))] = false;
-  for (const MemoryFault& fault : options.faults) idle[static_cast<std::size_t>(fault.cluster)] = false;
+    nth(idle, program.processor / (chip.cores_per_cluster + 1)) = false;
+  for (const MemoryFault& fault : options.faults) nth(idle, fault.cluster) = false;
   return idle;
 }
 
@@ -147,11 +147,11 @@ Chip::Chip(sc_core::sc_module_name name, const HardwareConfig& hardware, const P
   build(hardware, plan, options);
   bind(*hardware.chip, options.started_by);
   for (const MemoryFault& fault : options.faults) {
-    const ClusterParts& cluster = clusters_.at(static_cast<std::size_t>(fault.cluster));
+    const ClusterParts& cluster = clusters_.at(to_size(fault.cluster));
     if (fault.memory == FaultMemory::kSram)
       cluster.memory->inject_fault(fault.cell);
     else
-      cluster.cores.at(static_cast<std::size_t>(fault.core))->inject_fault(fault);
+      cluster.cores.at(to_size(fault.core))->inject_fault(fault);
   }
   for (const auto& [processor, parts] : processors_) observe(*parts.control, processor);
   observe(*host_);
@@ -161,7 +161,7 @@ Chip::~Chip() = default;
 
 void Chip::build(const HardwareConfig& hardware, const Plan& plan, const SimulationOptions& options) {
   const ChipConfig& chip = *hardware.chip;
-  drams_.resize(static_cast<std::size_t>(chip.memory_controllers));
+  drams_.resize(to_size(chip.memory_controllers));
   std::vector<std::function<void()>> steps{
       [&] {
         noc_ = std::make_unique<Interconnect>("noc", hardware.interconnect, context_,
@@ -191,9 +191,8 @@ void Chip::build(const HardwareConfig& hardware, const Plan& plan, const Simulat
   dram.size_bytes /= chip.memory_controllers;
   for (int i = 0; i < chip.memory_controllers; ++i) {
     steps.emplace_back([&, i] {
-      const AddressSlice slice{static_cast<std::uint64_t>(i),
-                               static_cast<std::uint64_t>(chip.memory_controllers), kControllerBytes};
-      drams_[static_cast<std::size_t>(i)] =
+      const AddressSlice slice{to_unsigned(i), to_unsigned(chip.memory_controllers), kControllerBytes};
+      nth(drams_, i) =
           std::make_unique<DramController>(fmt::format("dram{}", i).c_str(), dram, context_, slice);
     });
   }
@@ -203,11 +202,11 @@ void Chip::build(const HardwareConfig& hardware, const Plan& plan, const Simulat
 void Chip::build_clusters(const HardwareConfig& hardware, const SimulationOptions& options,
                           const std::vector<bool>& idle) {
   const ChipConfig& chip = *hardware.chip;
-  clusters_.resize(static_cast<std::size_t>(chip.clusters));
-  like_ = static_cast<int>(std::find(idle.begin(), idle.end(), true) - idle.begin());
+  clusters_.resize(to_size(chip.clusters));
+  like_ = to_int(std::find(idle.begin(), idle.end(), true) - idle.begin());
   for (int k = 0; k < chip.clusters; ++k) {
-    if (idle[static_cast<std::size_t>(k)] && k != like_) continue;
-    ClusterParts& cluster = clusters_[static_cast<std::size_t>(k)];
+    if (nth(idle, k) && k != like_) continue;
+    ClusterParts& cluster = nth(clusters_, k);
     names_.push_back(std::make_unique<Cluster>(fmt::format("cluster{}", k).c_str(), [&] {
       const int first = k * (chip.cores_per_cluster + 1);
       for (int i = 0; i < chip.cores_per_cluster; ++i) {
@@ -222,7 +221,7 @@ void Chip::build_clusters(const HardwareConfig& hardware, const SimulationOption
 }
 
 void Chip::bind_processor(CommandProcessor& control, int processor) {
-  const auto p = static_cast<std::size_t>(processor);
+  const auto p = to_size(processor);
   processors_[processor] = {&control, nullptr, {fetch_port(processor), dma_port(processor)}};
   control.fetch.socket.bind(noc_->initiator_ports[fetch_port(processor)]);
   noc_->target_ports[drams_.size() + p].bind(control.registers);
@@ -241,10 +240,10 @@ void Chip::bind(const ChipConfig& chip, StartedBy started_by) {
   if (outside) offer(noc_->initiator_ports[inside]);
   const std::size_t behind = inside - (start_ ? 1 : 0);
   const std::size_t all_of_them = behind - fetch_port(chip.processors());
-  const std::size_t of_a_cluster = all_of_them / static_cast<std::size_t>(chip.clusters);
+  const std::size_t of_a_cluster = all_of_them / to_size(chip.clusters);
   for (int k = 0; k < chip.clusters; ++k) {
-    const std::size_t first = fetch_port(chip.processors()) + of_a_cluster * static_cast<std::size_t>(k);
-    if (clusters_[static_cast<std::size_t>(k)].memory) {
+    const std::size_t first = fetch_port(chip.processors()) + of_a_cluster * to_size(k);
+    if (nth(clusters_, k).memory) {
       bind_cluster(k, chip, first);
       continue;
     }
@@ -254,16 +253,16 @@ void Chip::bind(const ChipConfig& chip, StartedBy started_by) {
   }
   if (!start_) return;
   start_->port.socket.bind(noc_->initiator_ports[behind]);
-  noc_->target_ports[drams_.size() + static_cast<std::size_t>(chip.processors())].bind(start_->registers);
+  noc_->target_ports[drams_.size() + to_size(chip.processors())].bind(start_->registers);
 }
 
 // `matrix_port`: of the interconnect, the first that the cluster's matrix units have of their own.
 void Chip::bind_cluster(int cluster, const ChipConfig& chip, std::size_t matrix_port) {
-  ClusterParts& parts = clusters_[static_cast<std::size_t>(cluster)];
+  ClusterParts& parts = nth(clusters_, cluster);
   MemoryCore& memory = *parts.memory;
   const int first = cluster * (chip.cores_per_cluster + 1);
   for (int i = 0; i < chip.cores_per_cluster; ++i) {
-    Core& core = *parts.cores[static_cast<std::size_t>(i)];
+    Core& core = *nth(parts.cores, i);
     bind_processor(*core.control, first + i);
     core.iodma->outer.socket.bind(noc_->initiator_ports[dma_port(first + i)]);
     ProcessorParts& own = processors_.at(first + i);
@@ -272,21 +271,21 @@ void Chip::bind_cluster(int cluster, const ChipConfig& chip, std::size_t matrix_
       own.ports.push_back(matrix_port);
       port.socket->bind(noc_->initiator_ports[matrix_port++]);
     }
-    core.mvdma->outer.socket.bind(memory.bus->initiator_ports[static_cast<std::size_t>(i)]);
-    memory.broadcast->outputs[static_cast<std::size_t>(i)]->socket.bind(
-        core.bus->initiator_ports[core.bus->initiator_ports.size() - 1]);
+    core.mvdma->outer.socket.bind(nth(memory.bus->initiator_ports, i));
+    nth(memory.broadcast->outputs, i)
+        ->socket.bind(core.bus->initiator_ports[core.bus->initiator_ports.size() - 1]);
   }
   const int processor = first + chip.cores_per_cluster;
   bind_processor(*memory.control, processor);
   memory.dram_port().socket.bind(noc_->initiator_ports[dma_port(processor)]);
-  memory.link_port().socket.bind(link_->initiator_ports[static_cast<std::size_t>(cluster)]);
-  link_->target_ports[static_cast<std::size_t>(cluster)].bind(memory.cdma_in->socket);
+  memory.link_port().socket.bind(nth(link_->initiator_ports, cluster));
+  nth(link_->target_ports, cluster).bind(memory.cdma_in->socket);
 }
 
 void Chip::bind_nothing(int cluster, const ChipConfig& chip) {
   const int first = cluster * (chip.cores_per_cluster + 1);
   for (int processor = first; processor <= first + chip.cores_per_cluster; ++processor) {
-    const auto p = static_cast<std::size_t>(processor);
+    const auto p = to_size(processor);
     unconnected_->out.bind(noc_->initiator_ports[fetch_port(processor)]);
     unconnected_->out.bind(noc_->initiator_ports[dma_port(processor)]);
     noc_->target_ports[drams_.size() + p].bind(unconnected_->in);
@@ -295,8 +294,8 @@ void Chip::bind_nothing(int cluster, const ChipConfig& chip) {
     sync_->to[p].bind(unconnected_->in);
     if (start_) start_->to[p].bind(unconnected_->in);
   }
-  unconnected_->out.bind(link_->initiator_ports[static_cast<std::size_t>(cluster)]);
-  link_->target_ports[static_cast<std::size_t>(cluster)].bind(unconnected_->in);
+  unconnected_->out.bind(nth(link_->initiator_ports, cluster));
+  nth(link_->target_ports, cluster).bind(unconnected_->in);
 }
 
 Cycle Chip::settled_at() {
@@ -345,7 +344,7 @@ Snapshot Chip::take_snapshot(Cycle at) {
       if (!like) {
         like.emplace();
         like->at = at;
-        collect(clusters_[static_cast<std::size_t>(like_)], *like);
+        collect(nth(clusters_, like_), *like);
       }
       snapshot.add(*like, fmt::format("cluster{}.", like_), fmt::format("cluster{}.", k));
     }
@@ -370,7 +369,7 @@ LayerCounts Chip::own_counts(int processor) {
   own.at = now();
   if (parts.core != nullptr) parts.core->collect(own);
   for (const std::size_t port : parts.ports) {
-    const BusPortStatistics& moved = noc_->statistics(PortId(static_cast<int>(port)));
+    const BusPortStatistics& moved = noc_->statistics(PortId(to_int(port)));
     own.bytes.bus_read += moved.read_bytes, own.bytes.bus_write += moved.write_bytes;
     own.bytes.dram_read += moved.read_bytes, own.bytes.dram_write += moved.write_bytes;
   }

@@ -26,7 +26,7 @@ std::unique_ptr<CommandProcessor> make_control(const SimContext& context, const 
     completions += unit.completions.size();
   }
   return std::make_unique<CommandProcessor>("control", context, hardware.host, hardware.dma, present,
-                                            static_cast<int>(completions), registers);
+                                            to_int(completions), registers);
 }
 
 void bind_units(CommandProcessor& control, const std::vector<UnitSockets>& units) {
@@ -44,8 +44,8 @@ enum CoreTarget { kNramTarget, kWramTarget };
 
 std::vector<AddressRange> core_map(const CoreConfig& config, int core) {
   const std::uint64_t nram = nram_address(core), wram = wram_address(core);
-  return {{nram, nram + static_cast<std::uint64_t>(config.nram.size_bytes), kNramTarget},
-          {wram, wram + static_cast<std::uint64_t>(config.wram.size_bytes), kWramTarget}};
+  return {{nram, nram + to_unsigned(config.nram.size_bytes), kNramTarget},
+          {wram, wram + to_unsigned(config.wram.size_bytes), kWramTarget}};
 }
 
 }  // namespace
@@ -150,9 +150,7 @@ void Core::collect(Snapshot& snapshot) {
 }
 
 void Core::count(Snapshot& snapshot) {
-  const auto of = [](const ActivityCycles& cycles, Activity a) {
-    return cycles[static_cast<std::size_t>(a)];
-  };
+  const auto of = [](const ActivityCycles& cycles, Activity a) { return nth(cycles, a); };
   CoreResult core;
   core.name = report_name(*this);
   core.macs = -snapshot.macs, core.busy = -of(snapshot.array, Activity::kBusy);

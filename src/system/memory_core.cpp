@@ -14,7 +14,7 @@ WriteBridge::Router multicast_router(const ChipConfig& chip, int first_core) {
     const bool wram = (address & kMulticastWram) != 0;
     const std::uint64_t offset = address & kMulticastOffsetMask;
     const std::uint64_t cores = (address & ~(kMulticast | kMulticastWram)) >> kMulticastCoresShift;
-    const auto size = static_cast<std::uint64_t>((wram ? chip.core.wram : chip.core.nram).size_bytes);
+    const auto size = to_unsigned((wram ? chip.core.wram : chip.core.nram).size_bytes);
     if (cores >> chip.cores_per_cluster != 0 || offset + bytes > size) return routes;
     for (int i = 0; i < chip.cores_per_cluster; ++i) {
       if ((cores >> i & 1) == 0) continue;
@@ -40,7 +40,7 @@ MemoryCore::MemoryCore(sc_core::sc_module_name name, const SimContext& context,
   const ChipConfig& chip = *hardware.chip;
   const int cores = chip.cores_per_cluster;
   const std::uint64_t base = sram_address(cluster);
-  const std::vector<AddressRange> map{{base, base + static_cast<std::uint64_t>(chip.sram_bytes()), 0}};
+  const std::vector<AddressRange> map{{base, base + to_unsigned(chip.sram_bytes()), 0}};
   const int width = chip.cluster_bus.bytes_per_clock;
   order.run({
       [&] {

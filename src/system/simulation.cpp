@@ -16,8 +16,7 @@ namespace {
 constexpr Cycle kSliceCycles = 20'000;
 
 double utilization_of(std::int64_t macs, Cycle cycles, std::int64_t peak) {
-  return cycles > 0 ? static_cast<double>(macs) / (static_cast<double>(cycles) * static_cast<double>(peak))
-                    : 0.0;
+  return cycles > 0 ? static_cast<double>(macs) / (static_cast<double>(cycles) * peak) : 0.0;
 }
 
 LayerResult layer_result(const LayerPlan& plan, const LayerMark& before, const LayerMark& after,
@@ -116,9 +115,9 @@ void assert_invariants(const HardwareConfig& hardware, const Plan& plan, Started
                        layer.bytes.dram_write, planned.output_bytes));
     expect(layer.beats == planned.beats, fmt::format("layer '{}' took {} beats, its schedules have {}",
                                                      layer.name, layer.beats, planned.beats));
-    expect(layer.activity[static_cast<std::size_t>(Activity::kBusy)] == layer.beats,
+    expect(nth(layer.activity, Activity::kBusy) == layer.beats,
            fmt::format("layer '{}': the array was busy in {} cycles, with {} beats", layer.name,
-                       layer.activity[static_cast<std::size_t>(Activity::kBusy)], layer.beats));
+                       nth(layer.activity, Activity::kBusy), layer.beats));
   }
   if (!plan.hand_written) assert_bounds(plan, run, expect);
   assert_losses(run, expect);
@@ -168,7 +167,7 @@ MemoryOverTime memory_over_time(const System& system, Cycle begin, Cycle end) {
     made.slice_cycles = std::max(made.slice_cycles, memory->held.slice_cycles(end));
   for (const Scratchpad* memory : memories) {
     if (!memory->held.ever_accessed()) continue;
-    made.memories.push_back({report_name(*memory), static_cast<std::int64_t>(memory->size()),
+    made.memories.push_back({report_name(*memory), to_signed(memory->size()),
                              memory->held.by_slice(made.slice_cycles, begin, end)});
   }
   return made;

@@ -47,13 +47,13 @@ void Snapshot::add(Snapshot part, const std::string& prefix, const std::string& 
 
 LayerMark::LayerMark(const Snapshot& snapshot, const Snapshot& before)
     : LayerCounts(snapshot), at(snapshot.at) {
-  constexpr auto kBusy = static_cast<std::size_t>(Activity::kBusy);
+  constexpr auto kBusy = to_size(Activity::kBusy);
   for (std::size_t i = 0; i < snapshot.modules.size(); ++i) {
     const ModuleCycles& now = snapshot.modules[i];
     const Cycle cycles = now.cycles - (before.modules.empty() ? 0 : before.modules[i].cycles);
     const Cycle worked =
         now.activity[kBusy] - (before.modules.empty() ? 0 : before.modules[i].activity[kBusy]);
-    const double share = cycles > 0 ? static_cast<double>(worked) / static_cast<double>(cycles) : 0.0;
+    const double share = cycles > 0 ? static_cast<double>(worked) / cycles : 0.0;
     if (share > busiest_share) busiest = now.name, busiest_share = share;
   }
 }

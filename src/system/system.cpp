@@ -147,7 +147,7 @@ void System::write_memory(std::uint64_t address, const std::vector<std::uint8_t>
 }
 
 std::vector<std::uint8_t> System::read_memory(std::uint64_t address, std::int64_t bytes) {
-  std::vector<std::uint8_t> data(static_cast<std::size_t>(bytes));
+  std::vector<std::uint8_t> data(to_size(bytes));
   move_memory(tlm::TLM_READ_COMMAND, address, data.data(), data.size());
   return data;
 }

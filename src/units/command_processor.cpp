@@ -33,7 +33,7 @@ CommandProcessor::CommandProcessor(sc_core::sc_module_name name, const SimContex
       registers("registers"),
       fetch("fetch", context, 2, fetch_wake_),
       units("unit", present.size()),
-      completions("completion", static_cast<std::size_t>(completion_ports)),
+      completions("completion", to_size(completion_ports)),
       interrupt("interrupt"),
       sync_out("sync_out"),
       sync_in("sync_in"),
@@ -47,12 +47,11 @@ CommandProcessor::CommandProcessor(sc_core::sc_module_name name, const SimContex
   start_in.register_b_transport(this, &CommandProcessor::receive_start);
   for (std::size_t i = 0; i < queue_of_.size(); ++i) queue_of_[i] = static_cast<Unit>(i);
   for (std::size_t i = 0; i < present.size(); ++i) {
-    state_[static_cast<std::size_t>(present[i].front())].socket = static_cast<int>(i);
-    for (const Unit unit : present[i]) queue_of_[static_cast<std::size_t>(unit)] = present[i].front();
+    nth(state_, present[i].front()).socket = to_int(i);
+    for (const Unit unit : present[i]) nth(queue_of_, unit) = present[i].front();
   }
   for (int i = 0; i < completion_ports; ++i) {
-    completions[static_cast<std::size_t>(i)].register_b_transport(this, &CommandProcessor::receive_completion,
-                                                                  i);
+    nth(completions, i).register_b_transport(this, &CommandProcessor::receive_completion, i);
   }
   SC_METHOD(fetch_step);
   sensitive << fetch_wake_;
@@ -105,7 +104,7 @@ void CommandProcessor::receive_sync(tlm::tlm_generic_payload& payload, sc_core::
 }
 
 void CommandProcessor::receive_completion(int port, tlm::tlm_generic_payload& payload, sc_core::sc_time&) {
-  inbox_.push_back(message_of<UnitMessage>(payload, completions[static_cast<std::size_t>(port)]));
+  inbox_.push_back(message_of<UnitMessage>(payload, nth(completions, port)));
   wake_control(context_.clock.cycle_of(now_ps()));
 }
 
@@ -131,8 +130,8 @@ void CommandProcessor::fetch_step() {
   while (fetch.front_ready(now)) {
     std::vector<std::uint8_t> data = fetch.take_front();
     buffer_.insert(buffer_.end(), data.begin(), data.end());
-    buffer_reserved_ -= static_cast<std::int64_t>(data.size());
-    stats.fetched_bytes += static_cast<std::int64_t>(data.size());
+    buffer_reserved_ -= ssize(data);
+    stats.fetched_bytes += ssize(data);
     fetch.recycle(std::move(data));
     wake_control(now);
   }
@@ -145,10 +144,9 @@ void CommandProcessor::fetch_step() {
       256;  // four instructions: a longer burst would make the first of them wait for its end
   // A power of two that fits the buffer: bursts of 64 bytes and more then hold whole instructions.
   std::uint64_t window = kFetchBytes;
-  while (window > static_cast<std::uint64_t>(std::min(dma_.burst_bytes, host_.instruction_buffer_bytes)))
-    window /= 2;
-  const auto bytes = static_cast<int>(std::min(end - fetch_address_, window - fetch_address_ % window));
-  const auto used = static_cast<std::int64_t>(buffer_.size()) + buffer_reserved_;
+  while (window > to_unsigned(std::min(dma_.burst_bytes, host_.instruction_buffer_bytes))) window /= 2;
+  const auto bytes = to_int(std::min(end - fetch_address_, window - fetch_address_ % window));
+  const auto used = ssize(buffer_) + buffer_reserved_;
   if (used + bytes > host_.instruction_buffer_bytes) {
     fetch.ledger.enter(Activity::kLanding, now);
   } else if (!fetch.granted(now)) {
@@ -159,7 +157,7 @@ void CommandProcessor::fetch_step() {
     buffer_reserved_ += bytes;
     fetch.issue(tlm::TLM_READ_COMMAND, fetch_address_, bytes, fetch.buffer(bytes), now);
     log_fetch(fetch_address_, bytes, now);
-    fetch_address_ += static_cast<std::uint64_t>(bytes);
+    fetch_address_ += to_unsigned(bytes);
     fetch_wake_.notify(to_sc_time(context_.clock.period_ps()));
   }
 }
@@ -170,7 +168,7 @@ void CommandProcessor::control_step() {
   // Completions of this cycle, in a fixed order: counting up commutes, so the order of arrival does not
   // matter.
   for (const UnitMessage& message : inbox_) {
-    UnitState& unit = state_[static_cast<std::size_t>(message.unit)];
+    UnitState& unit = nth(state_, message.unit);
     if (message.kind == UnitMessage::Kind::kReleased) {
       --unit.held;
     } else {
@@ -222,7 +220,7 @@ void CommandProcessor::trace_queues(Cycle now) {
   for (const UnitState& unit : state_) {
     if (unit.socket < 0) continue;
     trace.change(unit.queue_signal, at, unit.queue.size());
-    trace.change(unit.held_signal, at, static_cast<std::uint64_t>(unit.held));
+    trace.change(unit.held_signal, at, to_unsigned(unit.held));
   }
 }
 
@@ -244,7 +242,7 @@ void CommandProcessor::decode_one(Cycle now) {
   if (log_ != nullptr) log_decode(queued, now);
   const Unit unit = unit_of(queued.instruction);
   if (queued.instruction.operation.is<Signal>()) {
-    if (static_cast<int>(signals_.size()) >= dma_.command_queue) {
+    if (count_of(signals_) >= dma_.command_queue) {
       decode_blocker_ = Activity::kQueueFull;
       ledger.enter(decode_blocker_, now);
       return;  // the signal that goes out wakes the control again
@@ -261,12 +259,12 @@ void CommandProcessor::decode_one(Cycle now) {
     log(queued.address, ProgramStage::kRetire, now + 1);
     if (!running_) log_end(now + 1);
   } else {
-    UnitState& state = state_[static_cast<std::size_t>(queue_of_[static_cast<std::size_t>(unit)])];
+    UnitState& state = nth(state_, nth(queue_of_, unit));
     if (state.socket < 0) {
       throw SimulationError(fmt::format("instruction at {:#x}: this processor has no {} unit",
-                                        decode_address_, kUnitNames[static_cast<std::size_t>(unit)]));
+                                        decode_address_, nth(kUnitNames, unit)));
     }
-    if (static_cast<int>(state.queue.size()) >= dma_.command_queue) {
+    if (count_of(state.queue) >= dma_.command_queue) {
       decode_blocker_ = Activity::kQueueFull;
       ledger.enter(decode_blocker_, now);
       return;  // a dispatch from that queue wakes the control again
@@ -289,7 +287,7 @@ void CommandProcessor::log_fetch(std::uint64_t address, int bytes, Cycle now) {
   if (log_ == nullptr) return;
   const std::uint64_t offset = address - program_.address;
   const std::uint64_t first = ceil_div<std::uint64_t>(offset, kInstructionBytes) * kInstructionBytes;
-  for (std::uint64_t at = first; at < offset + static_cast<std::uint64_t>(bytes); at += kInstructionBytes)
+  for (std::uint64_t at = first; at < offset + to_unsigned(bytes); at += kInstructionBytes)
     log(program_.address + at, ProgramStage::kFetch, now);
 }
 
@@ -404,8 +402,8 @@ void CommandProcessor::dispatch(Cycle now) {
     log(address, ProgramStage::kExecute, now + 1);
     unit.told = blocker_of(unit);
     UnitCommand command{UnitCommand::Dispatch{unit.dispatched, unit.told}};
-    at_instruction(address, [&] { send_(units[static_cast<std::size_t>(unit.socket)], command); });
-    if (i == static_cast<std::size_t>(Unit::kMatrix) && !layer_begun_) {
+    at_instruction(address, [&] { send_(nth(units, unit.socket), command); });
+    if (i == to_size(Unit::kMatrix) && !layer_begun_) {
       layer_begun_ = true;
       if (on_first_matrix) on_first_matrix(now);
     }
@@ -431,7 +429,7 @@ void CommandProcessor::tell_blockers() {
     const Activity blocker = blocker_of(unit);
     if (blocker == unit.told) continue;
     unit.told = blocker;
-    send_(units[static_cast<std::size_t>(unit.socket)], UnitCommand{WaitsFor{blocker}});
+    send_(nth(units, unit.socket), UnitCommand{WaitsFor{blocker}});
   }
 }
 

@@ -17,9 +17,8 @@ bool overtakes(const Copy& copy) {
   if (from.total_bytes() == 0 || to.address >= from.end() || from.address >= to.end()) return false;
   for (const std::int64_t row : {std::int64_t{0}, from.outer_count - 1}) {
     for (const std::int64_t column : {std::int64_t{0}, from.inner_count - 1}) {
-      const auto read =
-          static_cast<std::int64_t>(from.address) + row * from.outer_stride + column * from.inner_stride;
-      const auto written = static_cast<std::int64_t>(to.address) + (copy.pad_top + row) * to.outer_stride +
+      const auto read = to_signed(from.address) + row * from.outer_stride + column * from.inner_stride;
+      const auto written = to_signed(to.address) + (copy.pad_top + row) * to.outer_stride +
                            (copy.pad_left + column) * to.inner_stride;
       if (written > read) return true;
     }
@@ -66,12 +65,12 @@ StridedBlock CopyStream::destination(const Copy& c) {
 }
 
 StridedBlock CopyStream::turned_block(const Copy& c, int block) {
-  return {c.destination + static_cast<std::uint64_t>(block) * c.destination_outer_stride,
+  return {c.destination + to_unsigned(block) * c.destination_outer_stride,
           c.inner_count,
-          c.turned_columns,
+          c.transposed_columns,
           c.destination_inner_stride,
-          c.run_bytes / c.turned_columns,
-          c.turned_stride};
+          c.run_bytes / c.transposed_columns,
+          c.transposed_stride};
 }
 
 // The next run of the destination: of the source or of the border.
@@ -87,8 +86,8 @@ void CopyStream::enter_run() {
   const std::int64_t row = row_ - copy_.pad_top, column = column_ - copy_.pad_left;
   Piece piece;
   piece.fill = row < 0 || row >= copy_.outer_count || column < 0 || column >= copy_.inner_count;
-  piece.address = copy_.source + static_cast<std::uint64_t>(row * copy_.source_outer_stride +
-                                                            column * copy_.source_inner_stride);
+  piece.address =
+      copy_.source + to_unsigned(row * copy_.source_outer_stride + column * copy_.source_inner_stride);
   piece_ = piece;
   // Inside a border, too, runs of the source that touch are one.
   const bool touching = !piece.fill && copy_.source_inner_stride == copy_.run_bytes &&
@@ -96,9 +95,9 @@ void CopyStream::enter_run() {
   const int runs = touching ? copy_.inner_count : 1;
   length_ = std::int64_t{copy_.run_bytes} * runs;
   column_ += runs - 1;
-  const auto window = static_cast<std::uint64_t>(burst_bytes_);
+  const auto window = to_unsigned(burst_bytes_);
   const std::uint64_t to_boundary = piece_->fill ? window : window - piece_->address % window;
-  piece_->bytes = static_cast<int>(std::min<std::int64_t>(static_cast<std::int64_t>(to_boundary), length_));
+  piece_->bytes = to_int(std::min<std::int64_t>(to_signed(to_boundary), length_));
 }
 
 void CopyStream::advance() {
@@ -107,8 +106,8 @@ void CopyStream::advance() {
     enter_run();
     return;
   }
-  piece_->address += static_cast<std::uint64_t>(piece_->bytes);
-  piece_->bytes = static_cast<int>(std::min<std::int64_t>(burst_bytes_, length_ - offset_));
+  piece_->address += to_unsigned(piece_->bytes);
+  piece_->bytes = to_int(std::min<std::int64_t>(burst_bytes_, length_ - offset_));
 }
 
 // ---- CopyEngine ----
@@ -157,7 +156,7 @@ BurstPort& CopyEngine::outer_port(std::uint64_t address) {
 }
 
 void CopyEngine::check(const Copy& copy) const {
-  const char* unit = kUnitNames[static_cast<std::size_t>(copy.unit)];
+  const char* unit = nth(kUnitNames, copy.unit);
   if (CopyStream::total_bytes(copy) == 0)
     throw SimulationError(fmt::format("{}.copy: nothing to copy", unit));
   if (unit_ == Unit::kFold) {
@@ -189,8 +188,8 @@ void CopyEngine::check_inside(const char* what, const StridedBlock& block) const
   for (const AddressRange& range : inner_ranges_) {
     if (block.address < range.begin || block.address >= range.end || block.end() <= range.end) continue;
     throw SimulationError(fmt::format("{}.copy: the {} {:#x} to {:#x} leaves the memory at {:#x} to {:#x}",
-                                      kUnitNames[static_cast<std::size_t>(unit_)], what, block.address,
-                                      block.end() - 1, range.begin, range.end - 1));
+                                      nth(kUnitNames, unit_), what, block.address, block.end() - 1,
+                                      range.begin, range.end - 1));
   }
 }
 
@@ -219,7 +218,7 @@ void CopyEngine::take_data(Cycle now) {
   while (!pieces_.empty()) {
     const Piece piece = pieces_.front();
     if (piece.port == nullptr) {
-      data_.push(static_cast<std::size_t>(piece.bytes), piece.fill);
+      data_.push(to_size(piece.bytes), piece.fill);
       filled += piece.bytes;
     } else {
       if (!piece.port->ready(tlm::TLM_READ_COMMAND, now)) return;
@@ -313,7 +312,7 @@ bool CopyEngine::begin_write() {
 // complete.
 bool CopyEngine::turn_block() {
   if (!to_turn_) return true;
-  if (data_.size() < static_cast<std::size_t>(to_turn_->block_bytes())) return false;
+  if (data_.size() < to_size(to_turn_->block_bytes())) return false;
   const std::size_t columns = to_turn_->run_bytes, rows = to_turn_->inner_count;
   const std::vector<std::uint8_t> block(data_.data(), data_.data() + to_turn_->block_bytes());
   for (std::size_t row = 0; row < rows; ++row) {
@@ -327,7 +326,7 @@ bool CopyEngine::turn_block() {
 Activity CopyEngine::write_blocker(Cycle now) {
   if (!begin_write()) return writes_.empty() ? blocker_ : Activity::kMemory;
   BurstPort& port = write_port(cutter_->address());
-  if (!turn_block() || data_.size() < static_cast<std::size_t>(cutter_->bytes())) return Activity::kStaging;
+  if (!turn_block() || data_.size() < to_size(cutter_->bytes())) return Activity::kStaging;
   if (!port.granted(now)) return port.waits_for();
   return port.has_room() ? Activity::kBusy : Activity::kOutstanding;
 }
@@ -339,7 +338,7 @@ bool CopyEngine::write(Cycle now) {
   BurstPort& port = write_port(address);
   std::vector<std::uint8_t> data = port.buffer(burst);
   std::copy_n(data_.data(), burst, data.begin());
-  data_.pop(static_cast<std::size_t>(burst));
+  data_.pop(to_size(burst));
   reserved_ -= burst;
   cutter_->advance();
   if (cutter_->done()) cutter_.reset();
@@ -355,7 +354,7 @@ void CopyEngine::trace_state(Cycle now) {
   const Picoseconds at = context_.clock.at(now);
   trace->change(read_signal_, at, read_ledger.current() == Activity::kBusy ? 1 : 0);
   trace->change(write_signal_, at, write_ledger.current() == Activity::kBusy ? 1 : 0);
-  trace->change(buffer_signal_, at, static_cast<std::uint64_t>(reserved_));
+  trace->change(buffer_signal_, at, to_unsigned(reserved_));
 }
 
 }  // namespace tilebeat

@@ -43,7 +43,7 @@ class ByteQueue {
   // Bytes move to the front when that is cheaper than growing.
   void make_room(std::size_t count) {
     if (bytes_.size() + count <= bytes_.capacity() || begin_ < size()) return;
-    bytes_.erase(bytes_.begin(), bytes_.begin() + static_cast<std::ptrdiff_t>(begin_));
+    bytes_.erase(bytes_.begin(), bytes_.begin() + to_signed(begin_));
     begin_ = 0;
   }
 
@@ -103,10 +103,10 @@ struct CopySide {
 /// run that it comes from: every byte is read before its place is written (SPEC WF-5, document 003 [0212]).
 /// With `outer_count` 0 a copy is border alone and fills its destination.
 ///
-/// A copy that turns its blocks (Copy::turned_columns) reads them as any other. The buffer is byte-wide
-/// banks, turned by one from run to run, so that a burst of what lies below each other leaves it like one of
-/// what lies side by side: the first write of a block is requested in the cycle after the block's last byte
-/// arrived, no burst has bytes of two blocks. A block and a burst must fit the buffer together.
+/// A copy that turns its blocks (Copy::transposed_columns) reads them as any other. The buffer is byte-wide
+/// banks, transposed by one from run to run, so that a burst of what lies below each other leaves it like one
+/// of what lies side by side: the first write of a block is requested in the cycle after the block's last
+/// byte arrived, no burst has bytes of two blocks. A block and a burst must fit the buffer together.
 ///
 /// A merged engine (SPEC HI-3) stands for several: it has a port for each of their outer sides and executes
 /// their copies in the order of the program, with one buffer and one request a cycle for all.
@@ -180,7 +180,7 @@ class CopyEngine : public CommandedUnit {
   int reserved_ = 0;            // bytes of the buffer in use or promised
   std::size_t to_write_ = 0;
   int next_block_ = 0;           // of the job to write, if it turns its blocks
-  std::optional<Copy> to_turn_;  // its block is at the front of `data_` and not turned yet
+  std::optional<Copy> to_turn_;  // its block is at the front of `data_` and not transposed yet
   std::optional<BurstCutter> cutter_;
   std::deque<std::pair<BurstPort*, int>> writes_;  // under way, oldest first
   SignalId buffer_signal_ = -1, read_signal_ = -1, write_signal_ = -1;

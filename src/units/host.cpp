@@ -24,7 +24,7 @@ RegisterWrite register_write(const ProgramSet& set, std::size_t number) {
   const std::size_t programs = set.programs.size();
   const bool starts = number >= 2 * programs;
   const ProgramEntry& program = set.programs[starts ? number - 2 * programs : number / 2];
-  const auto at = [&](CommandRegister r) { return program.registers + static_cast<std::uint64_t>(r); };
+  const auto at = [&](CommandRegister r) { return program.registers + to_unsigned(r); };
   if (starts) return {at(CommandRegister::kStart), 1};
   if (number % 2 == 0) return {at(CommandRegister::kProgramAddress), program.address};
   return {at(CommandRegister::kProgramBytes), program.bytes};
@@ -36,14 +36,14 @@ Host::Host(sc_core::sc_module_name name, const SimContext& context, const HostCo
            std::vector<ProgramSet> sets, int processors, StartedBy started_by)
     : sc_module(name),
       port("port", context, 1, wake_),
-      interrupts("interrupt", static_cast<std::size_t>(processors)),
+      interrupts("interrupt", to_size(processors)),
       context_(context),
       config_(config),
       sets_(std::move(sets)),
       started_(started_by == StartedBy::kItself),
       write_at_(config.register_write_cycles) {
   for (int i = 0; i < processors; ++i)
-    interrupts[static_cast<std::size_t>(i)].register_b_transport(this, &Host::take_interrupt, i);
+    nth(interrupts, i).register_b_transport(this, &Host::take_interrupt, i);
   SC_METHOD(step);
   sensitive << wake_;
   ledger.enter(started_ ? Activity::kBusy : Activity::kNoWork, 0);
@@ -57,7 +57,7 @@ void Host::start(Cycle now) {
 }
 
 void Host::take_interrupt(int processor, tlm::tlm_generic_payload& payload, sc_core::sc_time&) {
-  message_of<ProgramEnd>(payload, interrupts[static_cast<std::size_t>(processor)]);
+  message_of<ProgramEnd>(payload, nth(interrupts, processor));
   ++interrupted_;
   const Cycle next = context_.clock.cycle_of(now_ps()) + 1;
   notify_at(wake_, context_.clock, next);
@@ -112,7 +112,7 @@ StartUnit::StartUnit(sc_core::sc_module_name name, const SimContext& context, in
     : sc_module(name),
       registers("registers"),
       port("port", context, kOutstanding, wake_),
-      to("to", static_cast<std::size_t>(processors)),
+      to("to", to_size(processors)),
       context_(context),
       table_(base) {
   registers.register_nb_transport_fw(this, &StartUnit::write_register, 0);
@@ -197,8 +197,7 @@ void StartUnit::request(Cycle now) {
     port.ledger.enter(Activity::kOutstanding, now);
   } else {
     const std::uint64_t bytes = std::min(kBurstBytes, end_ - next_);
-    port.issue(tlm::TLM_READ_COMMAND, next_, static_cast<int>(bytes), port.buffer(static_cast<int>(bytes)),
-               now);
+    port.issue(tlm::TLM_READ_COMMAND, next_, to_int(bytes), port.buffer(to_int(bytes)), now);
     next_ += bytes;
   }
 }

@@ -12,13 +12,12 @@ namespace tilebeat {
 SyncNetwork::SyncNetwork(sc_core::sc_module_name name, const SimContext& context, int processors,
                          int cluster_size, int sync_cycles)
     : sc_module(name),
-      from("from", static_cast<std::size_t>(processors)),
-      to("to", static_cast<std::size_t>(processors)),
+      from("from", to_size(processors)),
+      to("to", to_size(processors)),
       context_(context),
       cluster_size_(cluster_size),
       sync_cycles_(sync_cycles) {
-  for (int i = 0; i < processors; ++i)
-    from[static_cast<std::size_t>(i)].register_b_transport(this, &SyncNetwork::receive, i);
+  for (int i = 0; i < processors; ++i) nth(from, i).register_b_transport(this, &SyncNetwork::receive, i);
   SC_METHOD(deliver);
   sensitive << wake_;
   dont_initialize();
@@ -27,7 +26,7 @@ SyncNetwork::SyncNetwork(sc_core::sc_module_name name, const SimContext& context
 }
 
 void SyncNetwork::receive(int processor, tlm::tlm_generic_payload& payload, sc_core::sc_time&) {
-  const auto& request = message_of<SyncRequest>(payload, from[static_cast<std::size_t>(processor)]);
+  const auto& request = message_of<SyncRequest>(payload, nth(from, processor));
   const Cycle at = context_.clock.cycle_of(now_ps()) + sync_cycles_;
   std::visit(Overloaded{[&](const SyncRequest::Arrive& barrier) { arrive(processor, barrier, at); },
                         [&](const SyncRequest::Give& signal) { give(processor, signal, at); }},
@@ -36,7 +35,7 @@ void SyncNetwork::receive(int processor, tlm::tlm_generic_payload& payload, sc_c
 }
 
 void SyncNetwork::give(int processor, const SyncRequest::Give& signal, Cycle at) {
-  const int clusters = static_cast<int>(from.size()) / cluster_size_;
+  const int clusters = count_of(from) / cluster_size_;
   const int cluster = processor / cluster_size_ + signal.cluster_distance;
   if (cluster < 0 || cluster >= clusters)
     throw SimulationError(fmt::format("signal: there is no cluster {}, the chip has {}", cluster, clusters));
@@ -61,9 +60,9 @@ void SyncNetwork::arrive(int processor, const SyncRequest::Arrive& barrier, Cycl
   waiting.arrived.push_back(processor);
   if (context_.trace() != nullptr) {
     context_.observers.trace->change(waiting_signal_, context_.clock.at(at - sync_cycles_ + 1),
-                                     waiting.arrived.size() % static_cast<std::size_t>(waiting.participants));
+                                     waiting.arrived.size() % to_size(waiting.participants));
   }
-  if (static_cast<int>(waiting.arrived.size()) < waiting.participants) return;
+  if (count_of(waiting.arrived) < waiting.participants) return;
   for (const int p : waiting.arrived) deliveries_.push_back({at, p, {SyncDelivery::Release{}}});
   waiting_.erase(barrier.id);
   ++barriers;
@@ -77,7 +76,7 @@ void SyncNetwork::deliver() {
     Delivery delivery = deliveries_.front();
     deliveries_.pop_front();
     if (std::holds_alternative<SyncDelivery::Receive>(delivery.message.content)) ++signals;
-    send_(to[static_cast<std::size_t>(delivery.processor)], delivery.message);
+    send_(nth(to, delivery.processor), delivery.message);
   }
   if (!deliveries_.empty()) notify_at(wake_, context_.clock, deliveries_.front().at);
 }

@@ -76,8 +76,8 @@ double quotient(double p, double q) {
 // Requantised. Factors come from memory, where a program may find anything.
 std::int32_t result_of(double value, double scale, const VectorRun& operation) {
   if (std::isnan(value * scale)) {
-    throw SimulationError(fmt::format("vector.run: the factors of a {} give no number",
-                                      kVectorKindNames[static_cast<std::size_t>(operation.kind)]));
+    throw SimulationError(
+        fmt::format("vector.run: the factors of a {} give no number", nth(kVectorKindNames, operation.kind)));
   }
   const std::int32_t result = requantize_real(value, scale, operation.out_zero, operation.out_type);
   const bool bounded = (operation.floor | operation.ceiling) != 0;
@@ -108,7 +108,7 @@ void VectorMath::run(const Operation& operation, const VectorStep& step, const s
 // The sum of weighted taps is exact, the quotient is rounded once.
 void VectorMath::resize(const VectorResize& operation, const VectorStep& step,
                         const std::vector<std::uint8_t>& a, std::vector<std::uint8_t>& results) {
-  const auto channels = static_cast<std::size_t>(operation.channels);
+  const auto channels = to_size(operation.channels);
   if (step.first) row_.assign(channels, 0);
   for (std::size_t i = 0; i < a.size(); ++i) {
     const std::int32_t x = element(a, i, operation.type) - operation.zero;
@@ -116,7 +116,7 @@ void VectorMath::resize(const VectorResize& operation, const VectorStep& step,
   }
   if (!step.last) return;
   for (const std::int64_t sum : row_) {
-    const double value = static_cast<double>(sum) / static_cast<double>(step.divisor);
+    const double value = static_cast<double>(sum) / step.divisor;
     append(requantize_real(value, 1.0, operation.zero, operation.type), operation.type, results);
   }
 }
@@ -164,7 +164,7 @@ bool VectorMath::sums_reals(const VectorRun& operation) const {
 void VectorMath::pool(const VectorRun& operation, const VectorStep& step,
                       const std::vector<std::uint8_t>& a) {
   const bool greatest = operation.kind == VectorKind::kMaxPool;
-  const auto channels = static_cast<std::size_t>(operation.channels);
+  const auto channels = to_size(operation.channels);
   if (step.first) row_.assign(channels, greatest ? INT64_MIN : 0);
   if (sums_reals(operation)) {
     if (step.first) real_row_.assign(channels, 0.0F);
@@ -195,7 +195,7 @@ std::int32_t VectorMath::pooled(const VectorRun& operation, const VectorStep& st
   }
   if (sums_reals(operation)) return real_average(operation, parameters_, real_row_[channel], step.divisor);
   if (operation.arithmetic != Arithmetic::kExact) return plain_average(operation, value, step.divisor);
-  return result_of(static_cast<double>(value) / static_cast<double>(step.divisor), 1.0, operation);
+  return result_of(static_cast<double>(value) / step.divisor, 1.0, operation);
 }
 
 void VectorMath::finish_pool(const VectorRun& operation, const VectorStep& step,
@@ -207,7 +207,7 @@ void VectorMath::finish_pool(const VectorRun& operation, const VectorStep& step,
 void VectorMath::between_reals(const VectorRun& operation, const VectorStep& step,
                                const std::vector<std::uint8_t>& a, std::vector<std::uint8_t>& results) {
   const float factor_of_all = real_at(parameters_, 0);
-  for (std::size_t i = 0; i < static_cast<std::size_t>(step.results); ++i) {
+  for (std::size_t i = 0; i < to_size(step.results); ++i) {
     if (operation.kind == VectorKind::kQuantize) {
       float x = 0;
       std::memcpy(&x, a.data() + i * sizeof x, sizeof x);
@@ -251,18 +251,18 @@ void VectorMath::softmax(const VectorRun& operation, const std::vector<std::uint
     return softmax_shares(operation, parameters_, distances, results);
   }
   const auto exponential = [&](std::size_t i) {
-    const auto distance = static_cast<std::size_t>(greatest - element(a, i, operation.a_type));
+    const auto distance = to_size(greatest - element(a, i, operation.a_type));
     std::int64_t value = 0;
     std::memcpy(&value, parameters_.data() + distance * sizeof value, sizeof value);
     return value;
   };
   // In 64 bits, where it wraps with entries that no planner makes.
   std::uint64_t bits = 0;
-  for (std::size_t i = 0; i < a.size(); ++i) bits += static_cast<std::uint64_t>(exponential(i));
-  const auto sum = static_cast<std::int64_t>(bits);
+  for (std::size_t i = 0; i < a.size(); ++i) bits += to_unsigned(exponential(i));
+  const auto sum = to_signed(bits);
   const double scale = factor(kEntries);
   for (std::size_t i = 0; i < a.size(); ++i) {
-    const double share = static_cast<double>(exponential(i)) / static_cast<double>(sum);
+    const double share = static_cast<double>(exponential(i)) / sum;
     append(result_of(share, scale, operation), operation.out_type, results);
   }
 }
@@ -271,11 +271,9 @@ void VectorMath::elementwise(const VectorRun& operation, const VectorStep& step,
                              const std::vector<std::uint8_t>& a, const std::vector<std::uint8_t>& b,
                              std::vector<std::uint8_t>& results) {
   const auto offset = step.a - operation.a;  // where the run lies tells the channel of its first element
-  const auto first = static_cast<std::int64_t>(offset) / dtype_size(operation.a_type);
-  const auto count = static_cast<std::size_t>(step.results);
-  const auto channel = [&](std::size_t i) {
-    return static_cast<std::size_t>((first + static_cast<std::int64_t>(i)) % operation.channels);
-  };
+  const auto first = to_signed(offset) / dtype_size(operation.a_type);
+  const auto count = to_size(step.results);
+  const auto channel = [&](std::size_t i) { return to_size((first + to_signed(i)) % operation.channels); };
   switch (operation.kind) {
     case VectorKind::kTable:
       for (std::size_t i = 0; i < count; ++i) results.push_back(parameters_.at(a[i]));

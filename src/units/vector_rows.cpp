@@ -18,8 +18,8 @@ constexpr int kFactor = 8;
 // Factors come from memory, where a program may find anything.
 std::int32_t result_of(double value, double scale, const VectorRow& operation) {
   if (std::isnan(value * scale))
-    throw SimulationError(fmt::format("vector.row: the factors of a {} give no number",
-                                      kRowKindNames[static_cast<std::size_t>(operation.kind)]));
+    throw SimulationError(
+        fmt::format("vector.row: the factors of a {} give no number", nth(kRowKindNames, operation.kind)));
   const std::int32_t result = requantize_real(value, scale, operation.out_zero, operation.out_type);
   return within_bounds(result, operation, operation.out_type);
 }
@@ -59,11 +59,10 @@ void RowSteps::advance() {
     return;
   }
   step_ = VectorStep{};
-  step_.a = run_.a + static_cast<std::uint64_t>(pixel_ * run_.channels);
+  step_.a = run_.a + to_unsigned(pixel_ * run_.channels);
   step_.a_bytes = run_.channels;
   step_.results = run_.results();
-  step_.result =
-      run_.destination + static_cast<std::uint64_t>(pixel_ * run_.results() * dtype_size(run_.out_type));
+  step_.result = run_.destination + to_unsigned(pixel_ * run_.results() * dtype_size(run_.out_type));
   step_.clocks = clocks_;
   ++pixel_;
 }
@@ -89,7 +88,7 @@ void VectorMath::rows(const VectorRow& operation, const std::vector<std::uint8_t
   const std::size_t at = results.size();
   if (operation.kind == RowKind::kOneHot) {
     results.resize(at + row_.size(), 0);
-    results[at + static_cast<std::size_t>(place)] = 1;
+    results[at + to_size(place)] = 1;
     return;
   }
   const auto index = static_cast<std::int32_t>(place);
@@ -99,12 +98,12 @@ void VectorMath::rows(const VectorRow& operation, const std::vector<std::uint8_t
 
 // The sums are exact; the root is taken once a pixel.
 void VectorMath::normalise(const VectorRow& operation, std::vector<std::uint8_t>& results) const {
-  const auto n = static_cast<std::int64_t>(row_.size());
+  const auto n = ssize(row_);
   std::int64_t sum = 0, squares = 0;
   for (const std::int64_t v : row_) sum += v, squares += v * v;
   const bool centre = operation.kind == RowKind::kLayerNorm;
-  const double spread = centre ? static_cast<double>(n * squares - sum * sum)
-                               : static_cast<double>(squares) / static_cast<double>(n);
+  const double spread =
+      centre ? static_cast<double>(n * squares - sum * sum) : static_cast<double>(squares) / n;
   const double root = std::sqrt(spread + factor(0));
   for (std::size_t c = 0; c < row_.size(); ++c) {
     const std::int64_t distance = centre ? n * row_[c] - sum : row_[c];
@@ -119,9 +118,7 @@ void VectorMath::respond(const VectorRow& operation, std::vector<std::uint8_t>& 
   const double scale = factor(0), weight = factor(1), exponent = factor(2), bias = factor(3), out = factor(4);
   const std::int64_t channels = operation.channels, before = (operation.size - 1) / 2,
                      after = operation.size - 1 - before;
-  const auto real = [&](std::int64_t c) {
-    return static_cast<double>(row_[static_cast<std::size_t>(c)]) * scale;
-  };
+  const auto real = [&](std::int64_t c) { return static_cast<double>(nth(row_, c)) * scale; };
   for (std::int64_t c = 0; c < channels; ++c) {
     double sum = 0;
     for (std::int64_t i = std::max<std::int64_t>(0, c - before); i <= std::min(channels - 1, c + after); ++i)

@@ -88,14 +88,14 @@ void VectorSteps::make_elementwise() {
   const int of_burst = std::max(1, burst_bytes_ / std::max(a_size, has_two_operands(run_.kind) ? b_size : 1));
   const int out_size = dtype_size(run_.out_type);
   const int of_result = run_.kind == VectorKind::kDequantize ? burst_bytes_ / out_size : of_burst;
-  const auto count = static_cast<int>(std::min<std::int64_t>({of_burst, of_result, elements_ - at_}));
-  step_.a = run_.a + static_cast<std::uint64_t>(at_ * a_size);
+  const auto count = to_int(std::min<std::int64_t>({of_burst, of_result, elements_ - at_}));
+  step_.a = run_.a + to_unsigned(at_ * a_size);
   step_.a_bytes = count * a_size;
   if (has_two_operands(run_.kind)) {
-    step_.b = run_.b + static_cast<std::uint64_t>(at_ * b_size);
+    step_.b = run_.b + to_unsigned(at_ * b_size);
     step_.b_bytes = count * b_size;
   }
-  step_.result = run_.destination + static_cast<std::uint64_t>(at_ * dtype_size(run_.out_type));
+  step_.result = run_.destination + to_unsigned(at_ * dtype_size(run_.out_type));
   step_.results = count;
   step_.clocks = passes(count);
   step_.first = at_ == 0;
@@ -109,10 +109,9 @@ void VectorSteps::make_elementwise() {
 
 void VectorSteps::make_softmax() {
   constexpr int kPasses = 3;
-  step_.a = run_.a + static_cast<std::uint64_t>(at_ * run_.channels);
+  step_.a = run_.a + to_unsigned(at_ * run_.channels);
   step_.a_bytes = run_.channels;
-  step_.result =
-      run_.destination + static_cast<std::uint64_t>(at_ * run_.channels * dtype_size(run_.out_type));
+  step_.result = run_.destination + to_unsigned(at_ * run_.channels * dtype_size(run_.out_type));
   step_.results = run_.channels;
   step_.clocks = kPasses * passes(run_.channels);
   ++at_;
@@ -120,7 +119,7 @@ void VectorSteps::make_softmax() {
 
 // The next kernel row's taps that lie on the map, as many as fit one burst; false when the pixel has no more.
 bool VectorSteps::next_taps() {
-  const auto row = static_cast<int>(at_ / run_.columns), column = static_cast<int>(at_ % run_.columns);
+  const auto row = to_int(at_ / run_.columns), column = to_int(at_ % run_.columns);
   for (; tap_h_ < run_.kernel_h; ++tap_h_, tap_w_ = 0) {
     const int h = row * run_.stride_h + tap_h_ * run_.dilation_h + run_.h_offset;
     if (h < 0 || h >= run_.height) continue;
@@ -132,8 +131,7 @@ bool VectorSteps::next_taps() {
       if (run_.dilation_w > 1 || (tap_w_ - first + 1) * run_.channels > burst_bytes_) break;
     }
     if (tap_w_ == first) continue;
-    step_.a =
-        run_.a + static_cast<std::uint64_t>((std::int64_t{h} * run_.width + w_of(first)) * run_.channels);
+    step_.a = run_.a + to_unsigned((std::int64_t{h} * run_.width + w_of(first)) * run_.channels);
     step_.taps = tap_w_ - first;
     step_.a_bytes = step_.taps * run_.channels;
     return true;
@@ -146,13 +144,12 @@ void VectorSteps::make_pooling() {
   if (first) {
     // What the average divides by is known ahead.
     std::int64_t on_map = 0;
-    for (const int h0 = static_cast<int>(at_ / run_.columns) * run_.stride_h + run_.h_offset;
-         tap_h_ < run_.kernel_h; ++tap_h_) {
+    for (const int h0 = to_int(at_ / run_.columns) * run_.stride_h + run_.h_offset; tap_h_ < run_.kernel_h;
+         ++tap_h_) {
       const int h = h0 + tap_h_ * run_.dilation_h;
       if (h < 0 || h >= run_.height) continue;
       for (int tap = 0; tap < run_.kernel_w; ++tap) {
-        const int w =
-            static_cast<int>(at_ % run_.columns) * run_.stride_w + tap * run_.dilation_w + run_.w_offset;
+        const int w = to_int(at_ % run_.columns) * run_.stride_w + tap * run_.dilation_w + run_.w_offset;
         on_map += w >= 0 && w < run_.width ? 1 : 0;
       }
     }
@@ -166,7 +163,7 @@ void VectorSteps::make_pooling() {
   step_.last = left_ <= 0;
   step_.divisor = std::max<std::int64_t>(count_, 1);
   step_.results = run_.channels;
-  step_.result = run_.destination + static_cast<std::uint64_t>(at_ * run_.channels);
+  step_.result = run_.destination + to_unsigned(at_ * run_.channels);
   step_.clocks = step_.taps * passes(run_.channels);
   if (!step_.last) return;
   tap_h_ = tap_w_ = 0;
@@ -208,11 +205,10 @@ void ResizeSteps::make_step() {
   const bool alone = 2 * run_.channels > burst_bytes_;
   step_ = VectorStep{};
   step_.taps = alone ? 1 : w_.count;
-  step_.a = run_.a +
-            static_cast<std::uint64_t>(((h_.first + row_) * run_.width + w_.first + column_) * run_.channels);
+  step_.a = run_.a + to_unsigned(((h_.first + row_) * run_.width + w_.first + column_) * run_.channels);
   step_.a_bytes = step_.taps * run_.channels;
-  const auto row = static_cast<std::size_t>(row_), column = static_cast<std::size_t>(column_);
-  for (std::size_t tap = 0; tap < static_cast<std::size_t>(step_.taps); ++tap)
+  const auto row = to_size(row_), column = to_size(column_);
+  for (std::size_t tap = 0; tap < to_size(step_.taps); ++tap)
     step_.weights[tap] = h_.weights[row] * w_.weights[column + tap];
   step_.first = row_ == 0 && column_ == 0;
   column_ += step_.taps;
@@ -221,7 +217,7 @@ void ResizeSteps::make_step() {
   if (run_.kind == ResizeKind::kBilinear)
     step_.divisor = std::int64_t{run_.h_divisor} * std::int64_t{run_.w_divisor};
   step_.results = run_.channels;
-  step_.result = run_.destination + static_cast<std::uint64_t>(pixel_ * run_.channels);
+  step_.result = run_.destination + to_unsigned(pixel_ * run_.channels);
   step_.clocks = step_.taps * passes_;
 }
 

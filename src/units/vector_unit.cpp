@@ -41,17 +41,16 @@ void VectorUnit::check(const VectorRun& run) const {
   const bool bytes_only = pooling || run.kind == VectorKind::kSoftmax || run.kind == VectorKind::kTable;
   for (const DType type : {run.a_type, run.out_type}) {
     if (bytes_only && !is_byte(type))
-      throw SimulationError(fmt::format("vector.run: {} of {} elements",
-                                        kVectorKindNames[static_cast<std::size_t>(run.kind)],
-                                        dtype_name(type)));
+      throw SimulationError(
+          fmt::format("vector.run: {} of {} elements", nth(kVectorKindNames, run.kind), dtype_name(type)));
   }
   check_reals(run);
   if (pooling || run.kind == VectorKind::kSoftmax) check_row(run.channels, "vector.run");
   const bool sums = run.kind == VectorKind::kAddSums || run.kind == VectorKind::kEndSums;
   const bool added = run.kind != VectorKind::kAddSums || run.out_type == DType::kInt32;
   if (sums && (run.a_type != DType::kInt32 || run.b_type != DType::kInt32 || !added)) {
-    throw SimulationError(fmt::format("vector.run: {} of elements that are not int32",
-                                      kVectorKindNames[static_cast<std::size_t>(run.kind)]));
+    throw SimulationError(
+        fmt::format("vector.run: {} of elements that are not int32", nth(kVectorKindNames, run.kind)));
   }
   check_parameters(VectorSteps::parameter_bytes(run), "vector.run");
 }
@@ -66,8 +65,8 @@ void VectorUnit::check(const VectorRow& run) const {
   const DType out = run.kind == RowKind::kArgMax ? DType::kInt32 : run.out_type;
   const bool fits = run.kind == RowKind::kArgMax ? run.out_type == out : is_byte(out);
   if (!is_byte(run.a_type) || !fits)
-    throw SimulationError(fmt::format("vector.row: {} has no such types of elements",
-                                      kRowKindNames[static_cast<std::size_t>(run.kind)]));
+    throw SimulationError(
+        fmt::format("vector.row: {} has no such types of elements", nth(kRowKindNames, run.kind)));
   check_row(run.channels, "vector.row");
   check_parameters(RowSteps::parameter_bytes(run), "vector.row");
 }
@@ -87,8 +86,8 @@ void VectorUnit::check_reals(const VectorRun& run) const {
       run.kind == VectorKind::kAdd || run.kind == VectorKind::kSub || run.kind == VectorKind::kMul;
   const bool bytes = is_byte(run.a_type) && is_byte(run.b_type) && is_byte(run.out_type);
   if (!all_fit || (elementwise && run.arithmetic != Arithmetic::kExact && !bytes))
-    throw SimulationError(fmt::format("vector.run: {} has no such types of elements",
-                                      kVectorKindNames[static_cast<std::size_t>(run.kind)]));
+    throw SimulationError(
+        fmt::format("vector.run: {} has no such types of elements", nth(kVectorKindNames, run.kind)));
 }
 
 void VectorUnit::check_row(int channels, const char* operation) const {
@@ -165,8 +164,8 @@ void VectorUnit::take_responses(Cycle now) {
     std::vector<std::uint8_t> data = result.take_front();
     ledger.explain(result.trail(), now);
     Job& job = jobs_.front();
-    job.unwritten -= static_cast<std::int64_t>(data.size());
-    job.written += static_cast<std::int64_t>(data.size());
+    job.unwritten -= ssize(data);
+    job.written += ssize(data);
     result.recycle(std::move(data));
     if (job.unwritten > 0) continue;
     show_work(context_, *this, job.instruction, job.began, now, {job.written});
@@ -205,7 +204,7 @@ void VectorUnit::compute(Cycle now) {
     lane_clocks += current.step.clocks;
     if (!computed.data.empty()) {
       results += current.step.results;
-      result_bytes_ += static_cast<int>(computed.data.size());
+      result_bytes_ += count_of(computed.data);
       computed.ready = lanes_free_ + config_.latency_cycles;
       results_.push_back(std::move(computed));
     }
@@ -262,10 +261,10 @@ void VectorUnit::request(BurstPort& port, Order& order, Operand Step::*operand,
   }
   Step& wanting = steps_[order.next - first_step_];
   Operand& taken = wanting.*operand;
-  const std::uint64_t address = memory_ + wanting.step.*from + static_cast<std::uint64_t>(taken.requested);
-  const auto window = static_cast<std::uint64_t>(ports_.burst_bytes);
-  const auto burst = static_cast<int>(std::min<std::uint64_t>(
-      window - address % window, static_cast<std::uint64_t>(wanting.step.*bytes - taken.requested)));
+  const std::uint64_t address = memory_ + wanting.step.*from + to_unsigned(taken.requested);
+  const auto window = to_unsigned(ports_.burst_bytes);
+  const auto burst = to_int(
+      std::min<std::uint64_t>(window - address % window, to_unsigned(wanting.step.*bytes - taken.requested)));
   taken.requested += burst;
   order.under_way.push_back(order.next);
   port.issue(tlm::TLM_READ_COMMAND, address, burst, port.buffer(burst), now);
@@ -284,14 +283,14 @@ void VectorUnit::write(Cycle now) {
     return;
   }
   Result& front = results_.front();
-  const std::uint64_t address = front.address + static_cast<std::uint64_t>(front.sent);
-  const auto window = static_cast<std::uint64_t>(ports_.burst_bytes);
-  const auto burst = static_cast<int>(std::min<std::uint64_t>(
-      window - address % window, front.data.size() - static_cast<std::size_t>(front.sent)));
+  const std::uint64_t address = front.address + to_unsigned(front.sent);
+  const auto window = to_unsigned(ports_.burst_bytes);
+  const auto burst =
+      to_int(std::min<std::uint64_t>(window - address % window, front.data.size() - to_size(front.sent)));
   std::vector<std::uint8_t> data(front.data.begin() + front.sent, front.data.begin() + front.sent + burst);
   front.sent += burst;
   result_bytes_ -= burst;
-  if (front.sent == static_cast<int>(front.data.size())) results_.pop_front();
+  if (front.sent == count_of(front.data)) results_.pop_front();
   result.issue(tlm::TLM_WRITE_COMMAND, address, burst, std::move(data), now);
 }
 

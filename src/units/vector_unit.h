@@ -58,10 +58,7 @@ class VectorUnit : public CommandedUnit {
     VectorStep step;
     bool last_of_job = false;
     Operand a, b;
-    bool complete() const {
-      return static_cast<int>(a.data.size()) == step.a_bytes &&
-             static_cast<int>(b.data.size()) == step.b_bytes;
-    }
+    bool complete() const { return count_of(a.data) == step.a_bytes && count_of(b.data) == step.b_bytes; }
   };
   struct Result {
     std::uint64_t address = 0;

@@ -1,3 +1,4 @@
+#include "base/types.h"
 #include "schema/place.h"
 #include "tilebeat/error.h"
 #include "workload/tensor_source.h"
@@ -59,7 +60,7 @@ class LayerGraph {
       const LayerSpec& layer = spec_.layers[i];
       add_name(layer.name, i, root_.key("layers").item(i));
       const auto scene = std::find(scenes.begin(), scenes.end(), layer.scene);
-      scene_.push_back(static_cast<std::size_t>(scene - scenes.begin()));
+      scene_.push_back(to_size(scene - scenes.begin()));
       if (scene == scenes.end()) scenes.push_back(layer.scene);
     }
     reads_.resize(spec_.layers.size());
@@ -128,7 +129,7 @@ void check_axes(const std::vector<int>& axes, const std::vector<std::int64_t>& s
   std::vector<int> sorted = axes;
   std::sort(sorted.begin(), sorted.end());
   for (std::size_t i = 0; i < sorted.size() || i < shape.size(); ++i) {
-    if (i >= sorted.size() || i >= shape.size() || sorted[i] != static_cast<int>(i))
+    if (i >= sorted.size() || i >= shape.size() || sorted[i] != to_int(i))
       place.refuse(fmt::format("[{}]", fmt::join(axes, ", ")),
                    fmt::format("each of the {} axes of its shape once", shape.size()));
   }
@@ -139,12 +140,12 @@ Tensor permuted(const Tensor& file, const std::vector<int>& axes, const std::vec
   Tensor made{shape, file.dtype, std::vector<std::uint8_t>(file.bytes.size())};
   std::vector<std::int64_t> strides(shape.size(), 1), steps(shape.size());
   for (std::size_t axis = shape.size() - 1; axis > 0; --axis) strides[axis - 1] = strides[axis] * shape[axis];
-  for (std::size_t i = 0; i < axes.size(); ++i) steps[i] = strides[static_cast<std::size_t>(axes[i])];
-  const auto size = static_cast<std::size_t>(dtype_size(file.dtype));
+  for (std::size_t i = 0; i < axes.size(); ++i) steps[i] = nth(strides, axes[i]);
+  const auto size = to_size(dtype_size(file.dtype));
   std::vector<std::int64_t> at(shape.size(), 0);
   std::int64_t to = 0;
   for (std::size_t from = 0; from < file.bytes.size(); from += size) {
-    std::copy_n(&file.bytes[from], size, &made.bytes[static_cast<std::size_t>(to) * size]);
+    std::copy_n(&file.bytes[from], size, &made.bytes[to_size(to) * size]);
     for (std::size_t axis = at.size(); axis-- > 0;) {
       to += steps[axis];
       if (++at[axis] < file.shape[axis]) break;
@@ -165,7 +166,7 @@ Tensor load_input(const InputSpec& input, const Place& place) {
   check_axes(input.file_axes, info.shape, place.key("file_axes"));
   if (input.source.random) return load(info.shape);
   std::vector<std::int64_t> shape;
-  for (const int axis : input.file_axes) shape.push_back(info.shape[static_cast<std::size_t>(axis)]);
+  for (const int axis : input.file_axes) shape.push_back(nth(info.shape, axis));
   const Tensor file = load_npy(input.source.file.value(), place.key("file"));
   // A file in the order of the tensor is taken, too, where its shape tells.
   if (!same_but_ones(file.shape, shape) && same_but_ones(file.shape, info.shape)) return load(info.shape);

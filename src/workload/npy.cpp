@@ -1,5 +1,6 @@
 #include "workload/npy.h"
 
+#include "base/types.h"
 #include "schema/place.h"
 #include "tilebeat/error.h"
 
@@ -159,7 +160,7 @@ class NpyFile {
     errno = 0;
     stream_.open(path, std::ios::binary);
     if (!stream_) fail(path, fmt::format("cannot be opened: {}", std::strerror(errno)));
-    left_ = static_cast<std::int64_t>(std::filesystem::file_size(path, error));
+    left_ = to_signed(std::filesystem::file_size(path, error));
     if (error) fail(path, "is not a regular file");
   }
   std::int64_t left() const { return left_; }
@@ -186,12 +187,11 @@ std::string read_header(NpyFile& file, const std::string& path) {
   if (major < 1 || major > 3) fail(path, fmt::format("has .npy version {}, allowed is 1 to 3", major));
   std::array<unsigned char, 4> length{};
   file.read(length.data(), major == 1 ? 2 : 4, "header length");
-  const std::int64_t bytes =
-      length[0] | length[1] << 8 | length[2] << 16 | static_cast<std::int64_t>(length[3]) << 24;
+  const std::int64_t bytes = length[0] | length[1] << 8 | length[2] << 16 | to_signed(length[3]) << 24;
   if (bytes > kMaxHeaderBytes) {
     fail(path, fmt::format("has a header of {} bytes, allowed are {}", bytes, kMaxHeaderBytes));
   }
-  std::string header(static_cast<std::size_t>(bytes), '\0');
+  std::string header(to_size(bytes), '\0');
   file.read(header.data(), bytes, "header");
   return header;
 }
@@ -206,7 +206,7 @@ Tensor read_npy(const std::string& path) {
     fail(path, fmt::format("has {} bytes of data, its shape {} of {} needs {}", file.left(),
                            shape_text(tensor.shape), dtype_name(tensor.dtype), bytes));
   }
-  tensor.bytes.resize(static_cast<std::size_t>(bytes));
+  tensor.bytes.resize(to_size(bytes));
   file.read(tensor.bytes.data(), bytes, "data");
   return tensor;
 }

@@ -1,3 +1,4 @@
+#include "base/types.h"
 #include "workload/tensor.h"
 
 #include <algorithm>
@@ -39,7 +40,7 @@ StoredMapPointer stored_map(std::uint64_t address, const TensorInfo& info, MapLa
 }
 
 std::vector<std::uint8_t> bytes_to_store(const StoredMap& map, const std::vector<std::uint8_t>& nhwc) {
-  std::vector<std::uint8_t> stored(static_cast<std::size_t>(map.size_bytes()));
+  std::vector<std::uint8_t> stored(to_size(map.size_bytes()));
   for_runs(map, [&](std::int64_t from, std::int64_t to, std::int64_t bytes) {
     std::copy_n(nhwc.begin() + from, bytes, stored.begin() + to);
   });
@@ -47,7 +48,7 @@ std::vector<std::uint8_t> bytes_to_store(const StoredMap& map, const std::vector
 }
 
 std::vector<std::uint8_t> bytes_as_nhwc(const StoredMap& map, const std::vector<std::uint8_t>& stored) {
-  std::vector<std::uint8_t> nhwc(static_cast<std::size_t>(map.images * map.pixels * map.pixel_bytes));
+  std::vector<std::uint8_t> nhwc(to_size(map.images * map.pixels * map.pixel_bytes));
   for_runs(map, [&](std::int64_t to, std::int64_t from, std::int64_t bytes) {
     std::copy_n(stored.begin() + from, bytes, nhwc.begin() + to);
   });

@@ -1,5 +1,6 @@
 #include "workload/tensor_source.h"
 
+#include "base/types.h"
 #include "tilebeat/error.h"
 #include "workload/npy.h"
 
@@ -58,10 +59,10 @@ std::uint64_t splitmix64(std::uint64_t seed, std::uint64_t index) {
 Tensor random_tensor(const std::vector<std::int64_t>& shape, DType dtype, std::uint64_t seed,
                      std::int64_t min, std::int64_t max) {
   Tensor tensor{shape, dtype, {}};
-  const auto elements = static_cast<std::uint64_t>(tensor.elements());
-  const auto span = static_cast<std::uint64_t>(max - min + 1);
-  tensor.bytes.resize(elements * static_cast<std::size_t>(dtype_size(dtype)));
-  const Elements all{tensor.bytes.data(), elements, seed, static_cast<std::uint64_t>(min), span};
+  const auto elements = to_unsigned(tensor.elements());
+  const auto span = to_unsigned(max - min + 1);
+  tensor.bytes.resize(elements * to_size(dtype_size(dtype)));
+  const Elements all{tensor.bytes.data(), elements, seed, to_unsigned(min), span};
   if (dtype == DType::kInt32) {
     fill_here<std::uint32_t>(all);
   } else {
@@ -86,7 +87,7 @@ Tensor make_random(const RandomSpec& random, const TensorWish& wish, const Place
     place.key("max").refuse_value(
         max, fmt::format("{} to {}, from min to the end of {}", min, type.high, dtype_name(dtype)));
   }
-  return random_tensor(wish.shape, dtype, static_cast<std::uint64_t>(random.seed), min, max);
+  return random_tensor(wish.shape, dtype, to_unsigned(random.seed), min, max);
 }
 
 }  // namespace

@@ -1,5 +1,6 @@
 #include "workload/workload.h"
 
+#include "base/types.h"
 #include "tilebeat/error.h"
 
 #include <algorithm>
@@ -22,7 +23,7 @@ std::int64_t Tensor::elements() const {
 }
 
 std::int32_t Tensor::at(std::int64_t index) const {
-  const auto i = static_cast<std::size_t>(index);
+  const auto i = to_size(index);
   if (dtype == DType::kInt8) return static_cast<std::int8_t>(bytes[i]);
   if (dtype == DType::kUint8) return bytes[i];
   std::int32_t value = 0;
@@ -76,7 +77,7 @@ constexpr double kNoNoise = 200;  // dB
 
 double real(const Tensor& tensor, std::int64_t i) {
   float value = 0;
-  std::memcpy(&value, &tensor.bytes[static_cast<std::size_t>(i) * sizeof value], sizeof value);
+  std::memcpy(&value, &tensor.bytes[to_size(i) * sizeof value], sizeof value);
   return static_cast<double>(value);
 }
 

@@ -1,5 +1,6 @@
 #include "workload/workload_file.h"
 
+#include "base/types.h"
 #include "schema/json_file.h"
 
 #include <algorithm>
@@ -39,7 +40,7 @@ const std::vector<std::string>& signatures() {
 
 bool alike(const Operator& a, const Operator& b) {
   const auto signature = [](const Operator& op) -> const std::string& {
-    return signatures()[static_cast<std::size_t>(&op - operators().data())];
+    return nth(signatures(), &op - operators().data());
   };
   return signature(a) == signature(b);
 }
@@ -156,7 +157,7 @@ void describe(Fields& v, InputSpec& s) {
   InputType type = InputType::kInt8;
   v.choice("dtype", type, kInputTypeNames, "type of the elements; float32 comes from a file");
   constexpr std::array<DType, 3> kTypes{DType::kInt8, DType::kUint8, DType::kFloat32};
-  if (v.reading()) s.info.dtype = kTypes.at(static_cast<std::size_t>(type));
+  if (v.reading()) s.info.dtype = kTypes.at(to_size(type));
   v.integer("zero_point", s.info.zero_point, kZeroPoint,
             "element that stands for 0, within the type's range");
   v.integers(

@@ -1,5 +1,7 @@
 #include "workload/workload_values.h"
 
+#include "base/types.h"
+
 #include <fmt/format.h>
 
 namespace tilebeat {
@@ -8,7 +10,7 @@ namespace {
 constexpr Range kInt32{INT32_MIN, INT32_MAX};
 constexpr Bounds kOutputScale{1e-30, 1e9}, kSlopes{-1e6, 1e6};
 constexpr double kDefaultSlope = 0.01;
-constexpr Count kChannels{1, static_cast<std::size_t>(kMaxDimension)};
+constexpr Count kChannels{1, to_size(kMaxDimension)};
 
 /// The object form of an activation.
 struct Clamp {
@@ -31,7 +33,7 @@ void describe(Fields& v, FunctionParameters& f) {
 }
 
 // Those from the first one on are names of functions.
-constexpr std::size_t kFirstFunction = static_cast<std::size_t>(RealFunction::kLeakyRelu);
+constexpr std::size_t kFirstFunction = to_size(RealFunction::kLeakyRelu);
 constexpr std::array<std::string_view, 6> kFunctions{"none", "leaky_relu", "sigmoid",
                                                      "tanh", "hard_swish", "gelu"};
 
@@ -81,7 +83,7 @@ OrderedJson ActivationValue::write() const {
   if (value.kind == ActivationKind::kFunction) {
     OrderedJson parameters{{"output_scale", value.output_scale}};
     if (value.function == RealFunction::kLeakyRelu) parameters["slope"] = value.slope;
-    return {{std::string(kFunctions[static_cast<std::size_t>(value.function)]), parameters}};
+    return {{std::string(nth(kFunctions, value.function)), parameters}};
   }
   return value.kind == ActivationKind::kRelu ? "relu" : "none";
 }

@@ -55,7 +55,7 @@ TEST(CompareCommand, UI_1_layers_of_one_report_alone_are_shown) {
 
 TEST(CompareCommand, FU_9_UI_1_a_fused_unit_stands_beside_its_layers) {
   const CommandFolder folder;
-  const std::string units = folder.write("units.json", R"({"tilebeat_mapping": 1, "units": [
+  const std::string units = folder.write("units.json", R"({"tilebeat_mapping": 1, "groups": [
       {"layers": ["conv1", "pool1", "conv2"]}]})");
   const char *config = "configs/cluster4.json", *network = "models/alexnet_small.json";
   ASSERT_EQ(folder.run_layer(config, network, {"--out", "alone"}).status, 0);

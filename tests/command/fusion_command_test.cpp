@@ -1,4 +1,4 @@
-// Fused units as a user sees them: chosen, shown, written to a mapping file, and given by one (SPEC FU-5,
+// Fusion groups as a user sees them: chosen, shown, written to a mapping file, and given by one (SPEC FU-5,
 // FU-8).
 #include "tilebeat_command.h"
 
@@ -35,8 +35,8 @@ class FusionCommand : public ::testing::Test {
   std::string config(const std::string& fusion) const {
     return folder_.write(
         "chip.json",
-        R"({"fused": true, "fusion": {)" + fusion + R"(}, "planner": {"kernels_ahead": )" +
-            (kernels_ahead_ ? "true" : "false") +
+        R"({"fused": true, "fusion": {)" + fusion + R"(}, "planner": {"weight_prefetch": )" +
+            (weight_prefetch_ ? "true" : "false") +
             R"(}, "interconnect": {"bytes_per_clock": 4}, "chip": {"clusters": 2, "cores_per_cluster": 2}})");
   }
   CommandResult run(const std::string& command, const std::string& fusion,
@@ -49,7 +49,7 @@ class FusionCommand : public ::testing::Test {
   void SetUp() override { folder_.write("net.json", kBlock); }
 
   CommandFolder folder_;
-  bool kernels_ahead_ = true;
+  bool weight_prefetch_ = true;
 };
 
 TEST_F(FusionCommand, FU_5_plan_says_what_fusing_saves_and_why_a_unit_ends) {
@@ -75,7 +75,7 @@ TEST_F(FusionCommand, FU_8_plan_shows_both_planners_and_the_bound_side_by_side) 
   const CommandResult ruled = run("plan", rules), least = run("plan", optimal);
   ASSERT_EQ(ruled.status, 0) << ruled.err;
   EXPECT_EQ(table_of(ruled.out), table_of(least.out));
-  EXPECT_THAT(ruled.out, HasSubstr("fusion, planner rules: 0 layers in 0 units, 3 by themselves"));
+  EXPECT_THAT(ruled.out, HasSubstr("fusion, planner rules: 0 layers in 0 groups, 3 by themselves"));
   EXPECT_THAT(least.out, HasSubstr("fusion, planner optimal: 3 layers in 1 unit, 0 by themselves"));
   const auto maps = [table = table_of(least.out)](const std::string& row) {
     std::istringstream rest(table.substr(table.find("\n  " + row + " ") + 3 + row.size()));
@@ -95,14 +95,14 @@ TEST_F(FusionCommand, FU_8_plan_shows_both_planners_and_the_bound_side_by_side) 
 TEST_F(FusionCommand, FU_3_a_rule_that_is_switched_on_stops_a_unit) {
   // Main, main and non-main in a row are there, a scalar before a vector layer is not.
   EXPECT_THAT(run("plan", R"("rules_off": [7])").out, HasSubstr(": 3 layers in 1 unit, 0 by themselves"));
-  EXPECT_THAT(run("plan", R"("rules_off": [6])").out, HasSubstr(": 0 layers in 0 units, 3 by themselves"));
+  EXPECT_THAT(run("plan", R"("rules_off": [6])").out, HasSubstr(": 0 layers in 0 groups, 3 by themselves"));
   EXPECT_THAT(run("plan", R"("least_main_layers": 3)").out,
-              HasSubstr(": 0 layers in 0 units, 3 by themselves"));
+              HasSubstr(": 0 layers in 0 groups, 3 by themselves"));
 }
 
 // The kernel inside the block does not count, those before and behind it do: 2 + 2 + 2 pixels.
 TEST_F(FusionCommand, FU_10_a_block_is_excused_from_rule_19_and_no_other_layer_is) {
-  kernels_ahead_ = false;  // with it the layers one by one are as fast as the unit is taken to be
+  weight_prefetch_ = false;  // with it the layers one by one are as fast as the group is taken to be
   std::string network = kBlock;
   const auto add_conv = [&](const std::string& name, const std::string& input) {
     const std::string conv = R"(,

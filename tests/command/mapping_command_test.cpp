@@ -143,9 +143,9 @@ INSTANTIATE_TEST_SUITE_P(
         Refused{"path", R"("results": "broadcast")", "direct or sram"},
         Refused{"range", R"("tile_rows": 0)", "/layers/0/tile_rows"},
         Refused{"unknown", R"("tile_row": 4)", "tile_rows"},
-        Refused{"ahead", R"("kernels_ahead": 1)",
-                "kernels_ahead 1 is not possible: there is no layer before"},
-        Refused{"ahead_of_range", R"("kernels_ahead": -1)", "/layers/0/kernels_ahead"},
+        Refused{"ahead", R"("weight_prefetch": 1)",
+                "weight_prefetch 1 is not possible: there is no layer before"},
+        Refused{"ahead_of_range", R"("weight_prefetch": -1)", "/layers/0/weight_prefetch"},
         Refused{"name", R"("tile_rows": 4}, {"layer": "nobody")", "layer 'nobody' is not in the workload"}),
     [](const auto& refused) { return refused.param.name; });
 
@@ -162,8 +162,8 @@ TEST(MappingFile, MA_1_FU_4_kernels_are_loaded_while_an_earlier_layer_runs) {
   nlohmann::json none = nlohmann::json::parse(read_bytes(mapping));
   int ahead = 0;
   for (auto& layer : none.at("layers")) {
-    ahead += layer.at("kernels_ahead").get<int>() > 0 ? 1 : 0;
-    layer["kernels_ahead"] = 0;
+    ahead += layer.at("weight_prefetch").get<int>() > 0 ? 1 : 0;
+    layer["weight_prefetch"] = 0;
   }
   EXPECT_GT(ahead, 0);
   const std::string without = folder.write("none.json", none.dump());
@@ -180,7 +180,7 @@ TEST(MappingFile, MA_1_FU_4_kernels_are_loaded_while_an_earlier_layer_runs) {
   EXPECT_EQ(chosen.at("dram_write_bytes"), own.at("dram_write_bytes"));
 
   nlohmann::json switched = nlohmann::json::parse(read_bytes(source_path(config)), nullptr, true, true);
-  switched["planner"]["kernels_ahead"] = false;
+  switched["planner"]["weight_prefetch"] = false;
   ASSERT_EQ(folder
                 .run({"run", "--config", folder.write("off.json", switched.dump()), "--layer",
                       source_path(network), "--out", folder.path("off")})
@@ -201,15 +201,15 @@ TEST(MappingFile, MA_1_FU_4_kernels_are_loaded_while_an_earlier_layer_runs) {
   EXPECT_LT(chosen.at("cycles"), folder.report("off").at("total").at("cycles"));
 }
 
-TEST(MappingFile, MA_1_kernels_ahead_that_cannot_be_are_refused) {
+TEST(MappingFile, MA_1_weight_prefetch_that_cannot_be_are_refused) {
   const CommandFolder folder;
   const struct {
     const char *fields, *message;
   } cases[] = {
-      {R"("kernels_ahead": 64)", "kernels_ahead 64 is not possible: there are "},
-      {R"("kernels_ahead": 1, "kernels_during": "softmax")",
+      {R"("weight_prefetch": 64)", "weight_prefetch 64 is not possible: there are "},
+      {R"("weight_prefetch": 1, "weight_prefetch_during": "softmax")",
        "there is no earlier layer 'softmax' from which on WRAM has room for them"},
-      {R"("kernels_ahead": 1, "kernels_during": "nobody")", "there is no earlier layer 'nobody'"},
+      {R"("weight_prefetch": 1, "weight_prefetch_during": "nobody")", "there is no earlier layer 'nobody'"},
   };
   for (const auto& refused : cases) {
     const std::string mapping = folder.write(

@@ -139,7 +139,7 @@ TEST(ProductProgram, OP_1_b_is_laid_out_by_the_dma_engine) {
   EXPECT_THAT(plan.out, HasSubstr("weight_type=uint8"));
   EXPECT_THAT(plan.out, HasSubstr("run_bytes=16 inner_count=4 outer_count=6 source_inner_stride=18 "
                                   "source_outer_stride=72 destination_inner_stride=4 "
-                                  "destination_outer_stride=64 turned_columns=16"))
+                                  "destination_outer_stride=64 transposed_columns=16"))
       << "16 kernels, of each every fourth channel";
   EXPECT_THAT(plan.out, HasSubstr("run_bytes=768 outer_count=0 pad_top=1 fill=200"))
       << "the second block has two kernels: the others are the zero point";

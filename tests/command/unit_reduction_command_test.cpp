@@ -1,4 +1,4 @@
-// Input channels of layers inside fused units, split over the cores of a cluster, with the real program
+// Input channels of layers inside fusion groups, split over the cores of a cluster, with the real program
 // (SPEC FU_2, MA_1, CY_3).
 #include "tilebeat_command.h"
 
@@ -32,7 +32,7 @@ constexpr const char* kNetwork = R"({"name": "net",
   ], "outputs": ["raw"]})";
 
 std::string unit(const std::string& fields) {
-  return R"({"tilebeat_mapping": 1, "units": [{"layers": ["wide", "strided", "narrow", "sum", "raw"])" +
+  return R"({"tilebeat_mapping": 1, "groups": [{"layers": ["wide", "strided", "narrow", "sum", "raw"])" +
          fields + "}]}";
 }
 
@@ -115,7 +115,7 @@ TEST_P(UnitTeams, FU_2_FU_5_planners_take_them_where_they_pay) {
   EXPECT_THAT(plan.out,
               HasSubstr("sums             squeeze: 2 cores of a cluster each add up at most 256 of 512"));
   auto written = nlohmann::json::parse(read_bytes(mapping));
-  EXPECT_EQ(written["units"][0]["reductions"], nlohmann::json({{"squeeze", 2}}));
+  EXPECT_EQ(written["groups"][0]["reductions"], nlohmann::json({{"squeeze", 2}}));
   const auto run = [&](const std::string& name, const std::vector<std::string>& more) {
     std::vector<std::string> all{"run",     "--config", config,  "--layer",        network,
                                  "--check", "on",       "--out", folder.path(name)};
@@ -126,7 +126,7 @@ TEST_P(UnitTeams, FU_2_FU_5_planners_take_them_where_they_pay) {
   };
   const std::int64_t chosen = run("chosen", {});
   EXPECT_EQ(run("given", {"--mapping", mapping}), chosen);
-  written["units"][0].erase("reductions");
+  written["groups"][0].erase("reductions");
   EXPECT_LT(chosen * 10, 9 * run("without", {"--mapping", folder.write("without.json", written.dump())}));
 }
 INSTANTIATE_TEST_SUITE_P(Planners, UnitTeams, ::testing::Values("rules", "optimal"),
@@ -154,19 +154,19 @@ INSTANTIATE_TEST_SUITE_P(
     Mappings, UnitReductionRefused,
     ::testing::Values(
         RefusedUnit{"one_core", R"({"wide": 1})",
-                    "/units/0/reductions/wide: 1 is not allowed, allowed is 2 to 1024"},
-        RefusedUnit{"no_number", R"({"wide": "all"})", R"(/units/0/reductions/wide: "all" is not allowed)"},
-        RefusedUnit{"a_fraction", R"({"wide": 2.5})", "/units/0/reductions/wide: 2.5 is not allowed"},
-        RefusedUnit{"no_object", R"(["wide"])", "/units/0/reductions: expected an object"},
+                    "/groups/0/reductions/wide: 1 is not allowed, allowed is 2 to 1024"},
+        RefusedUnit{"no_number", R"({"wide": "all"})", R"(/groups/0/reductions/wide: "all" is not allowed)"},
+        RefusedUnit{"a_fraction", R"({"wide": 2.5})", "/groups/0/reductions/wide: 2.5 is not allowed"},
+        RefusedUnit{"no_object", R"(["wide"])", "/groups/0/reductions: expected an object"},
         RefusedUnit{"unknown_layer", R"({"wild": 2})",
-                    "units[0]: reductions: 'wild' is not a layer of the unit on matrix units"},
+                    "groups[0]: reductions: 'wild' is not a layer of the unit on matrix units"},
         RefusedUnit{"vector_layer", R"({"sum": 2})",
-                    "units[0]: reductions: 'sum' is not a layer of the unit on matrix units"},
+                    "groups[0]: reductions: 'sum' is not a layer of the unit on matrix units"},
         RefusedUnit{
             "more_than_a_cluster", R"({"wide": 5})",
-            "units[0]: reductions: layer 'wide' cannot be mapped so: reduction_parts 5 is more than 4, "
+            "groups[0]: reductions: layer 'wide' cannot be mapped so: reduction_parts 5 is more than 4, "
             "chip.cores_per_cluster"},
-        RefusedUnit{"a_number", "2", "/units/0/reductions: expected an object"}),
+        RefusedUnit{"a_number", "2", "/groups/0/reductions: expected an object"}),
     [](const auto& refused) { return std::string(refused.param.name); });
 
 }  // namespace

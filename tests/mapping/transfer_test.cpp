@@ -31,10 +31,10 @@ class Transfers : public ::testing::Test {
     s.destination_column = s.run + number(0, 1) * number(0, 9);
     s.destination_row = s.destination_column * (s.columns - 1) + s.run + number(0, 1) * number(0, 9);
     if (number(0, 3) == 0) {  // blocks that arrive turned
-      s.turned = number(1, s.run > 10 ? 4 : 20), s.run = s.turned * number(1, 4);
+      s.transposed = number(1, s.run > 10 ? 4 : 20), s.run = s.transposed * number(1, 4);
       s.destination_column = s.columns + number(0, 3);
-      s.turned_row = s.destination_column * s.turned + number(0, 3);
-      s.destination_row = s.turned_row * (s.run / s.turned) + number(0, 3);
+      s.transposed_row = s.destination_column * s.transposed + number(0, 3);
+      s.destination_row = s.transposed_row * (s.run / s.transposed) + number(0, 3);
     }
     t.source = static_cast<std::uint64_t>(number(0, 1000));
     t.destination = free + static_cast<std::uint64_t>(number(0, 3));
@@ -52,14 +52,14 @@ std::vector<std::pair<std::uint64_t, std::uint64_t>> moves(const Transfer& t) {
   std::vector<std::pair<std::uint64_t, std::uint64_t>> found;
   const CopyShape& s = t.shape;
   for (std::int64_t r = 0; r < s.rows; ++r) {
-    for (std::int64_t j = 0; s.turned > 0 && j < s.run; ++j) {
+    for (std::int64_t j = 0; s.transposed > 0 && j < s.run; ++j) {
       for (std::int64_t i = 0; i < s.columns; ++i)
-        found.emplace_back(
-            t.destination + static_cast<std::uint64_t>(r * s.destination_row + j / s.turned * s.turned_row +
-                                                       j % s.turned * s.destination_column + i),
-            t.source + static_cast<std::uint64_t>(r * s.source_row + i * s.source_column + j));
+        found.emplace_back(t.destination + static_cast<std::uint64_t>(
+                                               r * s.destination_row + j / s.transposed * s.transposed_row +
+                                               j % s.transposed * s.destination_column + i),
+                           t.source + static_cast<std::uint64_t>(r * s.source_row + i * s.source_column + j));
     }
-    for (std::int64_t c = 0; s.turned == 0 && c < s.columns; ++c) {
+    for (std::int64_t c = 0; s.transposed == 0 && c < s.columns; ++c) {
       for (std::int64_t i = 0; i < s.run; ++i)
         found.emplace_back(
             t.destination + static_cast<std::uint64_t>(r * s.destination_row + c * s.destination_column + i),
@@ -129,7 +129,7 @@ TEST_F(Transfers, OP_1_single_bytes_are_turned_in_blocks) {
     const std::vector<Transfer> made = turned({t}, bytes);
     ASSERT_EQ(sources(made), sources({t}));
     for (const Transfer& block : made) {
-      EXPECT_GT(block.shape.turned, 0);
+      EXPECT_GT(block.shape.transposed, 0);
       EXPECT_LE(block.shape.run * block.shape.columns, bytes) << "a block fits";
     }
     const std::int64_t blocks = (std::int64_t{across} * down + bytes - 1) / bytes;
@@ -146,7 +146,7 @@ TEST_F(Transfers, OP_1_runs_and_bytes_that_are_no_neighbours_stay) {
   runs.shape = {4, 8, 8, 1, 8, 8, 1}, apart.shape = {1, 8, 8, 2, 16, 8, 1};
   for (const Transfer& t : {runs, apart}) {
     ASSERT_THAT(turned({t}, 4096), SizeIs(1));
-    EXPECT_EQ(turned({t}, 4096).front().shape.turned, 0);
+    EXPECT_EQ(turned({t}, 4096).front().shape.transposed, 0);
   }
 }
 
@@ -154,7 +154,7 @@ TEST_F(Transfers, OP_1_blocks_of_a_transfer_are_cut) {
   for (int round = 0; round < 1000; ++round) {
     std::uint64_t free = 0;
     Transfer t = transfer(free);
-    if (t.shape.turned == 0) continue;
+    if (t.shape.transposed == 0) continue;
     const int bytes = number(1, 60);
     const std::vector<Transfer> cut = cut_blocks(t, bytes);
     ASSERT_EQ(sources(cut), sources({t}));
@@ -208,8 +208,8 @@ TEST_F(Transfers, HI_2_a_copy_for_each_transfer) {
                   c.source_outer_stride,
                   c.destination_inner_stride,
                   c.destination_outer_stride,
-                  c.turned_columns,
-                  c.turned_stride};
+                  c.transposed_columns,
+                  c.transposed_stride};
     EXPECT_EQ(moves(back), moves(t));
     EXPECT_EQ(c.pad_top + c.pad_left + c.pad_bottom + c.pad_right, 0);
   }

@@ -1,9 +1,9 @@
-// How the cores of a cluster share a layer of a fused unit (SPEC FU-4; docs/planner.md).
+// How the cores of a cluster share a layer of a fusion group (SPEC FU-4; docs/planner.md).
 #include "planner/fusion/cluster_split.h"
 
 #include "../data/temporary_folder.h"
 #include "config/hardware_config.h"
-#include "planner/fusion/fused_unit.h"
+#include "planner/fusion/fusion_group.h"
 #include "tilebeat/error.h"
 
 #include <algorithm>
@@ -27,7 +27,7 @@ class ClusterSplit : public ::testing::Test {
     hardware_.chip->cores_per_cluster = 4;
   }
   LayerMapping split(const ClusterShare& share) {
-    UnitParts parts(workload_, hardware_);
+    GroupTrials parts(workload_, hardware_);
     return split_over_cluster(*parts.matrix(workload_.layers.front()), *hardware_.chip, share);
   }
 

@@ -3,8 +3,8 @@
 #include "planner/layer/estimate.h"
 
 #include "planner/language/transfer.h"
-#include "planner/layer/layer_share.h"
 #include "planner/layer/mapping_candidates.h"
+#include "planner/layer/shards.h"
 #include "planner/program/planner.h"
 #include "random_cases.h"
 
@@ -25,13 +25,13 @@ struct Asked {
   HardwareConfig hardware;
   bool kernels_loaded = false;
 
-  SharedLayer layer() const {
+  ShardedLayer layer() const {
     const TensorInfo& map = workload.inputs.at("x");
     OperandPlaces places;
     places.input = TensorLayout::dense(0, map.shape[1], map.shape[2], map.shape[3]);
     return whole_layer(make_matrix_layer(workload, workload.layers.front(), hardware), places, hardware);
   }
-  MappingQuestion question(const SharedLayer& of) const {
+  MappingQuestion question(const ShardedLayer& of) const {
     const TensorInfo& map = workload.layers.front().output;
     constexpr std::uint64_t kOutput = std::uint64_t{1} << 30;
     return {of, hardware,
@@ -79,11 +79,11 @@ std::vector<LayerMapping> some_mappings(const MappingQuestion& question) {
 TEST(Estimates, MA_3_a_mapping_is_estimated_as_if_it_were_the_first_one) {
   check_cases(12, [] {
     const Asked asked = some_layer();
-    const SharedLayer used = asked.layer();
+    const ShardedLayer used = asked.layer();
     TaskGraph graph;
     for (const LayerMapping& mapping : some_mappings(asked.question(used))) {
       const auto cycles = cycles_of(asked.question(used), mapping, graph);
-      const SharedLayer fresh = asked.layer();
+      const ShardedLayer fresh = asked.layer();
       TaskGraph own;
       RC_ASSERT(cycles == cycles_of(asked.question(fresh), mapping, own));
     }
@@ -93,7 +93,7 @@ TEST(Estimates, MA_3_a_mapping_is_estimated_as_if_it_were_the_first_one) {
 TEST(Estimates, MA_3_an_estimate_within_the_limit_is_not_given_up_and_one_beyond_it_is) {
   check_cases(12, [] {
     const Asked asked = some_layer();
-    const SharedLayer layer = asked.layer();
+    const ShardedLayer layer = asked.layer();
     const MappingQuestion question = asked.question(layer);
     TaskGraph graph;
     constexpr double kRounded = 1e-9;

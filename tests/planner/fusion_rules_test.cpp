@@ -14,7 +14,7 @@ FusionConfig all_rules() {
   return config;
 }
 
-bool holds(int rule, const UnitFacts& facts, const FusionConfig& rules = all_rules()) {
+bool holds(int rule, const GroupFacts& facts, const FusionConfig& rules = all_rules()) {
   return !violation(rule, facts, rules);
 }
 
@@ -81,20 +81,20 @@ TEST(FusionRules, FU_2_what_just_fits_is_not_cut) {
 }
 
 TEST(FusionRules, FU_3_rule_4_one_output) {
-  UnitFacts facts;
+  GroupFacts facts;
   EXPECT_TRUE(holds(4, facts));
   facts.outputs = 2;  // figure 7: unit 703, whose layers 3 and 5 are both read outside
   EXPECT_FALSE(holds(4, facts));
 }
 TEST(FusionRules, FU_3_rule_5_main_layers) {
-  UnitFacts facts;
+  GroupFacts facts;
   facts.roles = {LayerRole::kMain, LayerRole::kVector};
   EXPECT_FALSE(holds(5, facts));
   facts.roles.push_back(LayerRole::kMain);
   EXPECT_TRUE(holds(5, facts));
 }
 TEST(FusionRules, FU_3_FU_6_rule_6_layers_4_5_6_of_figure_6) {
-  UnitFacts facts;
+  GroupFacts facts;
   facts.roles = {LayerRole::kMain, LayerRole::kMain, LayerRole::kVector};  // pooling, convolution, relu
   EXPECT_TRUE(holds(6, facts));
   facts.roles = {LayerRole::kMain, LayerRole::kVector, LayerRole::kMain, LayerRole::kVector};
@@ -103,14 +103,14 @@ TEST(FusionRules, FU_3_FU_6_rule_6_layers_4_5_6_of_figure_6) {
   EXPECT_FALSE(holds(6, facts));
 }
 TEST(FusionRules, FU_3_rule_7_scalar_then_vector) {
-  UnitFacts facts;
+  GroupFacts facts;
   facts.roles = {LayerRole::kVector, LayerRole::kScalar};
   EXPECT_FALSE(holds(7, facts));
   facts.roles = {LayerRole::kMain, LayerRole::kScalar, LayerRole::kVector};
   EXPECT_TRUE(holds(7, facts));
 }
 TEST(FusionRules, FU_3_rules_8_and_9_weights) {
-  UnitFacts facts;
+  GroupFacts facts;
   EXPECT_TRUE(holds(8, facts) && holds(9, facts));
   facts.weights_are_output = true;
   EXPECT_FALSE(holds(8, facts));
@@ -119,7 +119,7 @@ TEST(FusionRules, FU_3_rules_8_and_9_weights) {
   EXPECT_FALSE(holds(9, facts));
 }
 TEST(FusionRules, FU_3_rule_10_weights_fit_WRAM) {
-  UnitFacts facts;
+  GroupFacts facts;
   facts.wram = facts.weights = 4096;
   EXPECT_TRUE(holds(10, facts));
   ++facts.weights;
@@ -127,7 +127,7 @@ TEST(FusionRules, FU_3_rule_10_weights_fit_WRAM) {
 }
 TEST(FusionRules, FU_3_rule_11_redundancy_of_large_maps) {
   FusionConfig rules = all_rules();
-  UnitFacts facts;
+  GroupFacts facts;
   facts.large_map = true;
   for (const int percent : {50, 75, 100, 125, 150}) {
     rules.redundancy_percent = percent;
@@ -141,7 +141,7 @@ TEST(FusionRules, FU_3_rule_11_redundancy_of_large_maps) {
 }
 TEST(FusionRules, FU_3_rule_12_unit_map_and_result_fit_SRAM) {
   FusionConfig rules = all_rules();
-  UnitFacts facts;
+  GroupFacts facts;
   facts.in = 600, facts.out = 400, facts.sram = 1001;
   EXPECT_TRUE(holds(12, facts, rules));
   facts.sram = 1000;
@@ -153,8 +153,8 @@ TEST(FusionRules, FU_3_rule_12_unit_map_and_result_fit_SRAM) {
   EXPECT_FALSE(holds(12, facts, rules));
 }
 /// Two steps of a unit of whole maps.
-UnitFacts small_maps() {
-  UnitFacts facts;
+GroupFacts small_maps() {
+  GroupFacts facts;
   facts.in = 100, facts.cache = 40;
   facts.sub_in = {10, 30}, facts.sub_out = {50, 5}, facts.step_weights = {20, 60};
   facts.sram = 1'000'000, facts.wram = 1'000'000;
@@ -166,7 +166,7 @@ TEST(FusionRules, FU_3_rules_13_to_15_what_is_in_the_SRAM_at_a_time) {
     std::int64_t bytes;
   } kCases[] = {{13, 60 + 100 + 40}, {14, 30 + 60 + 40}, {15, 50 + 60 + 40}};
   for (const auto& c : kCases) {
-    UnitFacts facts = small_maps();
+    GroupFacts facts = small_maps();
     facts.sram = c.bytes;
     EXPECT_TRUE(holds(c.rule, facts)) << c.rule;
     --facts.sram;
@@ -176,7 +176,7 @@ TEST(FusionRules, FU_3_rules_13_to_15_what_is_in_the_SRAM_at_a_time) {
   }
 }
 TEST(FusionRules, FU_3_rule_16_weights_of_neighbouring_steps) {
-  UnitFacts facts = small_maps();
+  GroupFacts facts = small_maps();
   facts.wram = 80;
   EXPECT_TRUE(holds(16, facts));
   facts.wram = 79;
@@ -185,7 +185,7 @@ TEST(FusionRules, FU_3_rule_16_weights_of_neighbouring_steps) {
   EXPECT_TRUE(holds(16, facts));
 }
 TEST(FusionRules, FU_3_rule_17_a_sub_map_fits_NRAM) {
-  UnitFacts facts;
+  GroupFacts facts;
   facts.nram = facts.sub_map = 512;
   EXPECT_TRUE(holds(17, facts));
   ++facts.sub_map;
@@ -198,7 +198,7 @@ TEST(FusionRules, FU_3_rule_17_a_sub_map_fits_NRAM) {
   EXPECT_FALSE(holds(17, facts));
 }
 TEST(FusionRules, FU_3_rule_18_maps_at_a_time) {
-  UnitFacts facts;
+  GroupFacts facts;
   facts.maps = 8;
   EXPECT_TRUE(holds(18, facts));
   facts.maps = 9;
@@ -209,7 +209,7 @@ TEST(FusionRules, FU_3_rule_19_stride_redundancy_in_each_direction) {
   for (const int threshold : {3, 4, 5, 6}) {
     rules.stride_redundancy = threshold;
     for (const std::size_t axis : {0U, 1U}) {
-      UnitFacts facts;
+      GroupFacts facts;
       facts.stride_redundancy[axis] = threshold;
       EXPECT_TRUE(holds(19, facts, rules));
       ++facts.stride_redundancy[axis];
@@ -225,7 +225,7 @@ TEST(FusionRules, FU_3_stride_redundancy_of_a_layer) {
 }
 
 TEST(FusionRules, FU_3_every_rule_can_be_switched_off) {
-  UnitFacts facts = small_maps();
+  GroupFacts facts = small_maps();
   facts.outputs = 2, facts.weights_are_output = facts.weights_are_shared = true;
   facts.sram = facts.wram = facts.nram = 0;
   facts.weights = facts.sub_map = 1, facts.maps = 100, facts.stride_redundancy = {100, 100};

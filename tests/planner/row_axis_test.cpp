@@ -1,5 +1,5 @@
 // Which rows of its input a layer's rows are made of, against the definitions of the operators (SPEC FU-2).
-#include "planner/fusion/unit_graph.h"
+#include "planner/fusion/group_graph.h"
 #include "planner/language/problem.h"
 
 #include <algorithm>

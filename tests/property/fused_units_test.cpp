@@ -1,4 +1,4 @@
-// Random networks of which random layers run as fused units, on random chips: the bytes of every output are
+// Random networks of which random layers run as fusion groups, on random chips: the bytes of every output are
 // the reference's, in both granularities, and DRAM moves what was planned (SPEC FU-1, FU-4, FU-5, FU-8).
 
 #include "checked_run.h"
@@ -64,7 +64,7 @@ bool keeps_rows(const Workload& workload, const Layer& layer) {
 }
 
 // Some convolutions and products of a unit are cut along their channels: 2 to 4 cores share them.
-void add_reductions(const Workload& workload, const ChipConfig& chip, UnitRequest& unit) {
+void add_reductions(const Workload& workload, const ChipConfig& chip, GroupRequest& unit) {
   const int most = std::min(4, chip.cores_per_cluster);
   if (most < 2 || one_in(3)) return;
   for (const Layer& layer : workload.layers) {
@@ -76,7 +76,7 @@ void add_reductions(const Workload& workload, const ChipConfig& chip, UnitReques
 }
 
 // Of a message "... reductions: layer 'NAME' cannot ...": whether that one was left out.
-bool drop_reduction(const std::string& message, UnitRequest& unit) {
+bool drop_reduction(const std::string& message, GroupRequest& unit) {
   for (auto reduction = unit.reductions.begin(); reduction != unit.reductions.end(); ++reduction) {
     const bool named = message.find("layer '" + reduction->first + "'") != std::string::npos;
     if (!named || message.find("reduction_parts") == std::string::npos) continue;
@@ -87,7 +87,7 @@ bool drop_reduction(const std::string& message, UnitRequest& unit) {
 }
 
 // Layers behind which nothing but `taken` reads, from a random last one backwards.
-UnitRequest random_unit(const Workload& workload) {
+GroupRequest random_unit(const Workload& workload) {
   const auto does_something = [&](std::size_t i) {
     return !std::holds_alternative<Reshape>(workload.layers[i].operation);
   };
@@ -95,7 +95,7 @@ UnitRequest random_unit(const Workload& workload) {
   for (std::size_t i = 0; i < workload.layers.size(); ++i) {
     if (does_something(i)) ends.push_back(i);
   }
-  UnitRequest unit;
+  GroupRequest unit;
   std::set<std::size_t> taken;
   for (const std::size_t end : ends) {
     std::set<std::size_t> unit_of_end{end};
@@ -120,7 +120,7 @@ UnitRequest random_unit(const Workload& workload) {
     unit.step_rows = 1 << 16, unit.step_maps = number(1, 3);
   if (one_in(2)) unit.step_columns = skewed(10);
   if (one_in(2)) unit.holding = static_cast<Holding>(number(0, 2));
-  if (one_in(3)) unit.kernels = UnitKernels::kStreamed;
+  if (one_in(3)) unit.kernels = GroupKernels::kStreamed;
   for (const std::size_t i : taken) {
     if (i != *taken.rbegin() && does_something(i) && one_in(3))
       unit.holdings[workload.layers[i].name] = static_cast<Holding>(number(0, 2));
@@ -153,16 +153,16 @@ void check_fused(const Network& network, HardwareConfig hardware, FusedTally& ta
   RC_LOG() << hardware_to_json(hardware).dump() << "\n";
   check_hardware(hardware, "random hardware");
   ++tally.cases;
-  if (!one_in(3)) asked.units.front().kernels_ahead = number(1, 4);
+  if (!one_in(3)) asked.units.front().weight_prefetch = number(1, 4);
   std::optional<PlannedNetwork> planned;
   while (!planned) {
     try {
       planned = plan_network(workload, hardware, asked);
     } catch (const UserError& error) {
       if (drop_reduction(error.what(), asked.units.front())) continue;
-      if (asked.units.front().kernels_ahead &&
-          std::string(error.what()).find("kernels_ahead") != std::string::npos) {
-        asked.units.front().kernels_ahead.reset();
+      if (asked.units.front().weight_prefetch &&
+          std::string(error.what()).find("weight_prefetch") != std::string::npos) {
+        asked.units.front().weight_prefetch.reset();
         continue;
       }
       check_refusal(error.what(), kCauses);
@@ -170,14 +170,14 @@ void check_fused(const Network& network, HardwareConfig hardware, FusedTally& ta
       return;
     }
   }
-  const UnitMapping& unit = planned->units.front();
-  RC_ASSERT(unit.kernels_ahead == asked.units.front().kernels_ahead.value_or(unit.kernels_ahead));
+  const GroupMapping& unit = planned->units.front();
+  RC_ASSERT(unit.weight_prefetch == asked.units.front().weight_prefetch.value_or(unit.weight_prefetch));
   RC_ASSERT(unit.reductions == asked.units.front().reductions);
-  tally.ahead += unit.kernels_ahead > 0 ? 1 : 0;
+  tally.ahead += unit.weight_prefetch > 0 ? 1 : 0;
   tally.sums += static_cast<int>(unit.reductions.size());
   tally.layers += static_cast<int>(unit.layers.size());
   tally.steps += unit.step_rows < 4 ? 1 : 0;
-  tally.streamed += unit.kernels == UnitKernels::kStreamed && unit.step_rows < 4 ? 1 : 0;
+  tally.streamed += unit.kernels == GroupKernels::kStreamed && unit.step_rows < 4 ? 1 : 0;
   const auto& output = workload.tensor(unit.layers.back()).shape;
   tally.strips += output.size() == 4 && unit.step_columns < output[2] ? 1 : 0;
   tally.maps += unit.step_maps > 1 && workload.inputs.begin()->second.shape[0] > 1 ? 1 : 0;
@@ -192,7 +192,7 @@ void check_fused(const Network& network, HardwareConfig hardware, FusedTally& ta
   check_planned_bytes(planned->plan, check_both_granularities(workload, hardware, planned->plan, 20));
 }
 
-TEST(FusedUnits, FU_4_FU_5_FU_9_random_units_on_random_chips_give_the_reference) {
+TEST(FusionGroups, FU_4_FU_5_FU_9_random_units_on_random_chips_give_the_reference) {
   FusedTally tally;
   const auto enough = [&] {
     return tally.joins >= 10 && tally.steps >= 20 && tally.strips >= 20 && tally.ahead >= 10 &&
@@ -211,7 +211,7 @@ TEST(FusedUnits, FU_4_FU_5_FU_9_random_units_on_random_chips_give_the_reference)
   EXPECT_GE(tally.sums, 10) << "layers whose channels several cores share";
 }
 
-TEST(FusedUnits, FU_1_FU_4_OP_3_random_units_of_products_give_the_reference) {
+TEST(FusionGroups, FU_1_FU_4_OP_3_random_units_of_products_give_the_reference) {
   FusedTally tally;
   const auto enough = [&] { return tally.products >= 60 && tally.names >= 10 && tally.steps >= 20; };
   check_cases_until(enough, 120,
@@ -251,7 +251,7 @@ void check_chosen(HardwareConfig hardware, ChosenTally& tally) {
   const std::optional<PlannedNetwork> fused = plan_or_refusal(workload, hardware, kCauses, tally);
   if (!fused) return;
   tally.units += static_cast<int>(fused->units.size());
-  for (const UnitMapping& unit : fused->units) tally.layers += static_cast<int>(unit.layers.size());
+  for (const GroupMapping& unit : fused->units) tally.layers += static_cast<int>(unit.layers.size());
   if (fused->units.empty()) return;
   check_planned_bytes(fused->plan, check_both_granularities(workload, hardware, fused->plan, 20));
   hardware.fused = false;
@@ -269,7 +269,7 @@ void check_chosen(HardwareConfig hardware, ChosenTally& tally) {
     RC_ASSERT(cycles(fused->plan) <= cycles(alone));
 }
 
-TEST(FusedUnits, FU_3_FU_5_FU_8_planners_on_random_networks_and_chips) {
+TEST(FusionGroups, FU_3_FU_5_FU_8_planners_on_random_networks_and_chips) {
   ChosenTally tally;
   check_cases_until([&] { return tally.units >= 30; }, 250,
                     [&] { check_chosen(random_engines_chip(), tally); });
@@ -278,7 +278,7 @@ TEST(FusedUnits, FU_3_FU_5_FU_8_planners_on_random_networks_and_chips) {
   EXPECT_GE(tally.layers, 2 * tally.units) << "of several layers each";
 }
 
-TEST(FusedUnits, FU_8_five_convolutions_and_two_poolings_of_VGG_16_move_953344_bytes_of_maps) {
+TEST(FusionGroups, FU_8_five_convolutions_and_two_poolings_of_VGG_16_move_953344_bytes_of_maps) {
   const Workload workload = load_workload(source_path("models/vgg16.json"));
   NetworkMapping asked;
   asked.units = {{{"conv1_1", "conv1_2", "pool1", "conv2_1", "conv2_2", "pool2", "conv3_1"},
@@ -286,7 +286,7 @@ TEST(FusedUnits, FU_8_five_convolutions_and_two_poolings_of_VGG_16_move_953344_b
                   7,
                   {},
                   {},
-                  Holding::kRing,
+                  Holding::kRowBuffer,
                   {}}};
   const Plan plan = plan_network(workload, load_hardware(source_path("configs/cluster4.json")), asked).plan;
   EXPECT_EQ(plan.layers.front().input_bytes, 150528);

@@ -237,9 +237,9 @@ TEST(Page, UI_8_the_graph_has_an_edge_for_every_input_and_marks_units) {
   EXPECT_NE(inside.at("conv1 to conv2"), inside.at("conv2 to add")) << "the edge within the unit stands out";
   EXPECT_EQ(inside.at("x to conv1"), inside.at("conv2 to add"));
   EXPECT_NE(html.find("unit of 2 layers"), std::string::npos);
-  EXPECT_EQ(html.find("<h3>Fused units</h3>"), std::string::npos);
+  EXPECT_EQ(html.find("<h3>Fusion groups</h3>"), std::string::npos);
   fused.graph.clear();
-  EXPECT_NE(report_page({page_report(fused)}).find("<h3>Fused units</h3>"), std::string::npos);
+  EXPECT_NE(report_page({page_report(fused)}).find("<h3>Fusion groups</h3>"), std::string::npos);
 }
 
 // Two branches of one layer are beside each other, and a line passes no dot but those of its ends.

@@ -77,7 +77,7 @@ class ChipModel {
   std::int64_t move(const Copy& c, const ModelMemory& from, std::uint64_t address) {
     ModelMemory& to = at(address);
     std::int64_t moved = 0;
-    if (c.turned_columns > 0) return turn(c, from, address);
+    if (c.transposed_columns > 0) return turn(c, from, address);
     for (int row = 0; row < c.pad_top + c.outer_count + c.pad_bottom; ++row) {
       for (int column = 0; column < c.pad_left + c.inner_count + c.pad_right; ++column) {
         const int h = row - c.pad_top, w = column - c.pad_left;
@@ -105,8 +105,8 @@ class ChipModel {
     for (std::uint64_t block = 0; block < c.outer_count; ++block) {
       for (std::uint64_t column = 0; column < c.run_bytes; ++column) {
         const std::uint64_t target = address - to.base + block * c.destination_outer_stride +
-                                     column / c.turned_columns * c.turned_stride +
-                                     column % c.turned_columns * c.destination_inner_stride;
+                                     column / c.transposed_columns * c.transposed_stride +
+                                     column % c.transposed_columns * c.destination_inner_stride;
         for (std::uint64_t row = 0; row < c.inner_count; ++row, ++to.written)
           to.bytes.at(target + row) = from.bytes.at(c.source - from.base + block * c.source_outer_stride +
                                                     row * c.source_inner_stride + column);
@@ -127,14 +127,14 @@ inline Copy random_turned_copy(std::int64_t source_bytes, std::int64_t destinati
   };
   c.inner_count = static_cast<std::uint16_t>(number(1, 16)),
   c.outer_count = static_cast<std::uint16_t>(skewed(5));
-  c.turned_columns = static_cast<std::uint16_t>(number(1, 64 / c.inner_count));
-  const int groups = number(1, 64 / c.inner_count / c.turned_columns);
-  c.run_bytes = static_cast<std::uint32_t>(c.turned_columns * groups);
+  c.transposed_columns = static_cast<std::uint16_t>(number(1, 64 / c.inner_count));
+  const int groups = number(1, 64 / c.inner_count / c.transposed_columns);
+  c.run_bytes = static_cast<std::uint32_t>(c.transposed_columns * groups);
   c.source_inner_stride = stride(c.run_bytes);
   c.source_outer_stride = stride(std::int64_t{c.source_inner_stride} * c.inner_count);
   c.destination_inner_stride = stride(c.inner_count);
-  c.turned_stride = stride(std::int64_t{c.destination_inner_stride} * c.turned_columns);
-  c.destination_outer_stride = stride(std::int64_t{c.turned_stride} * groups);
+  c.transposed_stride = stride(std::int64_t{c.destination_inner_stride} * c.transposed_columns);
+  c.destination_outer_stride = stride(std::int64_t{c.transposed_stride} * groups);
   const std::int64_t source_left = source_bytes - std::int64_t{c.source_outer_stride} * c.outer_count;
   const std::int64_t left = destination_bytes - std::int64_t{c.destination_outer_stride} * c.outer_count;
   if (source_left < 0 || left < 0) return random_turned_copy(source_bytes, destination_bytes);

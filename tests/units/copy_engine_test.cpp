@@ -215,7 +215,7 @@ Copy turned_copy() {
   turned.source = 0, turned.destination = kInner;
   turned.run_bytes = 32, turned.inner_count = 4, turned.outer_count = 2;
   turned.source_inner_stride = 1024, turned.source_outer_stride = 4096;
-  turned.turned_columns = 16, turned.destination_inner_stride = 4, turned.turned_stride = 64;
+  turned.transposed_columns = 16, turned.destination_inner_stride = 4, turned.transposed_stride = 64;
   turned.destination_outer_stride = 1024;
   return turned;
 }
@@ -255,7 +255,8 @@ TEST_F(CopyEngineTest, OP_1_blocks_arrive_turned_in_the_cycle_after_their_last_b
 TEST_F(CopyEngineTest, OP_1_no_burst_has_bytes_of_two_blocks) {
   build();
   Copy turned = turned_copy();
-  turned.run_bytes = turned.turned_columns = 4, turned.destination_outer_stride = 16;  // blocks that touch
+  turned.run_bytes = turned.transposed_columns = 4,
+  turned.destination_outer_stride = 16;  // blocks that touch
   driver_->send(kSent, turned);
   run(100);
   ASSERT_EQ(inner_->arrivals.size(), 2U);
@@ -287,9 +288,9 @@ TEST_F(CopyEngineTest, OP_1_takes_turned_bytes_to_the_end_of_the_memory) {
 TEST(TurnedCopies, OP_1_border_and_columns_that_do_not_divide_are_no_instruction) {
   Copy turned = turned_copy();
   EXPECT_EQ(turned.fault(), "");
-  turned.turned_columns = 5;
+  turned.transposed_columns = 5;
   EXPECT_THAT(turned.fault(),
-              ::testing::HasSubstr("turned_columns is 5, which does not divide run_bytes, 32"));
+              ::testing::HasSubstr("transposed_columns is 5, which does not divide run_bytes, 32"));
   turned = turned_copy();
   turned.pad_left = 1;
   EXPECT_THAT(turned.fault(), ::testing::HasSubstr("no border"));

@@ -182,7 +182,7 @@ const SpoiltLayer kSpoiltLayers[] = {
       R"(/layers/0: layer "y" with accumulators of up to)"}},
     {"conv_transpose",
      {"/inputs", R"(["flat"])", R"("flat" with shape [32] is not allowed, allowed is a map)"}},
-    // Borders.
+    // BarrierNeeds.
     {"pad", {"/pads", nullptr, "/layers/0/pads: is missing"}},
     {"pad", {"/pads", "[1, 2]", "/layers/0/pads: [1,2] is not allowed, allowed is a list of 4 entries"}},
     {"pad", {"/pads", "[0, -1, 0, 0]", "/layers/0/pads/1: -1 is not allowed"}},

@@ -86,14 +86,14 @@ class Lowering : public MatrixLowering {
     for (int first = 0; first < kernels; first += most) {
       run.kernels = narrow(p_, std::min(most, kernels - first), "kernels");
       run.first_kernel = narrow(p_, job.blocks.begin * p_.block_kernels + first, "kernels");
-      run.post = job.post == 0 ? 0 : job.post + static_cast<std::uint64_t>(first) * kPostParameterBytes;
-      run.result = job.ofm.address + static_cast<std::uint64_t>(first * p_.element_bytes());
+      run.post = job.post == 0 ? 0 : job.post + to_unsigned(first) * kPostParameterBytes;
+      run.result = job.ofm.address + to_unsigned(first * p_.element_bytes());
       TaskCost cost = cost_of_run(shape, run);
       if (first == 0) cost.cycles += loads.cycles, cost.dram_bytes = loads.bytes;
       const OffsetSchedule schedule(shape, setup_, run);
       cost.beats = beats_of(schedule, shape.threads());
       add(run, accesses, cost);
-      run.weights += static_cast<std::uint64_t>(schedule.weight_bytes());
+      run.weights += to_unsigned(schedule.weight_bytes());
       run.same_map = true;
     }
   }
@@ -105,8 +105,7 @@ class Lowering : public MatrixLowering {
 
   std::int64_t beats_of(const OffsetSchedule& schedule, std::int64_t threads) const {
     std::int64_t of_group = 0;  // of threads
-    for (const Slice& slice : schedule.slices())
-      of_group += static_cast<std::int64_t>(schedule.beats(slice.group).size());
+    for (const Slice& slice : schedule.slices()) of_group += ssize(schedule.beats(slice.group));
     return of_group * ceil_div<std::int64_t>(threads, config_.rows);
   }
   template <class Op>
@@ -222,8 +221,8 @@ class OffsetLayer : public MatrixLayer {
       const OffsetSchedule one = schedule({block, block + 1});
       std::int64_t cycles = 0;
       for (const Slice& slice : one.slices())
-        cycles += std::max<std::int64_t>(static_cast<std::int64_t>(one.beats(slice.group).size()),
-                                         std::int64_t{grain.rows} * grain.columns);
+        cycles +=
+            std::max<std::int64_t>(ssize(one.beats(slice.group)), std::int64_t{grain.rows} * grain.columns);
       grain.cycles = std::max(grain.cycles, cycles);
       grain.kernel_bytes = std::max(grain.kernel_bytes, one.weight_bytes());
       if (p_.conv.groups == 1) break;
@@ -243,7 +242,7 @@ class OffsetLayer : public MatrixLayer {
       const std::vector<Beat>& beats = one.beats(one.slices().front().group);
       const auto end =
           std::find_if(beats.begin(), beats.end(), [&](const Beat& b) { return b.channel >= before; });
-      return static_cast<int>(end - beats.begin()) * p_.kernels_of({block, block + 1}) * setup_.vector;
+      return to_int(end - beats.begin()) * p_.kernels_of({block, block + 1}) * setup_.vector;
     };
     return {bytes(channels.begin), bytes(channels.end)};
   }
@@ -276,9 +275,9 @@ class OffsetLayer : public MatrixLayer {
   Explanation facts() const override;
   std::string choices() const override {
     nlohmann::ordered_json made;
-    made["layout"] = kMapLayoutNames[static_cast<std::size_t>(config_.layout)];
+    made["layout"] = nth(kMapLayoutNames, config_.layout);
     made["block_channels"] = config_.block_channels;
-    made["thread_order"] = kThreadOrderNames[static_cast<std::size_t>(config_.thread_order)];
+    made["thread_order"] = nth(kThreadOrderNames, config_.thread_order);
     return made.dump();
   }
 
@@ -328,7 +327,7 @@ std::vector<std::uint8_t> OffsetLayer::pack_block(int set, int block) const {
   const int channels = p_.channels / p_.conv.groups, taps = p_.taps();
   const OffsetSchedule one = schedule({block, block + 1});
   std::vector<std::uint8_t> bytes;
-  bytes.reserve(static_cast<std::size_t>(one.weight_bytes()));
+  bytes.reserve(to_size(one.weight_bytes()));
   for (const Slice& slice : one.slices()) {
     for (const Beat& beat : one.beats(slice.group)) {
       const int tap = beat.row * p_.conv.kernel[1] + beat.column;
@@ -337,8 +336,7 @@ std::vector<std::uint8_t> OffsetLayer::pack_block(int set, int block) const {
             std::int64_t{set} * p_.conv.out_channels + std::int64_t{block} * p_.block_kernels + k;
         const std::int64_t from = (kernel * taps + tap) * channels + beat.channel;
         for (int i = 0; i < setup_.vector; ++i)
-          bytes.push_back(i < beat.count ? p_.weights->bytes[static_cast<std::size_t>(from + i)]
-                                         : std::uint8_t{0});
+          bytes.push_back(i < beat.count ? nth(p_.weights->bytes, from + i) : std::uint8_t{0});
       }
     }
   }
@@ -358,7 +356,7 @@ MapLoad OffsetLayer::load_map(const OutputTile& tile, const TensorLayout& source
   for (int row = 0; row < (one_run ? 1 : tile.h.ins); ++row) {
     Transfer transfer;
     transfer.source = source.at(tile.image, tile.h.in + row, tile.w.in);
-    transfer.destination = destination + static_cast<std::uint64_t>(row * tile.w.ins * block);
+    transfer.destination = destination + to_unsigned(row * tile.w.ins * block);
     CopyShape& shape = transfer.shape;
     shape.run = block, shape.columns = whole;
     shape.source_column = block, shape.destination_column = pixels * block;
@@ -366,8 +364,8 @@ MapLoad OffsetLayer::load_map(const OutputTile& tile, const TensorLayout& source
     shape.source_row = source.pixel_stride, shape.destination_row = block;
     if (whole > 0) load.transfers.push_back(transfer);
     if (rest == 0) continue;
-    transfer.source += static_cast<std::uint64_t>(whole * block);
-    transfer.destination += static_cast<std::uint64_t>(whole * pixels * block);
+    transfer.source += to_unsigned(whole * block);
+    transfer.destination += to_unsigned(whole * pixels * block);
     shape.run = rest, shape.columns = 1, shape.source_column = shape.destination_column = 0;
     load.transfers.push_back(transfer);
   }
@@ -376,8 +374,8 @@ MapLoad OffsetLayer::load_map(const OutputTile& tile, const TensorLayout& source
 
 Explanation OffsetLayer::explain(const JobCut& /*cut*/) const {
   return {{"layout", fmt::format("{}, {} of {} elements a thread and beat, threads {}",
-                                 kMapLayoutNames[static_cast<std::size_t>(setup_.layout)], setup_.vector,
-                                 config_.vector, kThreadOrderNames[static_cast<std::size_t>(setup_.order)])}};
+                                 nth(kMapLayoutNames, setup_.layout), setup_.vector, config_.vector,
+                                 nth(kThreadOrderNames, setup_.order))}};
 }
 
 Explanation OffsetLayer::facts() const {
@@ -418,7 +416,7 @@ std::string OffsetLayer::costs_of_layouts() const {
                         now, same);
   }
   return fmt::format("{} cycles of the lanes + of writing the map from DRAM in {} (in the same order)", text,
-                     kMapLayoutNames[static_cast<std::size_t>(planner.map_layout)]);
+                     nth(kMapLayoutNames, planner.map_layout));
 }
 
 }  // namespace

@@ -5,10 +5,10 @@
 namespace tilebeat::offset_table {
 
 int bank_of(const CacheConfig& config, int shift, std::uint64_t word) {
-  const auto width = static_cast<std::uint64_t>(config.line_bytes / kWordBytes);
+  const auto width = to_unsigned(config.line_bytes / kWordBytes);
   std::uint64_t bank = word % width;
   if (config.bank_order == BankOrder::kRotated) bank += (word / width) >> shift;
-  return static_cast<int>(bank % static_cast<std::uint64_t>(config.banks));
+  return to_int(bank % to_unsigned(config.banks));
 }
 
 int best_bank_shift(const CacheConfig& config, const std::vector<std::int64_t>& places, int bytes) {
@@ -25,8 +25,7 @@ int best_bank_shift(const CacheConfig& config, const std::vector<std::int64_t>& 
     std::vector<LineCache::Reference> references;
     // Beats begin anywhere in a line.
     for (int start = 0; start < config.line_bytes; start += kWordBytes) {
-      for (std::size_t t = 0; t < operands.size(); ++t)
-        operands[t] = {static_cast<std::uint64_t>(start + places[t]), bytes};
+      for (std::size_t t = 0; t < operands.size(); ++t) operands[t] = {to_unsigned(start + places[t]), bytes};
       cache.look(operands, 0, 0, references);
     }
     if (fewest >= 0 && cache.stats.conflict_cycles >= fewest) continue;
@@ -39,9 +38,9 @@ LineCache::LineCache(const CacheConfig& config, int line_cycles, int latency)
     : config_(config),
       line_cycles_(line_cycles),
       latency_(latency),
-      set_mask_(static_cast<std::uint64_t>(config.sets()) - 1),
-      ways_(static_cast<std::size_t>(config.sets()) * static_cast<std::size_t>(config.ways)),
-      of_bank_(static_cast<std::size_t>(config.banks)) {
+      set_mask_(to_unsigned(config.sets()) - 1),
+      ways_(to_size(config.sets()) * to_size(config.ways)),
+      of_bank_(to_size(config.banks)) {
   while ((1 << line_shift_) < config.line_bytes) ++line_shift_;
 }
 
@@ -51,7 +50,7 @@ void LineCache::invalidate() {
 
 // Where a line was found before, it is often still.
 bool LineCache::found_again(Reference& reference) {
-  Way& way = ways_[static_cast<std::size_t>(reference.place)];
+  Way& way = nth(ways_, reference.place);
   if (!way.valid || way.line != reference.line) return false;
   ++uses_;
   if (config_.replacement == Replacement::kLru) way.used = uses_;
@@ -62,13 +61,13 @@ bool LineCache::found_again(Reference& reference) {
 
 // The line's place, which is its own from now on.
 void LineCache::find(Reference& reference) {
-  const auto ways = static_cast<std::size_t>(config_.ways);
-  const std::size_t first = static_cast<std::size_t>(reference.line & set_mask_) * ways;
+  const auto ways = to_size(config_.ways);
+  const std::size_t first = to_size(reference.line & set_mask_) * ways;
   ++uses_;
   for (std::size_t i = first; i < first + ways; ++i) {
     if (!ways_[i].valid || ways_[i].line != reference.line) continue;
     if (config_.replacement == Replacement::kLru) ways_[i].used = uses_;
-    reference.place = static_cast<int>(i);
+    reference.place = to_int(i);
     reference.missed = false;
     ++stats.hits;
     return;
@@ -84,7 +83,7 @@ void LineCache::find(Reference& reference) {
   ++stats.misses;
   stats.evictions += ways_[chosen].valid ? 1 : 0;
   ways_[chosen] = {true, reference.line, uses_};
-  reference.place = static_cast<int>(chosen);
+  reference.place = to_int(chosen);
   reference.missed = true;
 }
 
@@ -93,8 +92,7 @@ void LineCache::find_lines(const std::vector<Operand>& operands, std::vector<Ref
   std::uint64_t behind = 0;  // all lines that are known
   for (const Operand& operand : operands) {
     if (operand.bytes == 0) continue;
-    const std::uint64_t last =
-        (operand.address + static_cast<std::uint64_t>(operand.bytes) - 1) >> line_shift_;
+    const std::uint64_t last = (operand.address + to_unsigned(operand.bytes) - 1) >> line_shift_;
     for (std::uint64_t line = operand.address >> line_shift_; line <= last; ++line) {
       const bool known = line < behind && std::any_of(lines.rbegin(), lines.rend(),
                                                       [line](const Reference& r) { return r.line == line; });
@@ -125,7 +123,7 @@ LineCache::Looked LineCache::look(Footprint& footprint, Cycle earliest, Cycle fr
   for (Reference& reference : footprint.lines) {
     if (!found_again(reference)) find(reference);
     if (!reference.missed) continue;
-    if (static_cast<int>(entered_.size()) == config_.misses) {
+    if (count_of(entered_) == config_.misses) {
       looked.done = std::max(looked.done, entered_.front() + 1);
       entered_.pop_front();
     }
@@ -137,7 +135,7 @@ LineCache::Looked LineCache::look(Footprint& footprint, Cycle earliest, Cycle fr
     looked.ready = std::max(looked.ready, reference.entered + 1);
   }
   next_look_ = looked.done + 1;
-  last_lines_ = static_cast<std::int64_t>(footprint.lines.size());
+  last_lines_ = ssize(footprint.lines);
   last_words_ = footprint.words;
   looked.cycles = last_cycles_ = footprint.cycles;
   stats.words += last_words_;
@@ -150,14 +148,14 @@ int LineCache::room(const std::vector<Operand>& operands) const {
   const std::uint64_t within = (std::uint64_t{1} << line_shift_) - 1;
   for (const Operand& operand : operands) {
     if (operand.bytes == 0) continue;
-    room = std::min(room, config_.line_bytes - operand.bytes - static_cast<int>(operand.address & within));
+    room = std::min(room, config_.line_bytes - operand.bytes - to_int(operand.address & within));
   }
   return room;
 }
 
 bool LineCache::holds(const std::vector<Reference>& references) const {
   return std::all_of(references.begin(), references.end(), [&](const Reference& reference) {
-    return ways_[static_cast<std::size_t>(reference.place)].line == reference.line;
+    return nth(ways_, reference.place).line == reference.line;
   });
 }
 
@@ -166,7 +164,7 @@ std::size_t LineCache::bank_of_word(std::uint64_t word) const {
   const int width_shift = line_shift_ - 2;
   std::uint64_t bank = word & ((std::uint64_t{1} << width_shift) - 1);
   if (config_.bank_order == BankOrder::kRotated) bank += (word >> width_shift) >> bank_shift_;
-  return static_cast<std::size_t>(bank & (static_cast<std::uint64_t>(config_.banks) - 1));
+  return to_size(bank & (to_unsigned(config_.banks) - 1));
 }
 
 // A word that several threads need is accessed once.
@@ -177,7 +175,7 @@ void LineCache::count_words(const std::vector<Operand>& operands, Footprint& foo
   std::uint64_t before = ~std::uint64_t{0}, behind = 0;  // the last word, and all of them
   for (const Operand& operand : operands) {
     if (operand.bytes == 0) continue;
-    const std::uint64_t last = (operand.address + static_cast<std::uint64_t>(operand.bytes) - 1) / kWordBytes;
+    const std::uint64_t last = (operand.address + to_unsigned(operand.bytes) - 1) / kWordBytes;
     for (std::uint64_t word = operand.address / kWordBytes; word <= last; ++word) {
       if (word == before) continue;
       before = word;
@@ -187,7 +185,7 @@ void LineCache::count_words(const std::vector<Operand>& operands, Footprint& foo
       most = std::max(most, ++of_bank_[bank_of_word(word)]);
     }
   }
-  footprint.words = static_cast<std::int64_t>(words_.size());
+  footprint.words = ssize(words_);
   footprint.cycles = most;
 }
 

@@ -18,13 +18,13 @@ Pipeline::Pipeline(const OffsetConfig& config, const PortTimes& times)
       config_(config),
       times_(times),
       generator_(config),
-      begun_(static_cast<std::size_t>(config.beat_queue), -1) {
+      begun_(to_size(config.beat_queue), -1) {
   while ((1 << (tree_cycles_ - 1)) < config.vector) ++tree_cycles_;
 }
 
 void Pipeline::begin_group(int threads, Cycle tables) {
   activated += threads;
-  Cycle& registers = registers_free_[static_cast<std::size_t>(groups_++ % 2)];
+  Cycle& registers = nth(registers_free_, groups_++ % 2);
   bases_from_ = tables;
   if (config_.addresses == Addresses::kTables) {
     active_from_ = activation_free_ = std::max({tables, activation_free_, registers}) + threads;
@@ -62,7 +62,7 @@ Cycle Pipeline::end_slice(int columns, Cycle records, const std::vector<int>& ac
   Cycle from = std::max({lanes_free_ + tree_cycles_, records, drain_free_});
   const int row_cycles = ceil_div(columns * kSumBytes, config_.drain_bytes);
   for (const int count : accesses) {
-    if (static_cast<int>(sent_.size()) == config_.write_queue) {
+    if (count_of(sent_) == config_.write_queue) {
       from = std::max(from, sent_.front() + 1);
       sent_.pop_front();
     }
@@ -74,7 +74,7 @@ Cycle Pipeline::end_slice(int columns, Cycle records, const std::vector<int>& ac
     sent_.push_back(row.sent);
     rows.push_back(row);
   }
-  drain_free_ = sums_free_[static_cast<std::size_t>(slices_ % 2)] = from;
+  drain_free_ = nth(sums_free_, slices_ % 2) = from;
   return write_free_;
 }
 
@@ -112,7 +112,7 @@ class Sample {
   double group(std::int64_t first) {
     const std::int64_t end = std::min(first + config_.rows, tables_.shape.threads());
     const Cycle begun = pipeline_.lanes_free();
-    pipeline_.begin_group(static_cast<int>(end - first), 0);
+    pipeline_.begin_group(to_int(end - first), 0);
     stretches_.clear();
     const std::vector<Slice>& slices = schedule_.slices();
     const std::size_t sampled = slices_sampled();
@@ -158,8 +158,7 @@ class Sample {
       b += stretch.beats;
     }
     const int writes = ceil_div(slice.count * result_bytes_, config_.port_bytes);
-    written_ = pipeline_.end_slice(slice.count, 0,
-                                   std::vector<int>(static_cast<std::size_t>(end - first), writes), rows_);
+    written_ = pipeline_.end_slice(slice.count, 0, std::vector<int>(to_size(end - first), writes), rows_);
   }
 
   // A map lies at a multiple of the lines' size; those in front of it are never touched.
@@ -183,9 +182,8 @@ class Sample {
 Operand operand_of(const Tables& tables, std::int64_t thread, int group, const Beat& beat,
                    std::uint64_t map) {
   if (!tables.inside(thread, beat.row, beat.column)) return {};
-  const std::int64_t at =
-      tables.base(thread, group) + tables.offsets[static_cast<std::size_t>(beat.entry)] + beat.beyond;
-  return {map + static_cast<std::uint64_t>(at), beat.count};
+  const std::int64_t at = tables.base(thread, group) + nth(tables.offsets, beat.entry) + beat.beyond;
+  return {map + to_unsigned(at), beat.count};
 }
 
 RunCost cost_of(const OffsetConfig& config, const PortTimes& times, const TableShape& shape,
@@ -195,8 +193,8 @@ RunCost cost_of(const OffsetConfig& config, const PortTimes& times, const TableS
   const std::int64_t groups = ceil_div<std::int64_t>(shape.threads(), config.rows);
   Sample sample(config, times, tables, schedule, setup.bank_shift, result_bytes);
   // The first group fills the cache; those after it find the lines that they share with their neighbour.
-  const auto beats = static_cast<std::int64_t>(schedule.beats(schedule.slices().front().group).size()) *
-                     static_cast<std::int64_t>(sample.slices_sampled());
+  const auto beats =
+      ssize(schedule.beats(schedule.slices().front().group)) * to_signed(sample.slices_sampled());
   const std::int64_t most = std::clamp(kSampledBeats / beats, kFewestGroups, kMostGroups);
   const std::int64_t from = std::max<std::int64_t>(0, (groups - most) / 2);
   const std::int64_t sampled = std::min(most, groups - from);

@@ -133,11 +133,11 @@ class Pipeline {
   // Its way from the tags on.
   void end_beat(BeatTimes& t, int kernel_accesses) {
     last_looked_ = t.looked.done;
-    registers_free_[static_cast<std::size_t>((groups_ + 1) % 2)] = last_looked_ + 1;
+    nth(registers_free_, (groups_ + 1) % 2) = last_looked_ + 1;
     t.kernels_requested = std::max(t.looked.at, kernels_free_);
     kernels_free_ = t.kernels_requested + kernel_accesses;
     t.kernels = kernels_free_ + times_.wram_latency;
-    t.sums = sums_free_[static_cast<std::size_t>(slices_ % 2)];
+    t.sums = nth(sums_free_, slices_ % 2);
     t.begin = std::max({lanes_free_, t.sums, t.looked.ready, t.kernels});
     lanes_free_ = t.end = t.begin + t.looked.cycles;
     begun_[oldest_begun_] = t.begin;
@@ -168,7 +168,7 @@ template <class Each>
 void Pipeline::beats_again(std::size_t count, int kernel_accesses, Each&& each) {
   if (count == 0) return;
   const bool computed = config_.addresses == Addresses::kComputed;
-  const int cycles = cache.look_again(static_cast<std::int64_t>(count));
+  const int cycles = cache.look_again(to_signed(count));
   const int hit_latency = config_.cache.hit_latency_cycles;
   Cycle look = cache.next_look(), kernels = kernels_free_, lanes = lanes_free_;
   for (std::size_t i = 0; i < count; ++i) {
@@ -183,10 +183,10 @@ void Pipeline::beats_again(std::size_t count, int kernel_accesses, Each&& each) 
     ++look;
     each(addresses_, ready, begun);
   }
-  looked_up += static_cast<std::int64_t>(count);
+  looked_up += to_signed(count);
   cache.looked_until(look);
   last_looked_ = look - 1;
-  registers_free_[static_cast<std::size_t>((groups_ + 1) % 2)] = look;
+  nth(registers_free_, (groups_ + 1) % 2) = look;
   kernels_free_ = kernels, lanes_free_ = lanes;
 }
 

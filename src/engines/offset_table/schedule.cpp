@@ -70,7 +70,7 @@ OffsetSchedule::OffsetSchedule(const TableShape& shape, const OffsetSetup& setup
     slice.group = number / setup.group_kernels;
     slice.first = kernel, slice.count = std::min({of_block, of_group, run.kernels - kernel});
     slice.weights = weight_bytes_;
-    weight_bytes_ += static_cast<std::int64_t>(beats(slice.group).size()) * slice.count * vector_;
+    weight_bytes_ += ssize(beats(slice.group)) * slice.count * vector_;
     slices_.push_back(slice);
     kernel += slice.count;
   }

@@ -47,7 +47,7 @@ class OffsetSchedule {
   const std::vector<Slice>& slices() const { return slices_; }
   /// Those of a slice, for groups of channels of the run alone.
   const std::vector<Beat>& beats(int group) const {
-    return beats_[beats_.size() == 1 ? 0 : static_cast<std::size_t>(group - first_group_)];
+    return beats_[beats_.size() == 1 ? 0 : to_size(group - first_group_)];
   }
   /// Bytes of a kernel in a beat.
   int vector() const { return vector_; }

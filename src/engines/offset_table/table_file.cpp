@@ -53,9 +53,9 @@ class Reader {
   template <class T>
   std::vector<T> numbers(const char* what) {
     const std::uint64_t count = number(what);
-    need(static_cast<std::size_t>(count) * 4, what);
+    need(to_size(count) * 4, what);
     std::vector<T> values;
-    values.reserve(static_cast<std::size_t>(count));
+    values.reserve(to_size(count));
     for (std::uint64_t i = 0; i < count; ++i) {
       const std::uint32_t value = number(what);
       values.push_back(static_cast<T>(value));
@@ -85,33 +85,17 @@ class Reader {
 
 // The numbers of a shape, in the order of the file.
 std::array<int, kShapeNumbers> numbers_of(const TableShape& s) {
-  return {static_cast<int>(s.layout),
-          s.block,
-          static_cast<int>(s.order),
-          s.images,
-          s.channels,
-          s.height,
-          s.width,
-          s.out_height,
-          s.out_width,
-          s.kernel_h,
-          s.kernel_w,
-          s.stride_h,
-          s.stride_w,
-          s.dilation_h,
-          s.dilation_w,
-          s.pad_h,
-          s.pad_w,
-          s.groups};
+  return {to_int(s.layout), s.block,      to_int(s.order), s.images,   s.channels, s.height,
+          s.width,          s.out_height, s.out_width,     s.kernel_h, s.kernel_w, s.stride_h,
+          s.stride_w,       s.dilation_h, s.dilation_w,    s.pad_h,    s.pad_w,    s.groups};
 }
 
 TableShape read_shape(Reader& reader) {
   std::array<int, kShapeNumbers> n{};
-  for (int& number : n) number = static_cast<int>(reader.number("the shape"));
+  for (int& number : n) number = to_int(reader.number("the shape"));
   TableShape s;
-  if (n[0] < 0 || n[0] >= static_cast<int>(kMapLayoutNames.size()))
-    reader.refuse(fmt::format("layout {}", n[0]));
-  if (n[2] < 0 || n[2] >= static_cast<int>(kThreadOrderNames.size()))
+  if (n[0] < 0 || n[0] >= count_of(kMapLayoutNames)) reader.refuse(fmt::format("layout {}", n[0]));
+  if (n[2] < 0 || n[2] >= count_of(kThreadOrderNames))
     reader.refuse(fmt::format("order of threads {}", n[2]));
   s.layout = static_cast<MapLayout>(n[0]), s.block = n[1], s.order = static_cast<ThreadOrder>(n[2]);
   s.images = n[3], s.channels = n[4], s.height = n[5], s.width = n[6];
@@ -193,7 +177,7 @@ std::string describe_tables(const NamedTables& entry) {
   const Tables& t = entry.tables;
   const TableShape& s = t.shape;
   const Alternatives others = alternatives_of(s);
-  std::string layout(kMapLayoutNames[static_cast<std::size_t>(s.layout)]);
+  std::string layout(nth(kMapLayoutNames, s.layout));
   if (s.layout == MapLayout::kNchwc) layout += fmt::format("({})", s.block);
   std::string text = fmt::format(
       "{}: {} {} x {} x {} x {} (N x C x H x W) -> {} x {}, kernel {} x {}, stride {} x {}, dilation {} x "
@@ -201,11 +185,11 @@ std::string describe_tables(const NamedTables& entry) {
       "{} x {}, groups {}, threads {}\n",
       entry.layer, layout, s.images, s.channels, s.height, s.width, s.out_height, s.out_width, s.kernel_h,
       s.kernel_w, s.stride_h, s.stride_w, s.dilation_h, s.dilation_w, s.pad_h, s.pad_w, s.groups,
-      kThreadOrderNames[static_cast<std::size_t>(s.order)]);
+      nth(kThreadOrderNames, s.order));
   text += fmt::format(
       "  {} bases, {} offsets, {} bytes ({} by k), masks ({}) {} bytes; im2col {} bytes, pointers {}\n",
-      t.bases.size(), t.offsets.size(), t.table_bytes(), t.bytes_by_k(),
-      kMaskKindNames[static_cast<std::size_t>(s.masks())], t.mask_bytes(), others.im2col, others.pointers);
+      t.bases.size(), t.offsets.size(), t.table_bytes(), t.bytes_by_k(), nth(kMaskKindNames, s.masks()),
+      t.mask_bytes(), others.im2col, others.pointers);
   return text;
 }
 
@@ -245,7 +229,7 @@ Tables TableLibrary::tables_of(const std::string& layer, const TableShape& whole
 }
 
 std::string TableLibrary::text(const Question& question) const {
-  if (question.entry < 0 || static_cast<std::size_t>(question.entry) >= entries_.size())
+  if (question.entry < 0 || to_size(question.entry) >= entries_.size())
     throw UserError(fmt::format("there is no table {}, there are {}", question.entry, entries_.size()));
   if (!question.thread && !question.k) {
     std::string text;
@@ -253,7 +237,7 @@ std::string TableLibrary::text(const Question& question) const {
       text += fmt::format("{}: {}", i, describe_tables(entries_[i]));
     return text;
   }
-  const NamedTables& entry = entries_[static_cast<std::size_t>(question.entry)];
+  const NamedTables& entry = nth(entries_, question.entry);
   const TableShape& shape = entry.tables.shape;
   const std::int64_t thread = question.thread.value_or(0), most = std::int64_t{shape.channels} * shape.taps();
   const int k = question.k.value_or(0);

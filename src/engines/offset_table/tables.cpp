@@ -46,8 +46,7 @@ void put(std::vector<std::uint8_t>& bytes, T value, int count = sizeof(T)) {
 }  // namespace
 
 std::int64_t TableShape::elements() const {
-  const int stored =
-      layout == MapLayout::kNchwc ? static_cast<int>(align_up<std::int64_t>(channels, block)) : channels;
+  const int stored = layout == MapLayout::kNchwc ? to_int(align_up<std::int64_t>(channels, block)) : channels;
   return std::int64_t{images} * stored * height * width;
 }
 
@@ -90,8 +89,8 @@ MaskKind TableShape::masks() const {
 Pixel TableShape::pixel(std::int64_t thread) const {
   const std::int64_t of_image = std::int64_t{out_height} * out_width;
   Pixel p;
-  p.image = static_cast<int>(thread / of_image);
-  const auto pix = static_cast<int>(thread % of_image);
+  p.image = to_int(thread / of_image);
+  const auto pix = to_int(thread % of_image);
   if (order == ThreadOrder::kLinear) {
     p.row = pix / out_width, p.column = pix % out_width;
     return p;
@@ -179,7 +178,7 @@ Tables compile_tables(const TableShape& shape) {
   t.shape = shape;
   const MaskKind masks = shape.masks();
   const auto entry = [](std::int64_t at) { return static_cast<std::int32_t>(at); };
-  const auto threads = static_cast<std::size_t>(shape.threads());
+  const auto threads = to_size(shape.threads());
   t.bases.reserve(threads);
   for (std::int64_t thread = 0; thread < shape.threads(); ++thread) {
     const Pixel p = shape.pixel(thread);
@@ -201,12 +200,11 @@ Tables compile_tables(const TableShape& shape) {
   const int kinds = shape.ragged() ? shape.groups : 1;
   for (int group = 0; group < kinds; ++group) {
     const std::vector<Segment> segments = segments_of(shape, group);
-    const std::int64_t from = t.groups[static_cast<std::size_t>(group)];
+    const std::int64_t from = nth(t.groups, group);
     for (int s = 0; s < shape.segments(); ++s) {
       for (int tap = 0; tap < shape.taps(); ++tap) {
         // A group with fewer segments has entries that nobody uses.
-        const Segment& segment =
-            segments[std::min<std::size_t>(static_cast<std::size_t>(s), segments.size() - 1)];
+        const Segment& segment = segments[std::min<std::size_t>(to_size(s), segments.size() - 1)];
         const int row = tap / shape.kernel_w * shape.dilation_h,
                   column = tap % shape.kernel_w * shape.dilation_w;
         t.offsets.push_back(entry(shape.element(0, segment.first, row, column) - from));
@@ -217,7 +215,7 @@ Tables compile_tables(const TableShape& shape) {
 }
 
 bool Tables::inside(std::int64_t thread, int row, int column) const {
-  const auto t = static_cast<std::size_t>(thread);
+  const auto t = to_size(thread);
   if (!row_masks.empty()) return ((row_masks[t] >> row) & 1U) != 0 && ((column_masks[t] >> column) & 1U) != 0;
   if (first_rows.empty()) return true;
   const int h = first_rows[t] + row * shape.dilation_h, w = first_columns[t] + column * shape.dilation_w;
@@ -235,29 +233,27 @@ std::int64_t Tables::rel(int group, int k) const {
   const std::vector<Segment> segments = segments_of(shape, group);
   std::size_t s = 0;
   while (channel >= segments[s].first + segments[s].size) ++s;
-  const std::size_t first = shape.ragged() ? static_cast<std::size_t>(group * shape.segments()) : 0;
-  const std::size_t index =
-      (first + s) * static_cast<std::size_t>(shape.taps()) + static_cast<std::size_t>(k % shape.taps());
+  const std::size_t first = shape.ragged() ? to_size(group * shape.segments()) : 0;
+  const std::size_t index = (first + s) * to_size(shape.taps()) + to_size(k % shape.taps());
   return std::int64_t{offsets[index]} + channel - segments[s].first;
 }
 
 std::int64_t Tables::table_bytes() const {
   const std::size_t displacements = groups.size() > 1 ? groups.size() : 0;
-  return static_cast<std::int64_t>(bases.size() + offsets.size() + displacements) * kEntryBytes;
+  return to_signed(bases.size() + offsets.size() + displacements) * kEntryBytes;
 }
 
 std::int64_t Tables::bytes_by_k() const {
   const int kinds = shape.ragged() ? shape.groups : 1;
   const std::size_t displacements = groups.size() > 1 ? groups.size() : 0;
-  return (static_cast<std::int64_t>(bases.size() + displacements) +
+  return (to_signed(bases.size() + displacements) +
           std::int64_t{kinds} * shape.group_channels() * shape.taps()) *
          kEntryBytes;
 }
 
 std::int64_t Tables::mask_bytes() const {
-  const ImageLayout at =
-      image_layout(shape.masks(), shape.kernel_h, shape.kernel_w, static_cast<std::int64_t>(offsets.size()),
-                   shape.groups, shape.threads());
+  const ImageLayout at = image_layout(shape.masks(), shape.kernel_h, shape.kernel_w, ssize(offsets),
+                                      shape.groups, shape.threads());
   return (at.record_bytes - kEntryBytes) * shape.threads() + at.groups - at.taps;
 }
 
@@ -267,14 +263,14 @@ std::int64_t Tables::mask_bytes() const {
 std::string check_tables(const Tables& t) {
   const TableShape& shape = t.shape;
   if (std::string wrong = shape.problem(); !wrong.empty()) return wrong;
-  const auto threads = static_cast<std::size_t>(shape.threads());
+  const auto threads = to_size(shape.threads());
   const MaskKind masks = shape.masks();
   const std::size_t bits = masks == MaskKind::kBits ? threads : 0;
   const std::size_t places = masks == MaskKind::kCoordinates ? threads : 0;
-  const auto taps = static_cast<std::size_t>(shape.taps());
-  const std::size_t kinds = shape.ragged() ? static_cast<std::size_t>(shape.groups) : 1;
-  const auto segments = static_cast<std::size_t>(shape.segments());
-  if (t.bases.size() != threads || t.groups.size() != static_cast<std::size_t>(shape.groups) ||
+  const auto taps = to_size(shape.taps());
+  const std::size_t kinds = shape.ragged() ? to_size(shape.groups) : 1;
+  const auto segments = to_size(shape.segments());
+  if (t.bases.size() != threads || t.groups.size() != to_size(shape.groups) ||
       t.offsets.size() != kinds * segments * taps || t.row_masks.size() != bits ||
       t.column_masks.size() != bits || t.first_rows.size() != places || t.first_columns.size() != places)
     return "numbers of entries that the shape does not have";
@@ -286,11 +282,10 @@ std::string check_tables(const Tables& t) {
   std::vector<Reach> reach(taps);
   for (int group = 0; group < shape.groups; ++group) {
     const std::vector<Segment> parts = segments_of(shape, group);
-    const std::size_t first = shape.ragged() ? static_cast<std::size_t>(group) * segments : 0;
+    const std::size_t first = shape.ragged() ? to_size(group) * segments : 0;
     for (std::size_t s = 0; s < parts.size(); ++s) {
       for (std::size_t tap = 0; tap < taps; ++tap) {
-        const std::int64_t at =
-            std::int64_t{t.groups[static_cast<std::size_t>(group)]} + t.offsets[(first + s) * taps + tap];
+        const std::int64_t at = std::int64_t{nth(t.groups, group)} + t.offsets[(first + s) * taps + tap];
         reach[tap].low = std::min(reach[tap].low, at);
         reach[tap].high = std::max(reach[tap].high, at + parts[s].size - 1);
       }
@@ -300,8 +295,8 @@ std::string check_tables(const Tables& t) {
   for (std::size_t thread = 0; thread < threads; ++thread) {
     const std::int64_t base = t.bases[thread];
     for (std::size_t tap = 0; tap < taps; ++tap) {
-      const int row = static_cast<int>(tap) / shape.kernel_w, column = static_cast<int>(tap) % shape.kernel_w;
-      if (!t.inside(static_cast<std::int64_t>(thread), row, column)) continue;
+      const int row = to_int(tap) / shape.kernel_w, column = to_int(tap) % shape.kernel_w;
+      if (!t.inside(to_signed(thread), row, column)) continue;
       if (base + reach[tap].low < 0 || base + reach[tap].high >= elements)
         return fmt::format("thread {}, tap ({}, {}) reaches elements {} to {} of {}", thread, row, column,
                            base + reach[tap].low, base + reach[tap].high, elements);
@@ -328,10 +323,9 @@ std::vector<std::uint8_t> image_of(const Tables& t) {
   const TableShape& shape = t.shape;
   const MaskKind masks = shape.masks();
   const ImageLayout at =
-      image_layout(masks, shape.kernel_h, shape.kernel_w, static_cast<std::int64_t>(t.offsets.size()),
-                   shape.groups, shape.threads());
+      image_layout(masks, shape.kernel_h, shape.kernel_w, ssize(t.offsets), shape.groups, shape.threads());
   std::vector<std::uint8_t> bytes;
-  bytes.reserve(static_cast<std::size_t>(at.end));
+  bytes.reserve(to_size(at.end));
   for (const std::int32_t offset : t.offsets) put(bytes, static_cast<std::uint32_t>(offset));
   if (masks == MaskKind::kCoordinates) {
     for (int tap = 0; tap < shape.taps(); ++tap) {

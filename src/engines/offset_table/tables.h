@@ -2,6 +2,7 @@
 
 #include "base/map_layout.h"
 #include "base/math.h"
+#include "base/types.h"
 
 #include <algorithm>
 #include <array>
@@ -100,7 +101,7 @@ struct Tables {
   std::vector<std::int16_t> first_rows, first_columns;
 
   std::int64_t base(std::int64_t thread, int group) const {
-    return std::int64_t{bases[static_cast<std::size_t>(thread)]} + groups[static_cast<std::size_t>(group)];
+    return std::int64_t{nth(bases, thread)} + nth(groups, group);
   }
   /// The tap is on the map.
   bool inside(std::int64_t thread, int row, int column) const;

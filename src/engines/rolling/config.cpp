@@ -59,12 +59,11 @@ void check_engine(const RollingConfig& c, const HardwareConfig& hardware, const 
   need(c.stacked_cuts <= c.groups, place.key("stacked_cuts"), c.stacked_cuts,
        fmt::format("at most groups ({})", c.groups));
   need(c.stationary != Stationary::kOutput || c.variant == VariantChoice::kAuto, place.key("variant"),
-       kVariantChoiceNames[static_cast<std::size_t>(c.variant)],
-       "\"auto\" with stationary \"output\": nothing rolls");
+       nth(kVariantChoiceNames, c.variant), "\"auto\" with stationary \"output\": nothing rolls");
   const bool stacks =
       c.blocking == BlockingChoice::kGroupRolling || c.blocking == BlockingChoice::kWholeRolling;
   need(!stacks || c.groups / std::max(1, c.stacked_cuts) >= 2, place.key("blocking"),
-       kBlockingChoiceNames[static_cast<std::size_t>(c.blocking)],
+       nth(kBlockingChoiceNames, c.blocking),
        fmt::format("\"plain\" or \"auto\": {} groups hold no two blocks of {} cuts", c.groups,
                    std::max(1, c.stacked_cuts)));
   need(!stacks || c.result_blocks >= 4, place.key("result_blocks"), c.result_blocks,

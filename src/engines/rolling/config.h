@@ -1,5 +1,6 @@
 #pragma once
 
+#include "base/types.h"
 #include "engines/rolling/schedule.h"
 
 #include <array>
@@ -16,11 +17,11 @@ constexpr const char* kDataflow = "rolling";
 /// what `forced` makes of a variant.
 enum class VariantChoice : std::uint8_t { kAuto };
 constexpr VariantChoice forced(Variant v) {
-  return static_cast<VariantChoice>(static_cast<int>(v) + 1);
+  return static_cast<VariantChoice>(to_int(v) + 1);
 }
 constexpr std::optional<Variant> forced_variant(VariantChoice choice) {
   if (choice == VariantChoice::kAuto) return std::nullopt;
-  return static_cast<Variant>(static_cast<int>(choice) - 1);
+  return static_cast<Variant>(to_int(choice) - 1);
 }
 /// The names of the choices, in the order of their values.
 constexpr auto kVariantChoiceNames = [] {

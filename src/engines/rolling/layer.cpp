@@ -26,7 +26,7 @@ Records records_if(bool there_are) {
 // A run's product: all kernels of one group, or of as many groups as there are kernels.
 Product product_of(const Problem& p, std::int64_t pixels, int channels, Interval kernels) {
   Product product;
-  product.m = static_cast<int>(pixels);
+  product.m = to_int(pixels);
   product.n = p.taps() * channels;
   product.k = kernels.size();
   product.first_column = kernels.begin;
@@ -150,7 +150,7 @@ class Lowering : public MatrixLowering {
 
   // In DRAM a map has gaps where its outputs touch a part of it: the run sees all of it.
   void whole_map(RollingRun& run, const OutputTile& tile, const TensorLayout& ifm) const {
-    run.map -= static_cast<std::uint64_t>(tile.h.in * ifm.row_stride + tile.w.in * ifm.pixel_stride);
+    run.map -= to_unsigned(tile.h.in * ifm.row_stride + tile.w.in * ifm.pixel_stride);
     run.height = narrow(p_, p_.height, "height"), run.width = narrow(p_, p_.width, "width");
     run.h_offset = narrow_offset(p_, tile.h.in + tile.h.offset);
     run.w_offset = narrow_offset(p_, tile.w.in + tile.w.offset);
@@ -212,7 +212,7 @@ class RollingLayer : public MatrixLayer {
   std::vector<KernelPart> kernel_parts(int block, Interval channels) const override {
     const int cut = schedule(1, {0, 1}).cut(0).size, first = block * p_.block_kernels;
     const std::int64_t count = p_.kernels_of({block, block + 1});
-    const Interval kernels{first, first + static_cast<int>(count)};
+    const Interval kernels{first, first + to_int(count)};
     const int whole = channels.size() / cut * cut, rest = channels.size() - whole;
     if (config_.transposition == Transposition::kWhileLoading)
       return {{kernels, channels, channels.size(), 0, 1, 0, count}};
@@ -251,7 +251,7 @@ std::vector<std::uint8_t> RollingLayer::pack_block(int set, int block) const {
   const int channels = group_channels(p_), taps = p_.taps();
   const int first = block * p_.block_kernels, kernels = p_.kernels_of({block, block + 1});
   const RollingSchedule all = schedule(1, {0, 1});
-  std::vector<int> element_of(static_cast<std::size_t>(taps) * static_cast<std::size_t>(channels));
+  std::vector<int> element_of(to_size(taps) * to_size(channels));
   std::size_t at = 0;
   for (int begin = 0; begin < channels; begin += all.channel_block()) {
     for (int tap = 0; tap < taps; ++tap) {
@@ -261,10 +261,10 @@ std::vector<std::uint8_t> RollingLayer::pack_block(int set, int block) const {
   }
   const auto element = [&](int kernel, int n) {
     const std::int64_t begin = (std::int64_t{set} * p_.conv.out_channels + first + kernel) * taps * channels;
-    return p_.weights->bytes[static_cast<std::size_t>(begin + element_of[static_cast<std::size_t>(n)])];
+    return nth(p_.weights->bytes, begin + nth(element_of, n));
   };
   std::vector<std::uint8_t> bytes;
-  bytes.reserve(element_of.size() * static_cast<std::size_t>(kernels));
+  bytes.reserve(element_of.size() * to_size(kernels));
   for (int cut = 0; cut < all.cuts(); ++cut) {
     const Span elements = all.cut(cut);
     if (config_.transposition == Transposition::kInMemory) {
@@ -282,8 +282,7 @@ std::vector<std::uint8_t> RollingLayer::pack_block(int set, int block) const {
 
 std::string in_words(const Order& order) {
   if (order.scheme == Scheme::kOutputStationary) return "output-stationary, operands streamed";
-  std::string text = fmt::format("{}, {}", variant_name(order.variant),
-                                 kSchemeNames[static_cast<std::size_t>(order.scheme)]);
+  std::string text = fmt::format("{}, {}", variant_name(order.variant), nth(kSchemeNames, order.scheme));
   if (order.groups() > 1)
     text += fmt::format(" of {} blocks x {} cuts", order.stacked_blocks, order.stacked_cuts);
   return text;
@@ -310,14 +309,14 @@ std::string RollingLayer::choices() const {
   const Order& order = choice_.order;
   const bool streams = order.scheme == Scheme::kOutputStationary;
   nlohmann::ordered_json made;
-  if (!streams) made["variant"] = kVariantNames[static_cast<std::size_t>(order.variant)];
+  if (!streams) made["variant"] = nth(kVariantNames, order.variant);
   if (order.scheme == Scheme::kPlain || order.stacked_blocks > 1)
-    made["blocking"] = kSchemeNames[static_cast<std::size_t>(order.scheme)];
+    made["blocking"] = nth(kSchemeNames, order.scheme);
   if (order.groups() > 1) made["stacked_cuts"] = order.stacked_cuts;
-  made["realign"] = kRealignmentNames[static_cast<std::size_t>(config_.realign)];
-  made["wrap"] = kWrapNames[static_cast<std::size_t>(order.wrap)];
-  made["transposition"] = kTranspositionNames[static_cast<std::size_t>(config_.transposition)];
-  made["stationary"] = kStationaryNames[static_cast<std::size_t>(config_.stationary)];
+  made["realign"] = nth(kRealignmentNames, config_.realign);
+  made["wrap"] = nth(kWrapNames, order.wrap);
+  made["transposition"] = nth(kTranspositionNames, config_.transposition);
+  made["stationary"] = nth(kStationaryNames, config_.stationary);
   return made.dump();
 }
 

@@ -11,7 +11,7 @@ namespace {
 void append(std::vector<Piece>& pieces, std::uint64_t address, int bytes, int at) {
   if (!pieces.empty()) {
     Piece& last = pieces.back();
-    if (last.address + static_cast<std::uint64_t>(last.bytes) == address && last.at + last.bytes == at) {
+    if (last.address + to_unsigned(last.bytes) == address && last.at + last.bytes == at) {
       last.bytes += bytes;
       return;
     }
@@ -77,7 +77,7 @@ void OperandLines::find(OperandName operand, const OutputBlock& block, int round
                         std::vector<Piece>& pieces) const {
   pieces.clear();
   if (load.kind == Load::Kind::kRecord) {
-    const auto kernel = static_cast<std::uint64_t>(block.columns.begin + load.number);
+    const auto kernel = to_unsigned(block.columns.begin + load.number);
     pieces.push_back({run_.post + kernel * kRecordBytes, kRecordBytes, 0});
     return;
   }
@@ -106,7 +106,7 @@ void OperandLines::find_pixel(int pixel, int group, Span elements, std::vector<P
     const std::int64_t byte = (image * image_pixels + std::int64_t{h} * run_.width + w) * setup_.pixel_bytes +
                               std::int64_t{group} * setup_.group_channels + run_.first_channel +
                               elements.begin;
-    append(pieces, run_.map + static_cast<std::uint64_t>(byte), elements.size, 0);
+    append(pieces, run_.map + to_unsigned(byte), elements.size, 0);
     return;
   }
   for (int at = elements.begin; at < elements.end();) {
@@ -121,7 +121,7 @@ void OperandLines::find_pixel(int pixel, int group, Span elements, std::vector<P
       const std::int64_t byte =
           (image * image_pixels + std::int64_t{h} * run_.width + w) * setup_.pixel_bytes +
           std::int64_t{group} * setup_.group_channels + run_.first_channel + first + channel;
-      append(pieces, run_.map + static_cast<std::uint64_t>(byte), count, at - elements.begin);
+      append(pieces, run_.map + to_unsigned(byte), count, at - elements.begin);
     }
     at += count;
   }
@@ -132,7 +132,7 @@ void OperandLines::find_kernel(int kernel, Span elements, std::vector<Piece>& pi
   const int kernels = std::min<int>(setup_.block_kernels, run_.kernels - first);
   const std::int64_t byte = std::int64_t{first} * schedule_.product().n +
                             std::int64_t{elements.begin} * kernels + std::int64_t{in_block} * elements.size;
-  pieces.push_back({run_.weights + static_cast<std::uint64_t>(byte), elements.size, 0});
+  pieces.push_back({run_.weights + to_unsigned(byte), elements.size, 0});
 }
 
 void OperandLines::find_across(Span kernels, int element, std::vector<Piece>& pieces) const {
@@ -142,7 +142,7 @@ void OperandLines::find_across(Span kernels, int element, std::vector<Piece>& pi
     const int count = std::min(in_memory - in_block, kernels.end() - at);
     const std::int64_t byte =
         std::int64_t{first} * schedule_.product().n + std::int64_t{element} * in_memory + in_block;
-    append(pieces, run_.weights + static_cast<std::uint64_t>(byte), count, at - kernels.begin);
+    append(pieces, run_.weights + to_unsigned(byte), count, at - kernels.begin);
     at += count;
   }
 }

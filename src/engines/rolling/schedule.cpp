@@ -52,9 +52,9 @@ OutputBlock RollingSchedule::block(std::int64_t index) const {
       std::prev(std::upper_bound(segments_.begin(), segments_.end(), number,
                                  [](std::int64_t n, const Segment& s) { return n < s.first; }));
   OutputBlock block;
-  block.rows.begin = static_cast<int>(index % blocks_of_rows_) * rows_step_;
+  block.rows.begin = to_int(index % blocks_of_rows_) * rows_step_;
   block.rows.size = std::min(rows_step_, product_.m - block.rows.begin);
-  const int column = static_cast<int>(number - segment->first) * columns_step_;
+  const int column = to_int(number - segment->first) * columns_step_;
   block.columns.begin = segment->columns.begin + column;
   block.columns.size = std::min(columns_step_, segment->columns.size - column);
   const int longest = std::max(block.rows.size, block.columns.size);

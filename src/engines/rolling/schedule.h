@@ -1,5 +1,7 @@
 #pragma once
 
+#include "base/types.h"
+
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -35,7 +37,7 @@ constexpr std::array<std::string_view, 8> kVariantNames{"right_b_up",   "right_b
                                                         "right_a_down", "left_a_left",  "left_a_right",
                                                         "left_b_left",  "left_b_right"};
 constexpr std::string_view variant_name(Variant v) {
-  return kVariantNames[static_cast<std::size_t>(v)];
+  return nth(kVariantNames, v);
 }
 
 /// Lines are rows of the array, sums are formed along rows.
@@ -52,7 +54,7 @@ constexpr OperandName rolling_operand(Variant v) {
 /// back: what line p - 1 held.
 enum class Direction : std::uint8_t { kFront, kBack };
 constexpr Direction direction_of(Variant v) {
-  return static_cast<int>(v) % 2 == 0 ? Direction::kFront : Direction::kBack;
+  return to_int(v) % 2 == 0 ? Direction::kFront : Direction::kBack;
 }
 constexpr bool rolls_to_front(Variant v) {
   return direction_of(v) == Direction::kFront;

@@ -24,12 +24,12 @@ const std::vector<Chunk>& ChunkMaker::chunks(const Job& job, int tiles, const st
                                              const JobContents& contents, bool first, bool last) {
   const bool tile_outer = tiling_.order == LoopOrder::kTileOuter;
   cut_blocks(job);
-  const int blocks = static_cast<int>(cut_.size());
+  const int blocks = count_of(cut_);
   chunks_.clear();
   for (int i = 0; i < tiles * blocks; ++i) {
     const int tile = tile_outer ? i / blocks : i % tiles;
-    const Interval of_chunk = cut_[static_cast<std::size_t>(tile_outer ? i % blocks : i / tiles)];
-    const Interval all = planes[static_cast<std::size_t>(of_chunk.begin - job.blocks.begin)];
+    const Interval of_chunk = nth(cut_, tile_outer ? i % blocks : i / tiles);
+    const Interval all = nth(planes, of_chunk.begin - job.blocks.begin);
     for (int begin = all.begin; begin < all.end; begin += tiling_.planes_per_chunk) {
       Chunk chunk;
       chunk.tile = tile;

@@ -41,7 +41,7 @@ Interval KernelWords::brought(std::int64_t word, int column) const {
   const std::int64_t channel = load_.first_channel + block * load_.block_channels + plane * port_channels_;
   const std::int64_t group = group_of(number) - channel;
   const auto in_word = [&](std::int64_t at) {
-    return static_cast<int>(std::clamp<std::int64_t>(at, 0, port_channels_));
+    return to_int(std::clamp<std::int64_t>(at, 0, port_channels_));
   };
   return {in_word(group), in_word(group + load_.group_channels)};
 }

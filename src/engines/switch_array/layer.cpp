@@ -28,16 +28,16 @@ std::vector<std::uint8_t> packed_block(const Problem& p, const ArrayShape& array
   for (int k = kernel_block * array.columns;
        k < std::min(p.conv.out_channels, (kernel_block + 1) * array.columns); ++k)
     group_begin.push_back(channels_of_kernels(p, {k, k + 1}).begin);
-  std::vector<std::uint8_t> bytes(static_cast<std::size_t>(packed_bytes(p, array, kernel_block, planes)));
+  std::vector<std::uint8_t> bytes(to_size(packed_bytes(p, array, kernel_block, planes)));
   std::uint8_t* out = bytes.data();
   // Where each column's kernel begins, counted from its channel 0, which may lie before its group.
   std::vector<std::int64_t> kernels;
   for (std::size_t column = 0; column < group_begin.size(); ++column) {
-    const std::int64_t kernel = std::int64_t{set} * p.conv.out_channels + kernel_block * array.columns +
-                                static_cast<std::int64_t>(column);
+    const std::int64_t kernel =
+        std::int64_t{set} * p.conv.out_channels + kernel_block * array.columns + to_signed(column);
     kernels.push_back(kernel * p.taps() * channels_per_group - group_begin[column]);
   }
-  const bool full = kernels.size() == static_cast<std::size_t>(array.columns);
+  const bool full = kernels.size() == to_size(array.columns);
   const int latest = full ? *std::max_element(group_begin.begin(), group_begin.end()) : 0;
   const int earliest = full ? *std::min_element(group_begin.begin(), group_begin.end()) : 0;
   for (int plane = planes.begin; plane < planes.end; ++plane) {
@@ -47,7 +47,7 @@ std::vector<std::uint8_t> packed_block(const Problem& p, const ArrayShape& array
       if (whole) {
         const std::uint8_t* const from = p.weights->bytes.data();
         const std::int64_t offset = std::int64_t{tap} * channels_per_group + std::int64_t{plane} * word;
-        with_word_size(static_cast<std::size_t>(word), [&, out, from, offset](auto size) {
+        with_word_size(to_size(word), [&, out, from, offset](auto size) {
           std::uint8_t* to = out;
           for (const std::int64_t kernel : kernels) {
             std::memcpy(to, from + kernel + offset, size);
@@ -60,7 +60,7 @@ std::vector<std::uint8_t> packed_block(const Problem& p, const ArrayShape& array
       for (int column = 0; column < array.columns; ++column) {
         const int k = kernel_block * array.columns + column;
         const bool exists = k < p.conv.out_channels;
-        const int first = exists ? plane * word - group_begin[static_cast<std::size_t>(column)] : 0;
+        const int first = exists ? plane * word - nth(group_begin, column) : 0;
         const std::int64_t kernel =
             ((std::int64_t{set} * p.conv.out_channels + k) * p.taps() + tap) * channels_per_group;
         if (exists && first >= 0 && first + word <= channels_per_group) {
@@ -72,7 +72,7 @@ std::vector<std::uint8_t> packed_block(const Problem& p, const ArrayShape& array
         for (int i = stored.begin; i < stored.end; ++i) {
           const int channel = first + i;
           const bool taken = exists && channel >= 0 && channel < channels_per_group;
-          *out++ = taken ? p.weights->bytes[static_cast<std::size_t>(kernel + channel)] : fill;
+          *out++ = taken ? nth(p.weights->bytes, kernel + channel) : fill;
         }
       }
     }
@@ -114,8 +114,7 @@ class SwitchArrayLayer : public MatrixLayer {
   Interval weights_of(int block, Interval channels) const override {
     const Interval all = planes_of(p_, array_, block);
     const auto at = [&](int plane) {
-      return static_cast<int>(
-          packed_bytes(p_, array_, block, {all.begin, std::clamp(plane, all.begin, all.end)}));
+      return to_int(packed_bytes(p_, array_, block, {all.begin, std::clamp(plane, all.begin, all.end)}));
     };
     return {at(channels.begin / array_.port_channels), at(ceil_div(channels.end, array_.port_channels))};
   }

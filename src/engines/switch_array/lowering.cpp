@@ -32,8 +32,8 @@ class Lowering : public MatrixLowering {
         parameters_(graph, BufferRole::kParameters,
                     ChunkMaker::slots(config_, slot_words_, tiling.blocks_per_chunk)),
         outputs_(graph, BufferRole::kOutput, ChunkMaker::kCopies),
-        input_(static_cast<std::size_t>(inputs_.count())),
-        parameter_(static_cast<std::size_t>(parameters_.count())) {
+        input_(to_size(inputs_.count())),
+        parameter_(to_size(parameters_.count())) {
     add(conv_setup(p_), {}, {}, TaskEvent::kReleased);
   }
 
@@ -48,8 +48,8 @@ class Lowering : public MatrixLowering {
     }
     const Job cut{p_, job.blocks, 0, true};
     const JobContents contents{content_of_map(job), content_of_weights(job)};
-    for (const Chunk& chunk : maker_.chunks(cut, static_cast<int>(tiles_.size()), planes_, contents,
-                                            job.reduction.first, job.reduction.last)) {
+    for (const Chunk& chunk :
+         maker_.chunks(cut, count_of(tiles_), planes_, contents, job.reduction.first, job.reduction.last)) {
       if (chunk.loads_input) load_input(chunk);
       if (chunk.loads_kernels) load_kernels(chunk);
       run(chunk);
@@ -65,7 +65,7 @@ class Lowering : public MatrixLowering {
     const auto key = read != nullptr
                          ? std::tuple(read->buffer, read->version, address, tile.h.out, tile.w.out)
                          : std::tuple(-1, 0, address, tile.h.out, tile.w.out);
-    return known.try_emplace(key, static_cast<int>(known.size())).first->second;
+    return known.try_emplace(key, count_of(known)).first->second;
   }
   int content_of_map(const MatrixJob& job) {
     return number_of(maps_, job.ifm_reads.empty() ? nullptr : &job.ifm_reads.back(), job.ifm.address,
@@ -95,7 +95,7 @@ class Lowering : public MatrixLowering {
     return {std::max(all.begin, channels.begin / array_.port_channels),
             std::min(all.end, ceil_div(channels.end, array_.port_channels))};
   }
-  const OutputTile& tile_of(const Chunk& chunk) const { return tiles_[static_cast<std::size_t>(chunk.tile)]; }
+  const OutputTile& tile_of(const Chunk& chunk) const { return nth(tiles_, chunk.tile); }
   Interval channels_loaded(const Chunk& chunk) const {
     if (tiling_.channels_resident) return {0, p_.channels};
     return {chunk.planes.begin * array_.port_channels,
@@ -108,9 +108,8 @@ class Lowering : public MatrixLowering {
   double arranging_cycles(const LoadInput& load) const {
     // Words arrive with the beat that brings their last byte; pixels that lie apart begin a beat each.
     const bool apart = load.pixel_stride != load.channels || load.slice != 0;
-    return arranging_.get(
-        {load.height, load.width, load.channels, apart, static_cast<int>(path_.width), load.slice},
-        [&] { return work_out_arranging(load, apart); });
+    return arranging_.get({load.height, load.width, load.channels, apart, to_int(path_.width), load.slice},
+                          [&] { return work_out_arranging(load, apart); });
   }
   double work_out_arranging(const LoadInput& load, bool apart) const {
     const bool aware = config_.arrangement == ArrangementKind::kStrideAware;
@@ -135,8 +134,7 @@ class Lowering : public MatrixLowering {
             // The word that ends in this beat, and the whole ones behind it.
             byte = last + 1, at += word;
             const std::int64_t room = ((beat + 1) * path_.width - byte) / word;
-            const auto more =
-                static_cast<int>(std::min<std::int64_t>(room, std::max(0, channels - at) / word));
+            const auto more = to_int(std::min<std::int64_t>(room, std::max(0, channels - at) / word));
             byte += std::int64_t{more} * word, at += more * word;
             queues.add_words(bank, 1 + more);
           }
@@ -187,7 +185,7 @@ class Lowering : public MatrixLowering {
     const int height = t.padding_only() ? 0 : t.h.ins, width = t.padding_only() ? 0 : t.w.ins;
     LoadInput load;
     load.copy = static_cast<std::uint8_t>(chunk.copy);
-    load.address = job_->ifm.at(t.image, t.h.in, t.w.in) + static_cast<std::uint64_t>(channels.begin);
+    load.address = job_->ifm.at(t.image, t.h.in, t.w.in) + to_unsigned(channels.begin);
     load.row_stride = static_cast<std::uint32_t>(job_->ifm.row_stride);
     load.pixel_stride = static_cast<std::uint32_t>(job_->ifm.pixel_stride);
     load.height = narrowed(height, "tile height"), load.width = narrowed(width, "tile width");
@@ -196,7 +194,7 @@ class Lowering : public MatrixLowering {
     load.stride_w = narrowed(p_.conv.stride[1], "stride");
     load.fill = static_cast<std::uint8_t>(p_.input.zero_point);
     read_.maps += std::int64_t{height} * width * channels.size();
-    auto& filling = input_[static_cast<std::size_t>(chunk.copy)];
+    auto& filling = nth(input_, chunk.copy);
     filling = inputs_.next();
     AccessList accesses{filling.write()};
     accesses.append(job_->ifm_reads);
@@ -205,7 +203,7 @@ class Lowering : public MatrixLowering {
   }
 
   // Where a block lies among those of the job.
-  std::size_t in_job(int block) const { return static_cast<std::size_t>(block - job_->blocks.begin); }
+  std::size_t in_job(int block) const { return to_size(block - job_->blocks.begin); }
   // Channel blocks from one kernel block of the chunk to the next.
   int plane_step(const Chunk& chunk) const {
     if (chunk.blocks.size() == 1) return 0;
@@ -222,10 +220,9 @@ class Lowering : public MatrixLowering {
     const std::size_t block = in_job(chunk.blocks.begin);
     const int blocks = chunk.blocks.size();
     LoadKernels load = kernel_load(p_, array_, chunk.blocks.begin, chunk.planes);
-    load.address =
-        job_->weights + static_cast<std::uint64_t>(bytes_before_[block] +
-                                                   packed_bytes(p_, array_, chunk.blocks.begin,
-                                                                {planes_[block].begin, chunk.planes.begin}));
+    load.address = job_->weights + to_unsigned(bytes_before_[block] +
+                                               packed_bytes(p_, array_, chunk.blocks.begin,
+                                                            {planes_[block].begin, chunk.planes.begin}));
     load.words *= static_cast<std::uint32_t>(blocks);
     if (load.group_channels > 0)
       load.block_channels = narrowed(std::int64_t{plane_step(chunk)} * array_.port_channels, "channels");
@@ -233,12 +230,11 @@ class Lowering : public MatrixLowering {
     load.slot = post_slot(chunk);
     if (job_->post != 0 && chunk.last) {
       load.post_records = narrowed(std::int64_t{blocks} * array_.columns, "columns");
-      load.post_address =
-          job_->post + block * static_cast<std::uint64_t>(array_.columns * kPostParameterBytes);
+      load.post_address = job_->post + block * to_unsigned(array_.columns * kPostParameterBytes);
     }
     const std::int64_t bytes = blocks * packed_bytes(p_, array_, chunk.blocks.begin, chunk.planes);
     read_.kernels += bytes + std::int64_t{load.post_records} * kPostParameterBytes;
-    auto& filling = parameter_[static_cast<std::size_t>(chunk.slot)];
+    auto& filling = nth(parameter_, chunk.slot);
     filling = parameters_.next();
     AccessList accesses{filling.write()};
     also(accesses, job_->weights_read);
@@ -275,8 +271,7 @@ class Lowering : public MatrixLowering {
                                                                  array_.columns * p_.element_bytes());
     r.output_stride = static_cast<std::uint32_t>(stored_bytes(chunk));
     r.macs_per_pixel = static_cast<std::uint32_t>(macs_per_pixel(p_, array_, first, chunk.planes));
-    AccessList accesses{input_[static_cast<std::size_t>(chunk.copy)].read(),
-                        parameter_[static_cast<std::size_t>(chunk.slot)].read()};
+    AccessList accesses{nth(input_, chunk.copy).read(), nth(parameter_, chunk.slot).read()};
     if (chunk.last) accesses.push_back(output_.write());
     add(r, std::move(accesses), run_cost(r), TaskEvent::kReleased);
   }
@@ -326,8 +321,7 @@ class Lowering : public MatrixLowering {
     const OutputTile& t = tile_of(chunk);
     StoreOutput s;
     const std::int64_t channel = std::int64_t{chunk.first_stored_block - job_->blocks.begin} * array_.columns;
-    s.address =
-        job_->ofm.at(t.image, t.h.out, t.w.out) + static_cast<std::uint64_t>(channel * p_.element_bytes());
+    s.address = job_->ofm.at(t.image, t.h.out, t.w.out) + to_unsigned(channel * p_.element_bytes());
     s.pixel_stride = static_cast<std::uint32_t>(job_->ofm.pixel_stride);
     s.row_stride = static_cast<std::uint32_t>(job_->ofm.row_stride);
     s.source = static_cast<std::uint32_t>(half_base());

@@ -9,18 +9,17 @@ namespace tilebeat {
 
 Arrangement::Arrangement(const ArrayShape& array, int height, int width, int stride_h, int stride_w)
     : groups_(array.groups), lanes_(array.lanes()), width_(width), stride_h_(stride_h), stride_w_(stride_w) {
-  std::vector<int> rows_in_half(static_cast<std::size_t>(groups_), 0);
+  std::vector<int> rows_in_half(to_size(groups_), 0);
   const auto in_lines = [this](int words) { return Words{words / lanes_, words % lanes_}; };
   for (int h = 0; h < height; ++h) {
     const int half = (h / stride_h_) % groups_;
     half_start_.push_back(half * lanes_);
-    row_start_.push_back(in_lines(rows_in_half[static_cast<std::size_t>(half)]++ * width_));
+    row_start_.push_back(in_lines(nth(rows_in_half, half)++ * width_));
   }
-  column_index_.resize(static_cast<std::size_t>(width_));
+  column_index_.resize(to_size(width_));
   int next = 0;
   for (int phase = 0; phase < stride_w_; ++phase) {
-    for (int w = phase; w < width_; w += stride_w_)
-      column_index_[static_cast<std::size_t>(w)] = in_lines(next++);
+    for (int w = phase; w < width_; w += stride_w_) nth(column_index_, w) = in_lines(next++);
   }
   const int rows = *std::max_element(rows_in_half.begin(), rows_in_half.end());
   words_per_plane_ = ceil_div(rows * width_, lanes_);
@@ -77,8 +76,8 @@ int SwitchSchedule::active_lanes(int row_block, int column_block) const {
 BankCensus take_census(const SwitchSchedule& schedule, const Arrangement& arrangement) {
   const int banks = schedule.array().rows;
   BankCensus census;
-  census.bank_reads.assign(static_cast<std::size_t>(banks), 0);
-  std::vector<int> reads(static_cast<std::size_t>(banks));
+  census.bank_reads.assign(to_size(banks), 0);
+  std::vector<int> reads(to_size(banks));
   for (int row_block = 0; row_block < schedule.row_blocks(); ++row_block) {
     for (int column_block = 0; column_block < schedule.column_blocks(); ++column_block) {
       int clocks = 0;
@@ -88,8 +87,7 @@ BankCensus take_census(const SwitchSchedule& schedule, const Arrangement& arrang
           beat.row_block = row_block, beat.column_block = column_block, beat.tap_h = r, beat.tap_w = s;
           std::fill(reads.begin(), reads.end(), 0);
           schedule.select_all(beat, [&](int, const Selection& selection) {
-            if (selection.valid)
-              ++reads[static_cast<std::size_t>(arrangement.place(selection.h, selection.w).bank.value())];
+            if (selection.valid) ++nth(reads, arrangement.place(selection.h, selection.w).bank.value());
           });
           int most = 1;  // a beat takes a cycle even when nothing is read
           for (std::size_t b = 0; b < reads.size(); ++b) {

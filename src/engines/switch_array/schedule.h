@@ -33,11 +33,9 @@ class Arrangement {
 
   /// The place of pixel (h, w), 0 <= h < height, 0 <= w < width.
   BankSlot place(int h, int w) const {
-    const Words row = row_start_[static_cast<std::size_t>(h)],
-                column = column_index_[static_cast<std::size_t>(w)];
+    const Words row = nth(row_start_, h), column = nth(column_index_, w);
     const int rest = row.rest + column.rest, over = rest >= lanes_ ? 1 : 0;
-    return {BankId(half_start_[static_cast<std::size_t>(h)] + rest - over * lanes_),
-            row.lines + column.lines + over};
+    return {BankId(nth(half_start_, h) + rest - over * lanes_), row.lines + column.lines + over};
   }
   /// Words that one plane takes in the fullest bank.
   int words_per_plane() const { return words_per_plane_; }

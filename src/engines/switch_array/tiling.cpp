@@ -137,7 +137,7 @@ class Search {
     Traffic traffic;
     std::size_t chunks = 0;  // of the last job
     const auto add_jobs = [&](const JobContents& contents, int jobs) {
-      const auto& made = maker.chunks(job_, static_cast<int>(tiles.size()), planes, contents, true, true);
+      const auto& made = maker.chunks(job_, count_of(tiles), planes, contents, true, true);
       add(traffic, made, tiles, tiling, jobs);
       chunks = made.size();
     };
@@ -195,7 +195,7 @@ class Search {
            const Tiling& tiling, double times) const {
     double beats = 0, input = 0, written = 0, kernels = 0, output = 0;
     for (const Chunk& chunk : chunks) {
-      const OutputTile& tile = tiles[static_cast<std::size_t>(chunk.tile)];
+      const OutputTile& tile = nth(tiles, chunk.tile);
       constexpr double kChunkOverhead = 4;
       beats +=
           chunk.blocks.size() * (kChunkOverhead + operation_cycles(tile) * chunk.planes.size() * p_.taps());
@@ -234,7 +234,7 @@ class Search {
     if (run == stored_pixel_bytes(kernel_blocks_)) return output;  // whole pixels lie back to back
     constexpr std::int64_t kRequest = 2;                           // cycles of the port
     return output / static_cast<double>(run) *
-           static_cast<double>(run + kRequest * path_.width + (run % burst == 0 ? 0 : burst - 1));
+           (run + kRequest * path_.width + (run % burst == 0 ? 0 : burst - 1));
   }
 
   std::vector<TilingChoice> finish(const char* what) {

@@ -14,21 +14,19 @@ namespace tilebeat {
 class WriteQueues {
  public:
   WriteQueues(int banks, int depth)
-      : depth_(depth),
-        last_write_(static_cast<std::size_t>(banks), -1),
-        of_beat_(static_cast<std::size_t>(banks), 0) {}
+      : depth_(depth), last_write_(to_size(banks), -1), of_beat_(to_size(banks), 0) {}
 
   /// Begins a beat that is there from cycle `ready` on.
   void begin_beat(Cycle ready) {
     beat_at_ = std::max(ready, next_beat_);
-    for (const Words& words : words_) of_beat_[static_cast<std::size_t>(words.bank)] = 0;
+    for (const Words& words : words_) nth(of_beat_, words.bank) = 0;
     words_.clear();
   }
   /// Words of the beat for `bank`, one behind the other.
   void add_words(int bank, int count) {
     // A bank's backlog at cycle c is last - c; a beat adds k words to it, so c >= last + k - depth.
-    const int same = of_beat_[static_cast<std::size_t>(bank)] += count;
-    beat_at_ = std::max(beat_at_, last_write_[static_cast<std::size_t>(bank)] + same - depth_);
+    const int same = nth(of_beat_, bank) += count;
+    beat_at_ = std::max(beat_at_, nth(last_write_, bank) + same - depth_);
     Words& words = words_.emplace_back();  // no copy of what was just written in parts
     words.bank = bank, words.count = count;
   }
@@ -36,7 +34,7 @@ class WriteQueues {
   /// i-th words is written, the others follow one a cycle.
   Cycle end_beat() {
     for (Words& words : words_) {
-      Cycle& last = last_write_[static_cast<std::size_t>(words.bank)];
+      Cycle& last = nth(last_write_, words.bank);
       words.written = std::max(last, beat_at_) + 1;
       last = words.written + words.count - 1;
       drained_ = std::max(drained_, last + 1);
@@ -53,7 +51,7 @@ class WriteQueues {
     if (drained_ > beat_at + 1) return false;
     const Cycle last_at = beat_at + beats - 1;
     // Words of earlier beats are written before another one can come.
-    const auto last = static_cast<int>((first + std::int64_t{beats - 1} * count) % banks);
+    const auto last = to_int((first + std::int64_t{beats - 1} * count) % banks);
     const int behind = std::max(0, last + count - banks);
     std::fill_n(last_write_.begin() + last, count - behind, last_at + 1);
     std::fill_n(last_write_.begin(), behind, last_at + 1);

@@ -22,7 +22,7 @@ bool allows(WfoldReadMode mode, const WfoldSchedule& schedule, std::int64_t half
 void pack_line(const Problem& p, int set, int kernel, int row, const FoldedColumn& column,
                const ByteRange& bytes, std::vector<std::uint8_t>& packed) {
   const std::size_t at = packed.size();
-  packed.insert(packed.end(), static_cast<std::size_t>(bytes.end - bytes.begin),
+  packed.insert(packed.end(), to_size(bytes.end - bytes.begin),
                 static_cast<std::uint8_t>(p.conv.weight_zero_point));
   if (kernel >= p.conv.out_channels) return;
   const int per_group = p.channels / p.conv.groups;
@@ -36,7 +36,7 @@ void pack_line(const Problem& p, int set, int kernel, int row, const FoldedColum
          tap.tap) *
         per_group;
     std::copy_n(p.weights->bytes.begin() + from + begin - first, end - begin,
-                packed.begin() + static_cast<std::ptrdiff_t>(at) + begin - bytes.begin);
+                packed.begin() + to_signed(at) + begin - bytes.begin);
   }
 }
 
@@ -70,8 +70,7 @@ int kernels_of_regions(const Problem& p, int slaves, int block) {
 
 std::int64_t packed_bytes(const Problem& p, int slaves, int block) {
   const ByteRange channels = channels_of(p, block);
-  const auto columns =
-      static_cast<std::int64_t>(fold_kernel(p.conv.kernel[1], p.conv.stride[1], p.conv.dilation[1]).size());
+  const auto columns = to_signed(fold_kernel(p.conv.kernel[1], p.conv.stride[1], p.conv.dilation[1]).size());
   return kernels_of_regions(p, slaves, block) *
          (p.conv.kernel[0] * columns * (channels.end - channels.begin) +
           (p.has_post_parameters() ? kPostParameterBytes : 0));
@@ -101,8 +100,8 @@ WfoldGeometry tile_geometry(const Problem& p, const WfoldChoice& choice, int ker
   g.kernel_h = p.conv.kernel[0], g.stride_h = p.conv.stride[0], g.dilation_h = p.conv.dilation[0];
   g.kernel_w = p.conv.kernel[1], g.stride_w = p.conv.stride[1], g.dilation_w = p.conv.dilation[1];
   g.pixel_bytes = p.conv.stride[1] * p.channels;
-  g.first_channel = static_cast<int>(channels.begin);
-  g.channels = static_cast<int>(channels.end - channels.begin);
+  g.first_channel = to_int(channels.begin);
+  g.channels = to_int(channels.end - channels.begin);
   g.granularity = choice.granularity.granularity;
   g.post_parameters = p.has_post_parameters();
   return g;
@@ -113,7 +112,7 @@ WfoldChoice choose_wfold(const Problem& p, const HardwareConfig& hardware) {
   WfoldChoice choice;
   choice.shape = wfold_shape(config);
   const ByteRange channels = channels_of(p, 0);
-  choice.touched = static_cast<int>(channels.end - channels.begin);
+  choice.touched = to_int(channels.end - channels.begin);
   const int padded = p.conv.pads[1] + p.width + p.conv.pads[3];
   const int width = ceil_div(padded, p.conv.stride[1]);
   choice.granularity = choose_granularity(choice.touched, width, config.smallest_pci, config.tolerance_bytes,
@@ -134,7 +133,7 @@ WfoldReadMode read_mode_of(const Problem& p, const WfoldChoice& choice, const By
   const WfoldSchedule tile(choice.shape, geometry);
   const std::int64_t half = config.transit_bytes / 2;
   if (config.read_mode != ReadChoice::kAuto) {
-    const auto forced = static_cast<WfoldReadMode>(static_cast<int>(config.read_mode) - 1);
+    const auto forced = static_cast<WfoldReadMode>(to_int(config.read_mode) - 1);
     if (allows(forced, tile, half)) return forced;
   }
   return choose_read_mode(tile, half);
@@ -143,7 +142,7 @@ WfoldReadMode read_mode_of(const Problem& p, const WfoldChoice& choice, const By
 std::vector<std::uint8_t> pack_regions(const Problem& p, const WfoldChoice& choice, int set, int block) {
   const int slaves = choice.shape.slaves, of_slave = kernels_of_regions(p, slaves, block) / slaves;
   std::vector<std::uint8_t> packed;
-  packed.reserve(static_cast<std::size_t>(packed_bytes(p, slaves, block)));
+  packed.reserve(to_size(packed_bytes(p, slaves, block)));
   for (int slave = 0; slave < slaves; ++slave) {
     std::vector<int> kernels;
     for (int k = 0; k < of_slave; ++k) kernels.push_back(block * p.block_kernels + slave + k * slaves);
@@ -194,14 +193,13 @@ Explanation explain(const WfoldChoice& choice, const Problem& p, const HardwareC
                   tile.refills()));
   made.emplace_back(
       "reads",
-      fmt::format("{}{}", kWfoldReadModeNames[static_cast<std::size_t>(choice.read_mode)],
+      fmt::format("{}{}", nth(kWfoldReadModeNames, choice.read_mode),
                   config.read_mode == ReadChoice::kAuto ? "" : ", where wfold.read_mode can be had"));
   if (p.conv.stride[1] > 1) {
-    made.emplace_back(
-        "width fold",
-        fmt::format("{} columns into one pixel of {} bytes, {} of {} kernel columns; {}", p.conv.stride[1],
-                    p.conv.stride[1] * p.channels, tile.all_steps(), p.conv.kernel[1],
-                    kFoldPlaceNames[static_cast<std::size_t>(config.fold_place)]));
+    made.emplace_back("width fold",
+                      fmt::format("{} columns into one pixel of {} bytes, {} of {} kernel columns; {}",
+                                  p.conv.stride[1], p.conv.stride[1] * p.channels, tile.all_steps(),
+                                  p.conv.kernel[1], nth(kFoldPlaceNames, config.fold_place)));
   }
   if (tile.parts() > 1) made.emplace_back("wide kernel", fmt::format("split into {} parts", tile.parts()));
   return made;

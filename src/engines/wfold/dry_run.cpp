@@ -9,8 +9,8 @@ namespace tilebeat::wfold {
 DryPorts::DryPorts(const ChipConfig& chip, int outstanding)
     : bus_(chip.core.bus),
       nram_(chip.core.nram),
-      taken_(static_cast<std::size_t>(std::min(outstanding, bus_.max_outstanding)), 0),
-      bank_used_(static_cast<std::size_t>(nram_.banks), -1) {}
+      taken_(to_size(std::min(outstanding, bus_.max_outstanding)), 0),
+      bank_used_(to_size(nram_.banks), -1) {}
 
 // The cycle in which a read that is sent in cycle `at` is granted. Writes that were sent before come first.
 Cycle DryPorts::grant(Cycle at) {
@@ -44,7 +44,7 @@ Cycle DryPorts::access(Cycle arrival, std::int64_t offset, std::int64_t bytes) {
   Cycle now = arrival + 1 + nram_.latency_cycles;
   int here = 0;
   for (std::int64_t word = offset / nram_.bank_bytes; word * nram_.bank_bytes < offset + bytes; ++word) {
-    Cycle& used = bank_used_[static_cast<std::size_t>(word % nram_.banks)];
+    Cycle& used = nth(bank_used_, word % nram_.banks);
     if (here == a_clock || used >= now) now = std::max(now, used) + 1, here = 0;
     used = now;
     ++here;
@@ -63,7 +63,7 @@ DryRun::DryRun(const HardwareConfig& hardware, const WfoldRun& run, const WfoldS
             hardware.chip->core.nram.latency_cycles + 3),
       ports_(*hardware.chip, hardware.dma.max_outstanding),
       reader_(schedule, run.read_mode, config_.transit_bytes / 2),
-      limit_(run.read_mode == WfoldReadMode::kTransit ? 2 : static_cast<std::size_t>(config_.line_queue)),
+      limit_(run.read_mode == WfoldReadMode::kTransit ? 2 : to_size(config_.line_queue)),
       drained_at_(2, -1) {
   timing_.begin(schedule.shape(), 0);
 }
@@ -100,14 +100,14 @@ void DryRun::enter_line(const WfoldTile& tile, const WfoldRefill& refill, int li
 // The beats of a step; `drained_at`: of the tile's half of the third buffers.
 void DryRun::do_step(const WfoldTile& tile, WfoldBeat& beat, Cycle drained_at) {
   const WfoldRefill refill = s_.refill(beat.refill);
-  const bool last = beat.step + 1 == static_cast<int>(s_.steps(refill.part).size());
+  const bool last = beat.step + 1 == count_of(s_.steps(refill.part));
   const std::int64_t freed =
       first_line_ + (last ? s_.lines(refill.part) : s_.lines_of_step(refill.part, beat.step + 1).first);
   timing_.begin_step(drained_at, first_line_ + s_.lines_of_step(refill.part, beat.step).end);
   const Cycle port_cycles = ceil_div(s_.block_bytes(refill.block), config_.weight_port_bytes);
   beat.step_number = step_number_++;
   for (beat.kernel = 0; beat.kernel < tile.kernels_per_slave; ++beat.kernel) {
-    const auto slot = static_cast<std::size_t>(s_.second_slot(beat, tile));
+    const auto slot = to_size(s_.second_slot(beat, tile));
     const Cycle at = timing_.beat(slot, timing_.read_kernel_line(slot, port_cycles));
     if (first_beat_ < 0) first_beat_ = at;
     if (beat.kernel == 0) timing_.free_lines(freed, at);
@@ -116,7 +116,7 @@ void DryRun::do_step(const WfoldTile& tile, WfoldBeat& beat, Cycle drained_at) {
 
 void DryRun::tile() {
   const WfoldTile tile = s_.tile(tile_);
-  const Cycle drained = drained_at_[static_cast<std::size_t>(tile_ % 2)];
+  const Cycle drained = nth(drained_at_, tile_ % 2);
   WfoldBeat beat;
   beat.tile = tile_;
   if (tile.kernel_tile != kernel_tile_) {
@@ -127,7 +127,7 @@ void DryRun::tile() {
   for (beat.refill = 0; beat.refill < s_.refills(); ++beat.refill) {
     const WfoldRefill refill = s_.refill(beat.refill);
     for (int line = 0; line < s_.lines(refill.part); ++line) enter_line(tile, refill, line);
-    for (beat.step = 0; beat.step < static_cast<int>(s_.steps(refill.part).size()); ++beat.step)
+    for (beat.step = 0; beat.step < count_of(s_.steps(refill.part)); ++beat.step)
       do_step(tile, beat, drained);
     first_line_ += s_.lines(refill.part);
   }
@@ -167,7 +167,7 @@ void DryRun::drain(const WfoldTile& tile) {
   waiting_ -= late;
   reads_ = 0;
   drain_free_ = out + late;
-  drained_at_[static_cast<std::size_t>(tile_ % 2)] = drain_free_ - 1;
+  nth(drained_at_, tile_ % 2) = drain_free_ - 1;
   stored_ = write_ + trip_;
 }
 

@@ -77,7 +77,7 @@ class Lowering : public MatrixLowering {
   std::uint64_t region_bytes(int block) const {
     const WfoldGeometry g =
         tile_geometry(p_, choice_, p_.kernels_of({block, block + 1}), 1, channels_of(p_, block));
-    return static_cast<std::uint64_t>(WfoldSchedule(choice_.shape, g).region_bytes());
+    return to_unsigned(WfoldSchedule(choice_.shape, g).region_bytes());
   }
   ByteRange channels_of_job(const MatrixJob& job, int block) const {
     if (job.reduction.first && job.reduction.last) return channels_of(p_, block);
@@ -175,12 +175,11 @@ class WfoldLayer : public MatrixLayer {
     Transfer& transfer = load.transfers.front();
     if (config_.fold_place == FoldPlace::kDram) {
       load.before = cleared(tile, destination);
-      transfer.destination += static_cast<std::uint64_t>(lead_bytes(p_, tile.w));
+      transfer.destination += to_unsigned(lead_bytes(p_, tile.w));
     } else {
       // To the tail of its place, from where the fold engine moves it to the head.
       const std::int64_t raw = std::int64_t{tile.w.ins} * p_.channels;
-      transfer.destination +=
-          static_cast<std::uint64_t>((transfer.shape.destination_row - raw) * transfer.shape.rows);
+      transfer.destination += to_unsigned((transfer.shape.destination_row - raw) * transfer.shape.rows);
       transfer.shape.destination_row = raw;
       load.after = folded(tile, transfer.destination, destination);
     }
@@ -228,10 +227,10 @@ class WfoldLayer : public MatrixLayer {
     const ByteRange part = folded_part(p_, channels);
     const auto columns = fold_kernel(p_.conv.kernel[1], p_.conv.stride[1], p_.conv.dilation[1]).size();
     const std::int64_t kernels = ceil_div(p_.kernels_of({block, block + 1}), config_.slaves);
-    const std::int64_t lines = kernels * p_.conv.kernel[0] * static_cast<std::int64_t>(columns);
+    const std::int64_t lines = kernels * p_.conv.kernel[0] * to_signed(columns);
     const bool last = channels.end == p_.channels;
     const std::int64_t records = last && p_.has_post_parameters() ? kernels * kPostParameterBytes : 0;
-    return {static_cast<int>(lines * part.begin), static_cast<int>(lines * part.end + records)};
+    return {to_int(lines * part.begin), to_int(lines * part.end + records)};
   }
   // Lines of `granularity` channels: channel blocks, in each the kernels of a slave.
   std::vector<KernelPart> kernel_parts(int block, Interval channels) const override {

@@ -66,7 +66,7 @@ const TaskCost& RunCosts::of(const ConvSetup& setup, const WfoldRun& run) const 
                 run.begins_sums,
                 run.ends_sums,
                 run.result_granularity,
-                static_cast<int>(run.read_mode)};
+                to_int(run.read_mode)};
   return known_.get(key, [&] { return work_out(setup, anywhere); });
 }
 

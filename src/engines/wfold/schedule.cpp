@@ -70,7 +70,7 @@ WfoldSchedule::WfoldSchedule(const WfoldShape& shape, const WfoldGeometry& geome
   }
   const int outer = geometry.block_outer ? blocks_ : geometry.kernel_h;
   const int inner = geometry.block_outer ? geometry.kernel_h : blocks_;
-  refills_.reserve(parts_.size() * static_cast<std::size_t>(outer) * static_cast<std::size_t>(inner));
+  refills_.reserve(parts_.size() * to_size(outer) * to_size(inner));
   for (int part = 0; part < parts(); ++part) {
     for (int i = 0; i < outer; ++i) {
       for (int j = 0; j < inner; ++j) {
@@ -90,11 +90,11 @@ int WfoldSchedule::kernels_of_tile(int kernel_tile) const {
 
 WfoldTile WfoldSchedule::tile(std::int64_t index) const {
   WfoldTile tile;
-  tile.kernel_tile = static_cast<int>(index / tiles_per_kernel_tile_);
+  tile.kernel_tile = to_int(index / tiles_per_kernel_tile_);
   const std::int64_t in_plane = index % tiles_per_kernel_tile_;
   const int width = shape_.tile_columns(geometry_.granularity);
-  tile.row = static_cast<int>(in_plane / column_tiles_);
-  tile.column = static_cast<int>(in_plane % column_tiles_) * width;
+  tile.row = to_int(in_plane / column_tiles_);
+  tile.column = to_int(in_plane % column_tiles_) * width;
   tile.columns = std::min(width, geometry_.columns - tile.column);
   tile.kernels = kernels_of_tile(tile.kernel_tile);
   tile.kernels_per_slave = per_slave(tile.kernels);
@@ -103,7 +103,7 @@ WfoldTile WfoldSchedule::tile(std::int64_t index) const {
 
 WfoldSchedule::LineSpan WfoldSchedule::lines_of_step(int part, int step) const {
   const std::vector<int>& columns = steps(part);
-  const int offset = columns[static_cast<std::size_t>(step)] - columns.front();
+  const int offset = nth(columns, step) - columns.front();
   return {offset / fold_, ceil_div(offset + shape_.compute_units * fold_, fold_)};
 }
 
@@ -131,7 +131,7 @@ bool WfoldSchedule::advance(WfoldBeat& beat, const WfoldTile& tile) const {
   beat.kernel = 0;
   ++beat.step_number;
   const int part = refill(beat.refill).part;
-  if (++beat.step < static_cast<int>(steps(part).size())) return true;
+  if (++beat.step < count_of(steps(part))) return true;
   beat.step = 0;
   beat.first_line += lines(part);
   if (++beat.refill < refills()) return true;

@@ -1,5 +1,7 @@
 #pragma once
 
+#include "base/types.h"
+
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -127,19 +129,19 @@ class WfoldSchedule {
   const WfoldGeometry& geometry() const { return geometry_; }
   int fold() const { return fold_; }
   int blocks() const { return blocks_; }
-  int parts() const { return static_cast<int>(parts_.size()); }
+  int parts() const { return count_of(parts_); }
   /// Folded kernel columns of a part: indices into `fold_kernel` are first_step(part) + step.
-  const std::vector<int>& steps(int part) const { return parts_[static_cast<std::size_t>(part)].columns; }
-  int first_step(int part) const { return parts_[static_cast<std::size_t>(part)].first; }
+  const std::vector<int>& steps(int part) const { return nth(parts_, part).columns; }
+  int first_step(int part) const { return nth(parts_, part).first; }
   int all_steps() const { return all_steps_; }
 
   int kernel_tiles() const { return kernel_tiles_; }
   std::int64_t tiles() const { return tiles_per_kernel_tile_ * kernel_tiles_; }
   WfoldTile tile(std::int64_t index) const;
-  int refills() const { return static_cast<int>(refills_.size()); }
-  const WfoldRefill& refill(int index) const { return refills_[static_cast<std::size_t>(index)]; }
+  int refills() const { return count_of(refills_); }
+  const WfoldRefill& refill(int index) const { return nth(refills_, index); }
   /// Lines of a refill of `part`: ceil((Ncu*Ws + span of its columns) / Ws).
-  int lines(int part) const { return parts_[static_cast<std::size_t>(part)].lines; }
+  int lines(int part) const { return nth(parts_, part).lines; }
   /// Lines of a refill that `step` of it reads: they must be there, and those before `first` are free
   /// afterwards.
   struct LineSpan {
@@ -153,7 +155,7 @@ class WfoldSchedule {
   bool row_exists(int row) const { return row >= 0 && row < geometry_.height; }
   /// Folded column of the map at position 0 of line `line` of a refill.
   int line_column(const WfoldTile& tile, const WfoldRefill& refill, int line) const {
-    return tile.column + parts_[static_cast<std::size_t>(refill.part)].columns.front() + line * fold_;
+    return tile.column + nth(parts_, refill.part).columns.front() + line * fold_;
   }
   /// Channels [first, first + count) of a folded pixel that block `block` holds, of the run's channels.
   int block_begin(int block) const { return block * geometry_.granularity; }
@@ -175,7 +177,7 @@ class WfoldSchedule {
   /// The slot of the second buffer that the beat's line lies in (SPEC WF-8).
   int second_slot(const WfoldBeat& beat, const WfoldTile& tile) const {
     const int sets = shape_.second_lines / tile.kernels_per_slave;
-    return static_cast<int>(beat.step_number % sets) * tile.kernels_per_slave + beat.kernel;
+    return to_int(beat.step_number % sets) * tile.kernels_per_slave + beat.kernel;
   }
 
   /// How kernels lie in the region of a slave: kernel tile after kernel tile, in each the lines as [channel

@@ -37,9 +37,9 @@ class WfoldTiming {
   void begin(const WfoldShape& shape, Cycle now) {
     places_ = shape.first_lines;
     entered_ = freed_ = 0;
-    entered_at_.assign(static_cast<std::size_t>(places_), now - 1);
-    freed_at_.assign(2 * static_cast<std::size_t>(places_), now - 1);
-    used_at_.assign(static_cast<std::size_t>(shape.second_lines), now - 1);
+    entered_at_.assign(to_size(places_), now - 1);
+    freed_at_.assign(2 * to_size(places_), now - 1);
+    used_at_.assign(to_size(shape.second_lines), now - 1);
     for (Clock* clock : {&beats, &ports, &broadcast}) clock->settle(now);
   }
 
@@ -52,7 +52,7 @@ class WfoldTiming {
     wait(broadcast, Activity::kLineLoad, ready);
     if (entered_ >= places_) wait(broadcast, Activity::kInputRelease, freed_at(entered_ - places_) + 1);
     const Cycle at = broadcast.settled_at();
-    entered_at_[static_cast<std::size_t>(entered_ % places_)] = at;
+    nth(entered_at_, entered_ % places_) = at;
     broadcast.spend(Activity::kBusy, 1);
     ++entered_;
     return at;
@@ -74,7 +74,7 @@ class WfoldTiming {
   /// `needed` of the run have entered.
   void begin_step(Cycle drained_at, std::int64_t needed) {
     wait(beats, Activity::kOutputDrain, drained_at + 1);
-    wait(beats, Activity::kInputLoad, entered_at_[static_cast<std::size_t>((needed - 1) % places_)] + 1);
+    wait(beats, Activity::kInputLoad, nth(entered_at_, (needed - 1) % places_) + 1);
   }
   /// A beat with the kernel line of a slot, which is complete in cycle `complete`; returns its cycle.
   Cycle beat(std::size_t slot, Cycle complete) {
@@ -97,9 +97,7 @@ class WfoldTiming {
     if (until > clock.settled_at()) clock.spend(cause, until - clock.settled_at());
   }
   // Lines that a dilated kernel steps over are free before they enter: at most a first buffer full of them.
-  Cycle& freed_at(std::int64_t line) {
-    return freed_at_[static_cast<std::size_t>(line % static_cast<std::int64_t>(freed_at_.size()))];
-  }
+  Cycle& freed_at(std::int64_t line) { return nth(freed_at_, line % ssize(freed_at_)); }
 
   int places_ = 0;
   std::int64_t entered_ = 0, freed_ = 0;  // lines of the run

@@ -20,10 +20,10 @@ constexpr double kTileCycles = 64;
 // One layer's splits, one after the other.
 class Splits {
  public:
-  Splits(const SharedLayer& layer, const ChipConfig& chip, const ClusterShare& share)
+  Splits(const ShardedLayer& layer, const ChipConfig& chip, const ClusterShare& share)
       : whole_(layer),
-        team_(layer.cores()),
-        teams_(share.cores / team_),
+        reduction_group_(layer.cores()),
+        reduction_groups_(share.cores / reduction_group_),
         layer_(*layer.largest().layer),
         p_(layer_.problem()),
         grain_(layer_.grain()),
@@ -31,9 +31,9 @@ class Splits {
         share_(share) {}
 
   std::optional<LayerMapping> best() {
-    const Split most{static_cast<int>(ceil_div(share_.rows, grain_.rows)),
-                     static_cast<int>(ceil_div(share_.columns, grain_.columns)), p_.kernel_blocks()};
-    for (const Split& split : splits_of(teams_, most)) look_at(split);
+    const Split most{to_int(ceil_div(share_.rows, grain_.rows)),
+                     to_int(ceil_div(share_.columns, grain_.columns)), p_.kernel_blocks()};
+    for (const Split& split : splits_of(reduction_groups_, most)) look_at(split);
     return best_;
   }
 
@@ -42,7 +42,7 @@ class Splits {
     LayerMapping m;
     m.layer = p_.name;
     m.row_parts = split.rows, m.column_parts = split.columns, m.kernel_parts = split.kernels;
-    m.reduction_parts = team_;
+    m.reduction_parts = reduction_group_;
     m.kernels_per_block = p_.block_kernels;
     const int rows = largest_part_of(share_.rows, split.rows, grain_.rows);
     const int columns = largest_part_of(share_.columns, split.columns, grain_.columns);
@@ -50,15 +50,15 @@ class Splits {
     m.tile_rows = rows, m.tile_columns = columns, m.blocks_per_load = blocks;
     while (!fits(m)) {
       if (m.blocks_per_load > 1 && !results_fit(m))
-        m.blocks_per_load = static_cast<int>(ceil_div(m.blocks_per_load, 2));
+        m.blocks_per_load = to_int(ceil_div(m.blocks_per_load, 2));
       else if (m.tile_rows > grain_.rows)
         m.tile_rows = align_up<int>(ceil_div(m.tile_rows, 2), grain_.rows);
       else if (m.tile_columns > grain_.columns)
         m.tile_columns = align_up<int>(ceil_div(m.tile_columns, 2), grain_.columns);
       else if (m.tile_rows > 1)
-        m.tile_rows = static_cast<int>(ceil_div(m.tile_rows, 2));
+        m.tile_rows = to_int(ceil_div(m.tile_rows, 2));
       else if (m.tile_columns > 1)
-        m.tile_columns = static_cast<int>(ceil_div(m.tile_columns, 2));
+        m.tile_columns = to_int(ceil_div(m.tile_columns, 2));
       else
         return;
     }
@@ -69,17 +69,17 @@ class Splits {
     }
   }
   void consider(const LayerMapping& m, int rows, int columns, int blocks) {
-    const double tiles = static_cast<double>(ceil_div(rows, m.tile_rows)) *
-                         static_cast<double>(ceil_div(columns, m.tile_columns));
+    const double tiles = static_cast<double>(ceil_div(rows, m.tile_rows)) * ceil_div(columns, m.tile_columns);
     const double grains = static_cast<double>(ceil_div(m.tile_rows, grain_.rows)) *
-                          static_cast<double>(ceil_div(m.tile_columns, grain_.columns)) * tiles;
+                          ceil_div(m.tile_columns, grain_.columns) * tiles;
     const double computed = grains * blocks * static_cast<double>(grain_.cycles);
     // The first tile's map comes before there is something to compute, the last one's results go behind.
     const double edges =
-        static_cast<double>(map_beats(m) * team_ + sum_beats(m) + result_beats(m)) * m.teams();
+        static_cast<double>(map_beats(m) * reduction_group_ + sum_beats(m) + result_beats(m)) *
+        m.reduction_groups();
     const double moved = tiles * edges;
     // Cores load what they alone need side by side.
-    const double loaded = m.kernel_parts * team_ == m.cores()
+    const double loaded = m.kernel_parts * reduction_group_ == m.cores()
                               ? std::max(share_.dram_load, share_.own_load / m.cores())
                               : share_.shared_load;
     const double added = added_cycles(m);
@@ -96,13 +96,14 @@ class Splits {
   bool fits(const LayerMapping& m) const { return bytes_of(m).map <= share_.operand_bytes && results_fit(m); }
   bool results_fit(const LayerMapping& m) const {
     if (bytes_of(m).result > share_.result_bytes) return false;
-    if (team_ == 1) return true;
+    if (reduction_group_ == 1) return true;
     return slice_sums(m) * dtype_size(DType::kInt32) <= share_.slice_bytes &&
            post_buffer_bytes(whole_.problem, m.blocks_per_load) <= chip_.core.vector.parameter_bytes;
   }
   // Of a core: what it adds up of a tile.
   std::int64_t slice_sums(const LayerMapping& m) const {
-    return ceil_div<std::int64_t>(std::int64_t{m.tile_rows} * m.tile_columns, team_) * kernels_of(m);
+    return ceil_div<std::int64_t>(std::int64_t{m.tile_rows} * m.tile_columns, reduction_group_) *
+           kernels_of(m);
   }
   std::int64_t kernels_of(const LayerMapping& m) const {
     return std::min(m.blocks_per_load * p_.block_kernels, p_.conv.out_channels);
@@ -111,28 +112,31 @@ class Splits {
   // Of the bus of the cluster, which all cores share: a run takes whole ones.
   std::int64_t map_beats(const LayerMapping& m) const {
     const std::int64_t columns = p_.axis_w().span(m.tile_columns), rows = p_.axis_h().span(m.tile_rows);
-    return team_ == 1 ? rows * beats_of(columns * p_.channels) : rows * columns * beats_of(p_.channels);
+    return reduction_group_ == 1 ? rows * beats_of(columns * p_.channels)
+                                 : rows * columns * beats_of(p_.channels);
   }
   std::int64_t result_beats(const LayerMapping& m) const {
     const std::int64_t pixel = kernels_of(m) * whole_.problem.element_bytes();
     if (kernels_of(m) == p_.conv.out_channels) return m.tile_rows * beats_of(m.tile_columns * pixel);
     return std::int64_t{m.tile_rows} * m.tile_columns * beats_of(pixel);
   }
-  // Each core of a team sends all sums of a tile but its own slice, and receives as many: slices of others.
+  // Each core of a reduction group sends all sums of a tile but its own slice, and receives as many: slices
+  // of others.
   std::int64_t sum_beats(const LayerMapping& m) const {
-    return 2 * (team_ - 1) * beats_of(slice_sums(m) * dtype_size(DType::kInt32)) * team_;
+    return 2 * (reduction_group_ - 1) * beats_of(slice_sums(m) * dtype_size(DType::kInt32)) *
+           reduction_group_;
   }
   // Of a core's vector unit, for a tile.
   double added_cycles(const LayerMapping& m) const {
-    return static_cast<double>((team_ - 1) * slice_sums(m)) / chip_.core.vector.lanes;
+    return static_cast<double>((reduction_group_ - 1) * slice_sums(m)) / chip_.core.vector.lanes;
   }
   std::int64_t beats_of(std::int64_t run) const {
     return ceil_div<std::int64_t>(run, chip_.cluster_bus.bytes_per_clock);
   }
 
-  const SharedLayer& whole_;
-  const int team_, teams_;    // cores of a team, and teams
-  const MatrixLayer& layer_;  // of its core with the most channels
+  const ShardedLayer& whole_;
+  const int reduction_group_, reduction_groups_;  // cores of a reduction group, and reduction groups
+  const MatrixLayer& layer_;                      // of its core with the most channels
   const Problem& p_;
   const Grain grain_;
   const ChipConfig& chip_;
@@ -145,14 +149,15 @@ class Splits {
 
 }  // namespace
 
-LayerMapping split_over_cluster(const SharedLayer& layer, const ChipConfig& chip, const ClusterShare& share) {
+LayerMapping split_over_cluster(const ShardedLayer& layer, const ChipConfig& chip,
+                                const ClusterShare& share) {
   const std::optional<LayerMapping> best = Splits(layer, chip, share).best();
   if (best) return *best;
-  throw UserError(
-      fmt::format("layer '{}' cannot fit: not even one output fits the buffers of a fused unit, {} bytes for "
-                  "operands and {} for "
-                  "results; chip.core.nram.size_bytes is {}",
-                  layer.problem.name, share.operand_bytes, share.result_bytes, chip.core.nram.size_bytes));
+  throw UserError(fmt::format(
+      "layer '{}' cannot fit: not even one output fits the buffers of a fusion group, {} bytes for "
+      "operands and {} for "
+      "results; chip.core.nram.size_bytes is {}",
+      layer.problem.name, share.operand_bytes, share.result_bytes, chip.core.nram.size_bytes));
 }
 
 }  // namespace tilebeat

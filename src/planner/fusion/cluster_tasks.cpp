@@ -17,14 +17,14 @@ namespace {
 // Parts of NRAM beside the factors: of each of two buffers for operands and of each of two for results.
 constexpr double kOperands = 0.3, kResults = 0.2;
 // Likewise where cores add up sums, and what is left for those of others and what becomes of them.
-constexpr double kOperandsOfTeams = 0.25, kSumsOfTeams = 0.12, kSlices = 0.26;
+constexpr double kOperandsOfGroups = 0.25, kSumsOfGroups = 0.12, kSlices = 0.26;
 constexpr int kBuffers = 2;
 // Of the SRAM: bytes that pass through it between cores.
 constexpr std::int64_t kSumsInSram = 131072;
 
 }  // namespace
 
-ClusterTasks::ClusterTasks(TaskGraph& graph, const UnitWork& work, ClusterRows rows,
+ClusterTasks::ClusterTasks(TaskGraph& graph, const GroupWork& work, ClusterRows rows,
                            const std::vector<MostOutputs>& most, PlannedUse& use,
                            std::optional<std::int64_t> sram)
     : graph_(graph),
@@ -46,18 +46,18 @@ ClusterTasks::ClusterTasks(TaskGraph& graph, const UnitWork& work, ClusterRows r
   else if (*sram > 0)
     staging_.reserve(*sram, "what the layer before takes");
   weights_.split(most, {1, 1, chip_.cores_per_cluster, operand_bytes_, result_bytes_, slice_bytes_});
-  if (!sram && largest_team_ > 1) make_sums();
+  if (!sram && largest_reduction_group_ > 1) make_sums();
   make_loads(sram.has_value());
   list_steps();
   use.sram = std::max(use.sram, staging_.used()), use.wram = std::max(use.wram, weights_.kernel_bytes());
 }
 
-void ClusterTasks::load_alone(const UnitWeights::Load& load) {
+void ClusterTasks::load_alone(const GroupWeights::Load& load) {
   if (!load.core) {
     Staging::load({link(load)}, 0);
     return;
   }
-  Core& core = cores_[static_cast<std::size_t>(*load.core)];
+  Core& core = nth(cores_, *load.core);
   std::vector<Transfer> transfers = load.transfers;
   for (Transfer& transfer : transfers)
     transfer.destination = core.place.wram + (transfer.destination & kMulticastOffsetMask);
@@ -65,16 +65,15 @@ void ClusterTasks::load_alone(const UnitWeights::Load& load) {
 }
 
 void ClusterTasks::begin(int number) {
-  step_ = steps_[static_cast<std::size_t>(number)];
+  step_ = nth(steps_, number);
   if (step_.step == 0) {
     for (std::size_t t = 0; t < held_.size(); ++t) {
-      if (held_[t]) held_[t]->begin_strip(columns(static_cast<int>(t)).begin);
+      if (held_[t]) held_[t]->begin_strip(columns(to_int(t)).begin);
     }
   }
   for (std::size_t t = 0; t < unit_.tensors.size(); ++t) {
     if (unit_.tensors[t].producer >= 0) continue;
-    for (int i = 0; i < part().images; ++i)
-      fetch(static_cast<int>(t), part().image + i, made(static_cast<int>(t)));
+    for (int i = 0; i < part().images; ++i) fetch(to_int(t), part().image + i, made(to_int(t)));
   }
 }
 
@@ -87,17 +86,17 @@ void ClusterTasks::make_loads(bool ahead) {
   loads_ = weights_.loads(ahead);
   std::int64_t largest = ahead ? 0 : weights_.largest_load();
   if (loads_.empty() && largest == 0) return;
-  for (const UnitWeights::Load& load : loads_) largest = std::max(largest, bytes_of(load.transfers));
+  for (const GroupWeights::Load& load : loads_) largest = std::max(largest, bytes_of(load.transfers));
   loads_stream_ = staging_.add_stream(std::min(largest, staging_.share(kBuffers)), kBuffers);
 }
 
 void ClusterTasks::make_sums() {
   const SumsRoom room{operands_at_ + kBuffers * (operand_bytes_ + result_bytes_),
-                      slice_buffers(largest_team_), slice_bytes_, slice_bytes_};
+                      slice_buffers(largest_reduction_group_), slice_bytes_, slice_bytes_};
   sums_.emplace(graph_, chip_, room);
   std::vector<int> cores;
   for (const Core& core : cores_) cores.push_back(core.number);
-  const int of_core = 2 * (largest_team_ - 1), all = of_core * chip_.cores_per_cluster;
+  const int of_core = 2 * (largest_reduction_group_ - 1), all = of_core * chip_.cores_per_cluster;
   const std::int64_t bytes = align_up(ceil_div(kSumsInSram, std::int64_t{all}), kBufferAlignment);
   // Half of what is left at most: kernels pass through the rest.
   sums_->add_streams(staging_, cores, of_core, std::min({slice_bytes_, bytes, staging_.share(2 * all)}));
@@ -105,15 +104,16 @@ void ClusterTasks::make_sums() {
 
 void ClusterTasks::make_cores() {
   operands_at_ = align_up(weights_.factor_bytes(), kBufferAlignment);
-  const double room = static_cast<double>(chip_.core.nram.size_bytes - operands_at_);
+  const double room = chip_.core.nram.size_bytes - operands_at_;
   const auto share = [&](double part) {
     return static_cast<std::int64_t>(std::max(0.0, room * part)) / kBufferAlignment * kBufferAlignment;
   };
-  largest_team_ = work_.largest_team();
-  const bool teams = largest_team_ > 1;
-  operand_bytes_ = share(teams ? kOperandsOfTeams : kOperands);
-  result_bytes_ = share(teams ? kSumsOfTeams : kResults);
-  if (teams) slice_bytes_ = share(kSlices / (slice_buffers(largest_team_) + kEndedBuffers));
+  largest_reduction_group_ = work_.largest_reduction_group();
+  const bool reduction_groups = largest_reduction_group_ > 1;
+  operand_bytes_ = share(reduction_groups ? kOperandsOfGroups : kOperands);
+  result_bytes_ = share(reduction_groups ? kSumsOfGroups : kResults);
+  if (reduction_groups)
+    slice_bytes_ = share(kSlices / (slice_buffers(largest_reduction_group_) + kEndedBuffers));
   for (int c = 0; c < chip_.cores_per_cluster; ++c) {
     Core core(graph_, copies_, chip_, cluster_ * chip_.cores_per_cluster + c);
     core.operands = BufferRing(graph_, BufferRole::kMap, kBuffers);
@@ -127,29 +127,29 @@ void ClusterTasks::hold_tensors() {
   std::vector<std::int64_t> live, step;
   std::int64_t bytes = 0;
   for (std::size_t t = 0; t < unit_.tensors.size(); ++t) {
-    const auto tensor = static_cast<int>(t);
+    const auto tensor = to_int(t);
     const int rows = tensor == unit_.output() ? 0 : rows_.most_live(tensor);
     const bool several = rows_.schedules.size() > 1 || rows_.schedules.front().steps() > 1;
     live.push_back(rows), step.push_back(rows > 0 && several ? rows_.most_made(tensor) : 0);
     bytes += align_up((live.back() + step.back()) * held_row(tensor).place_bytes(), kBufferAlignment);
   }
   constexpr std::int64_t kWeights = 131072;  // that pass through the SRAM
-  const std::int64_t sums = largest_team_ > 1 ? kSumsInSram : 0;
+  const std::int64_t sums = largest_reduction_group_ > 1 ? kSumsInSram : 0;
   const bool roomy = bytes + kWeights + sums <= chip_.sram_bytes();
   for (std::size_t t = 0; t < unit_.tensors.size(); ++t) {
     held_.emplace_back();
     if (live[t] == 0) continue;
-    const UnitTensor& tensor = unit_.tensors[t];
-    const int rows = static_cast<int>(live[t] + (roomy ? step[t] : 0));
-    const HeldRow row = held_row(static_cast<int>(t));
+    const GroupTensor& tensor = unit_.tensors[t];
+    const int rows = to_int(live[t] + (roomy ? step[t] : 0));
+    const BufferedRow row = held_row(to_int(t));
     const std::uint64_t address =
         staging_.reserve(rows * row.place_bytes(), fmt::format("{} rows of '{}'", rows, tensor.name));
-    held_.back().emplace(graph_, address_of(static_cast<int>(t)), address, row, rows);
+    held_.back().emplace(graph_, address_of(to_int(t)), address, row, rows);
   }
 }
 
-HeldRow ClusterTasks::held_row(int tensor) const {
-  const UnitTensor& of = unit_.tensors[static_cast<std::size_t>(tensor)];
+BufferedRow ClusterTasks::held_row(int tensor) const {
+  const GroupTensor& of = nth(unit_.tensors, tensor);
   return {of.pixel_bytes(), of.row_bytes(), rows_.most_columns(tensor)};
 }
 
@@ -162,7 +162,7 @@ void ClusterTasks::list_steps() {
 void ClusterTasks::run_layer(std::size_t l, int portion, int image) {
   const int output = unit_.layers[l].output;
   const Interval rows = made(output);
-  std::optional<HeldTensor>& held = held_[static_cast<std::size_t>(output)];
+  std::optional<RowBuffer>& held = nth(held_, output);
   if (held && portion == 0) held->make(global(output, image, rows));
   if (work_.layers[l].matrix != nullptr)
     run_matrix(l, portion, image, rows);
@@ -171,31 +171,31 @@ void ClusterTasks::run_layer(std::size_t l, int portion, int image) {
 }
 
 Interval ClusterTasks::global(int tensor, int image, Interval rows) const {
-  const int first = image * unit_.tensors[static_cast<std::size_t>(tensor)].height();
+  const int first = image * nth(unit_.tensors, tensor).height();
   return {first + rows.begin, first + rows.end};
 }
 
 void ClusterTasks::fetch(int number, int image, Interval rows) {
   if (rows.empty() || columns(number).empty()) return;
   constexpr std::int64_t kAtATime = 16384;  // bytes
-  const UnitTensor& tensor = unit_.tensors[static_cast<std::size_t>(number)];
-  HeldTensor& held = *held_[static_cast<std::size_t>(number)];
+  const GroupTensor& tensor = nth(unit_.tensors, number);
+  RowBuffer& held = *nth(held_, number);
   const Interval all = global(number, image, rows);
   held.make(all);
   const std::int64_t row_bytes = tensor.pixel_bytes() * columns(number).size();
-  const auto some = static_cast<int>(std::max<std::int64_t>(1, kAtATime / row_bytes));
+  const auto some = to_int(std::max<std::int64_t>(1, kAtATime / row_bytes));
   for (int row = all.begin; row < all.end; row += some)
     fetch(held, number, {row, std::min(all.end, row + some)});
 }
 
-void ClusterTasks::fetch(const HeldTensor& held, int number, Interval rows) {
-  const UnitTensor& tensor = unit_.tensors[static_cast<std::size_t>(number)];
+void ClusterTasks::fetch(const RowBuffer& held, int number, Interval rows) {
+  const GroupTensor& tensor = nth(unit_.tensors, number);
   const std::int64_t row = tensor.row_bytes(), pixel = tensor.pixel_bytes();
   const Interval across = columns(number);
   Transfer transfer;
   const std::int64_t offset = rows.begin * row + across.begin * pixel;
-  transfer.source = work_.addresses[static_cast<std::size_t>(number)] + static_cast<std::uint64_t>(offset);
-  transfer.destination = held.origin() + static_cast<std::uint64_t>(offset);
+  transfer.source = nth(work_.addresses, number) + to_unsigned(offset);
+  transfer.destination = held.origin() + to_unsigned(offset);
   if (across.size() == tensor.map.width) {
     transfer.shape = one_run(rows.size() * row);
   } else {
@@ -205,77 +205,79 @@ void ClusterTasks::fetch(const HeldTensor& held, int number, Interval rows) {
   }
   bytes_.maps += transfer.shape.bytes();
   copies_.add(memory_, Unit::kGdma,
-              moved(work_.stored[static_cast<std::size_t>(number)],
-                    held.placed(transfer, TransferEnd::kDestination), TransferEnd::kSource),
+              relaid(nth(work_.stored, number), held.placed(transfer, TransferEnd::kDestination),
+                     TransferEnd::kSource),
               held.accesses(rows, AccessKind::kWrite));
 }
 
 void ClusterTasks::run_matrix(std::size_t l, int portion, int image, Interval outs) {
-  const SharedLayer& layer = *work_.layers[l].matrix;
+  const ShardedLayer& layer = *work_.layers[l].matrix;
   const Problem& p = layer.problem;
   const LayerMapping& m = weights_.mapping(l);
-  const Grain grain = layer.shares.front().layer->grain();
+  const Grain grain = layer.shards.front().layer->grain();
   const Interval rows = axes_[l].front().outputs_of(outs);
   const Interval across = column_axes_[l].front().outputs_of(columns(unit_.layers[l].output));
-  for (int t = 0; t < m.teams(); ++t) {
+  for (int t = 0; t < m.reduction_groups(); ++t) {
     Interval of_rows = part_of(rows.size(), m.row_parts, t / (m.column_parts * m.kernel_parts), grain.rows);
     of_rows = {rows.begin + of_rows.begin, rows.begin + of_rows.end};
     Interval of_columns =
         part_of(across.size(), m.column_parts, t / m.kernel_parts % m.column_parts, grain.columns);
     of_columns = {across.begin + of_columns.begin, across.begin + of_columns.end};
-    std::vector<Worker> team = team_of(l, t, portion);
-    if (team.front().groups.empty()) continue;
+    std::vector<Worker> reduction_group = reduction_group_of(l, t, portion);
+    if (reduction_group.front().groups.empty()) continue;
     for (int r = of_rows.begin; r < of_rows.end; r += m.tile_rows) {
       for (int x = of_columns.begin; x < of_columns.end; x += m.tile_columns) {
         const OutputTile tile{image, p.axis_h().window({r, std::min(of_rows.end, r + m.tile_rows)}),
                               p.axis_w().window({x, std::min(of_columns.end, x + m.tile_columns)})};
-        run_tile(l, team, tile, outs);
+        run_tile(l, reduction_group, tile, outs);
       }
     }
   }
 }
 
-std::vector<ClusterTasks::Worker> ClusterTasks::team_of(std::size_t l, int team, int portion) {
+std::vector<ClusterTasks::Worker> ClusterTasks::reduction_group_of(std::size_t l, int reduction_group,
+                                                                   int portion) {
   const LayerMapping& m = weights_.mapping(l);
-  std::vector<Worker> workers(static_cast<std::size_t>(m.reduction_parts));
-  for (std::size_t share = 0; share < workers.size(); ++share) {
-    Worker& worker = workers[share];
-    worker.core = &cores_[static_cast<std::size_t>(team) * workers.size() + share];
-    worker.share = &work_.layers[l].matrix->shares[share];
-    worker.cut = &weights_.cut(l, share);
-    for (const UnitWeights::Group& group : weights_.groups(l)) {
-      if (group.share == share && group.part == team % m.kernel_parts && group.portion == portion)
+  std::vector<Worker> workers(to_size(m.reduction_parts));
+  for (std::size_t shard = 0; shard < workers.size(); ++shard) {
+    Worker& worker = workers[shard];
+    worker.core = &cores_[to_size(reduction_group) * workers.size() + shard];
+    worker.shard = &work_.layers[l].matrix->shards[shard];
+    worker.cut = &weights_.cut(l, shard);
+    for (const GroupWeights::Group& group : weights_.groups(l)) {
+      if (group.shard == shard && group.part == reduction_group % m.kernel_parts && group.portion == portion)
         worker.groups.push_back(&group);
     }
   }
   return workers;
 }
 
-void ClusterTasks::run_tile(std::size_t l, std::vector<Worker>& team, const OutputTile& tile, Interval outs) {
-  for (Worker& worker : team) {
+void ClusterTasks::run_tile(std::size_t l, std::vector<Worker>& reduction_group, const OutputTile& tile,
+                            Interval outs) {
+  for (Worker& worker : reduction_group) {
     worker.map.reset(), worker.map_at = worker.core->place.nram;
     if (tile.padding_only()) continue;
     worker.map = worker.core->operands.next();
-    worker.map_at += static_cast<std::uint64_t>(operands_at_ + worker.map->place * operand_bytes_);
+    worker.map_at += to_unsigned(operands_at_ + worker.map->place * operand_bytes_);
     load_map(l, worker, tile);
   }
-  for (std::size_t group = 0; group < team.front().groups.size(); ++group) {
-    if (team.size() == 1) {
-      const Computed result = compute(l, team.front(), group, tile);
-      store_tile(
-          l, *team.front().core,
-          {tile, team.front().groups[group]->group.blocks, result.address, result.buffer.read(), outs});
+  for (std::size_t group = 0; group < reduction_group.front().groups.size(); ++group) {
+    if (reduction_group.size() == 1) {
+      const Computed result = compute(l, reduction_group.front(), group, tile);
+      store_tile(l, *reduction_group.front().core,
+                 {tile, reduction_group.front().groups[group]->group.blocks, result.address,
+                  result.buffer.read(), outs});
       continue;
     }
     std::vector<Computed> sums;
-    for (const Worker& worker : team) sums.push_back(compute(l, worker, group, tile));
-    end_sums(l, team, group, sums, tile, outs);
+    for (const Worker& worker : reduction_group) sums.push_back(compute(l, worker, group, tile));
+    end_sums(l, reduction_group, group, sums, tile, outs);
   }
 }
 
 ClusterTasks::Computed ClusterTasks::compute(std::size_t l, const Worker& worker, std::size_t group,
                                              const OutputTile& tile) {
-  const UnitWeights::Group& placed = *worker.groups[group];
+  const GroupWeights::Group& placed = *worker.groups[group];
   Core& core = *worker.core;
   const BufferRing::Filling result = core.results.next();
   JobPlaces places;
@@ -285,7 +287,7 @@ ClusterTasks::Computed ClusterTasks::compute(std::size_t l, const Worker& worker
   places.kernels_read = weights_.read(placed, core.number % chip_.cores_per_cluster);
   places.result = result_address(core, result);
   places.result_write = result.write();
-  add_job(l, worker, job_of(*worker.share, tile, placed.group, places));
+  add_job(l, worker, job_of(*worker.shard, tile, placed.group, places));
   return {result, places.result};
 }
 
@@ -293,7 +295,7 @@ void ClusterTasks::add_job(std::size_t l, const Worker& worker, const MatrixJob&
   Core& core = *worker.core;
   if (!core.lowering || core.lowered != l) {
     graph_.also(Access{core.unit, core.turns++, AccessKind::kWrite});
-    core.lowering = worker.share->layer->lower(graph_, core.place, *worker.cut);
+    core.lowering = worker.shard->layer->lower(graph_, core.place, *worker.cut);
     core.lowered = l;
   }
   graph_.also(Access{core.unit, core.turns - 1, AccessKind::kRead});
@@ -304,10 +306,10 @@ void ClusterTasks::add_job(std::size_t l, const Worker& worker, const MatrixJob&
 void ClusterTasks::load_map(std::size_t l, Worker& worker, const OutputTile& tile) {
   Core& core = *worker.core;
   const int input = unit_.layers[l].inputs.front();
-  const HeldTensor& held = *held_[static_cast<std::size_t>(input)];
-  TensorLayout channels = worker.share->input;
+  const RowBuffer& held = *nth(held_, input);
+  TensorLayout channels = worker.shard->input;
   channels.address += held.origin();
-  const MapLoad load = worker.share->layer->load_map(tile, channels, worker.map_at);
+  const MapLoad load = worker.shard->layer->load_map(tile, channels, worker.map_at);
   core.begin_map(load, *worker.map);
   AccessList accesses =
       held.accesses(global(input, tile.image, {tile.h.in, tile.h.in + tile.h.ins}), AccessKind::kRead);
@@ -317,35 +319,37 @@ void ClusterTasks::load_map(std::size_t l, Worker& worker, const OutputTile& til
   core.end_map(load, *worker.map);
 }
 
-void ClusterTasks::end_sums(std::size_t l, const std::vector<Worker>& team, std::size_t group,
+void ClusterTasks::end_sums(std::size_t l, const std::vector<Worker>& reduction_group, std::size_t group,
                             const std::vector<Computed>& sums, const OutputTile& tile, Interval outs) {
-  const SharedLayer& layer = *work_.layers[l].matrix;
-  const UnitWeights::Group& placed = *team.front().groups[group];
-  std::vector<CoreSums::Member> members;
-  for (std::size_t i = 0; i < team.size(); ++i)
-    members.push_back({team[i].core->number, team[i].core->place, sums[i].buffer, sums[i].address});
-  CoreSums::Sums of{layer.problem, tile, placed.group.blocks, {}};
+  const ShardedLayer& layer = *work_.layers[l].matrix;
+  const GroupWeights::Group& placed = *reduction_group.front().groups[group];
+  std::vector<PartialSumExchange::Member> members;
+  for (std::size_t i = 0; i < reduction_group.size(); ++i)
+    members.push_back(
+        {reduction_group[i].core->number, reduction_group[i].core->place, sums[i].buffer, sums[i].address});
+  PartialSumExchange::Sums of{layer.problem, tile, placed.group.blocks, {}};
   if (layer.post_parameters != 0) {
-    of.post = [&](const CoreSums::Member&) {
-      return CoreSums::Post{static_cast<std::uint32_t>(placed.post_at), {placed.post, 0, AccessKind::kRead}};
+    of.post = [&](const PartialSumExchange::Member&) {
+      return PartialSumExchange::Post{static_cast<std::uint32_t>(placed.post_at),
+                                      {placed.post, 0, AccessKind::kRead}};
     };
   }
-  const std::vector<CoreSums::Result> results = sums_->add(staging_, members, of);
-  for (std::size_t i = 0; i < team.size(); ++i) {
-    for (const CoreSums::Part& part : results[i].parts)
-      store_tile(l, *team[i].core, {part.tile, of.blocks, part.address, results[i].read, outs});
+  const std::vector<PartialSumExchange::Result> results = sums_->add(staging_, members, of);
+  for (std::size_t i = 0; i < reduction_group.size(); ++i) {
+    for (const PartialSumExchange::Part& part : results[i].parts)
+      store_tile(l, *reduction_group[i].core, {part.tile, of.blocks, part.address, results[i].read, outs});
   }
 }
 
 std::uint64_t ClusterTasks::result_address(const Core& core, const BufferRing::Filling& result) const {
   return core.place.nram +
-         static_cast<std::uint64_t>(operands_at_ + kBuffers * operand_bytes_ + result.place * result_bytes_);
+         to_unsigned(operands_at_ + kBuffers * operand_bytes_ + result.place * result_bytes_);
 }
 
 void ClusterTasks::store_tile(std::size_t l, Core& core, const Made& made) {
   const Problem& p = work_.layers[l].matrix->problem;
   const int output = unit_.layers[l].output;
-  const UnitTensor& tensor = unit_.tensors[static_cast<std::size_t>(output)];
+  const GroupTensor& tensor = nth(unit_.tensors, output);
   const TensorLayout layout = TensorLayout::dense(address_of(output), tensor.map.height, tensor.map.width,
                                                   std::int64_t{tensor.map.channels} * p.element_bytes());
   Interval rows{made.tile.h.out, made.tile.h.out + made.tile.h.outs};
@@ -360,11 +364,9 @@ void ClusterTasks::store_tile(std::size_t l, Core& core, const Made& made) {
 
 void ClusterTasks::store(Core& core, int output, const Transfer& transfer, Interval rows,
                          const Access& read) {
-  const std::optional<HeldTensor>& held = held_[static_cast<std::size_t>(output)];
+  const std::optional<RowBuffer>& held = nth(held_, output);
   if (!held) {
-    core.copy(Unit::kIodma,
-              moved(work_.stored[static_cast<std::size_t>(output)], {transfer}, TransferEnd::kDestination),
-              {read});
+    core.copy(Unit::kIodma, relaid(nth(work_.stored, output), {transfer}, TransferEnd::kDestination), {read});
     return;
   }
   AccessList accesses = held->accesses(rows, AccessKind::kWrite);
@@ -381,7 +383,7 @@ void ClusterTasks::run_vector(std::size_t l, int image, Interval rows) {
     for (const VectorPiece& piece :
          work.pieces_of({c, chip_.cores_per_cluster,
                          VectorShare::Rows{image, rows, columns(unit_.layers[l].output)}, most}))
-      run_piece(l, cores_[static_cast<std::size_t>(c)], piece);
+      run_piece(l, nth(cores_, c), piece);
   }
 }
 
@@ -391,15 +393,15 @@ void ClusterTasks::run_piece(std::size_t l, Core& core, const VectorPiece& piece
   if (!work_.layers[l].vector->parameters().empty()) room.parameters = weights_.factors(l);
   const int output = unit_.layers[l].output;
   core.run_piece(
-      piece, room, work_.addresses[static_cast<std::size_t>(unit_.output())],
+      piece, room, nth(work_.addresses, unit_.output()),
       [&](std::uint64_t to, const Access& written) {
         for (const VectorPiece::Fetch& fetch : piece.fetches) {
-          const HeldTensor& held = *held_[static_cast<std::size_t>(unit_tensor(fetch.source))];
+          const RowBuffer& held = *nth(held_, group_tensor(fetch.source));
           const CopyShape& s = fetch.shape;
           const std::int64_t bytes = (s.rows - 1) * s.source_row + (s.columns - 1) * s.source_column + s.run;
           AccessList accesses = held.accesses(held.rows_of(fetch.source, bytes), AccessKind::kRead);
           accesses.push_back(written);
-          const Transfer transfer{fetch.source, to + static_cast<std::uint64_t>(fetch.offset), s};
+          const Transfer transfer{fetch.source, to + to_unsigned(fetch.offset), s};
           core.copy(Unit::kMvdma, held.placed(transfer, TransferEnd::kSource), accesses);
         }
       },
@@ -407,7 +409,7 @@ void ClusterTasks::run_piece(std::size_t l, Core& core, const VectorPiece& piece
         const CopyShape& s = piece.store;
         const std::int64_t bytes =
             (s.rows - 1) * s.destination_row + (s.columns - 1) * s.destination_column + s.run;
-        const std::optional<HeldTensor>& held = held_[static_cast<std::size_t>(output)];
+        const std::optional<RowBuffer>& held = nth(held_, output);
         const Interval rows = held ? held->rows_of(piece.destination, bytes) : Interval{};
         store(core, output, {from, piece.destination, s}, rows, read);
       });

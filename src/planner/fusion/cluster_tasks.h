@@ -1,13 +1,13 @@
 #pragma once
 
-#include "planner/fusion/unit_tasks.h"
-#include "planner/fusion/unit_weights.h"
+#include "planner/fusion/group_tasks.h"
+#include "planner/fusion/group_weights.h"
 #include "planner/language/matrix_backend.h"
 #include "planner/language/problem.h"
 #include "planner/language/task_graph.h"
 #include "planner/language/transfer.h"
 #include "planner/layer/core_lane.h"
-#include "planner/layer/core_sums.h"
+#include "planner/layer/partial_sum_exchange.h"
 #include "planner/layer/staging.h"
 
 #include <algorithm>
@@ -21,7 +21,7 @@
 namespace tilebeat {
 
 /// The extents of a held tensor: bytes of a pixel and of a whole row, columns that a place has room for.
-struct HeldRow {
+struct BufferedRow {
   std::int64_t pixel_bytes = 1, bytes = 1;
   int columns = 1;
   std::int64_t place_bytes() const { return std::min(bytes, columns * pixel_bytes); }
@@ -31,10 +31,11 @@ struct HeldRow {
 /// ring of places of one row each. Its elements have virtual addresses, in which the whole tensor lies
 /// without gaps, image after image; rows are counted over all images; those of several images may be there.
 /// Every place is a buffer of its own, so that a task waits for the rows that it touches and for no others.
-class HeldTensor {
+class RowBuffer {
  public:
   /// `capacity` places for such rows from `address` on; the virtual addresses begin at `origin`.
-  HeldTensor(TaskGraph& graph, std::uint64_t origin, std::uint64_t address, const HeldRow& row, int capacity);
+  RowBuffer(TaskGraph& graph, std::uint64_t origin, std::uint64_t address, const BufferedRow& row,
+            int capacity);
 
   std::uint64_t origin() const { return origin_; }
   /// The rows that are made from now on begin with column `column`, where places have no room for all.
@@ -58,7 +59,7 @@ class HeldTensor {
                   std::vector<Transfer>& to) const;
 
   std::uint64_t origin_, address_;
-  HeldRow row_;
+  BufferedRow row_;
   std::int64_t place_bytes_;
   std::int64_t skipped_ = 0;  // bytes of a row in front of the strip
   std::vector<BufferId> places_;
@@ -73,26 +74,26 @@ class HeldTensor {
   std::int64_t next_ = 0;
 };
 
-/// One cluster's part of a fused unit: its tasks (SPEC FU-4).
+/// One cluster's part of a fusion group: its tasks (SPEC FU-4).
 class ClusterTasks {
  public:
   /// `most`: of each layer's outputs in a step, of all clusters, whose cores thus share the work in the
   /// same way. With `sram`: only the loads of kernels that are made ahead, beside so many bytes in use.
-  ClusterTasks(TaskGraph& graph, const UnitWork& work, ClusterRows rows, const std::vector<MostOutputs>& most,
-               PlannedUse& use, std::optional<std::int64_t> sram = {});
+  ClusterTasks(TaskGraph& graph, const GroupWork& work, ClusterRows rows,
+               const std::vector<MostOutputs>& most, PlannedUse& use, std::optional<std::int64_t> sram = {});
 
   /// The loads of kernels and factors, and this cluster's part in one of them.
-  const std::vector<UnitWeights::Load>& loads() const { return loads_; }
-  Staging::Link link(const UnitWeights::Load& load) {
+  const std::vector<GroupWeights::Load>& loads() const { return loads_; }
+  Staging::Link link(const GroupWeights::Load& load) {
     return {&staging_, *loads_stream_, {staging_.multicast(load.transfers, load.written)}};
   }
   /// A load that only this cluster makes: from DRAM to the one core that needs it, or through the SRAM.
-  void load_alone(const UnitWeights::Load& load);
-  UnitWeights& weights() { return weights_; }
+  void load_alone(const GroupWeights::Load& load);
+  GroupWeights& weights() { return weights_; }
 
   /// Steps, those of all parts one behind the other. `begin` comes first, then the layers in turn, of each
   /// the portions of its kernels that are on the chip at a time.
-  int steps() const { return static_cast<int>(steps_.size()); }
+  int steps() const { return count_of(steps_); }
   void begin(int number);
   /// Whether the step makes rows of layer `l`'s output.
   bool makes(std::size_t l) const;
@@ -115,13 +116,13 @@ class ClusterTasks {
 
   // ---- places ----
 
-  std::uint64_t address_of(int tensor) const { return unit_address(unit_, work_.addresses, tensor); }
+  std::uint64_t address_of(int tensor) const { return group_address(unit_, work_.addresses, tensor); }
 
   void make_cores();
 
   // Rows of the next step come in while those of this one are read, where the SRAM has room for both.
   void hold_tensors();
-  HeldRow held_row(int tensor) const;
+  BufferedRow held_row(int tensor) const;
 
   // ---- steps ----
 
@@ -130,12 +131,10 @@ class ClusterTasks {
     int step = 0;  // of it
   };
   void list_steps();
-  const UnitPart& part() const { return rows_.parts[step_.part]; }
+  const OutputPart& part() const { return rows_.parts[step_.part]; }
   // Rows of a tensor that the step makes, and their columns.
   Interval made(int tensor) const { return rows_.schedules[step_.part].made(step_.step, tensor); }
-  const Interval& columns(int tensor) const {
-    return rows_.columns[step_.part][static_cast<std::size_t>(tensor)];
-  }
+  const Interval& columns(int tensor) const { return nth(rows_.columns[step_.part], tensor); }
 
   void run_layer(std::size_t l, int portion, int image);
   // Rows counted over all images.
@@ -143,24 +142,24 @@ class ClusterTasks {
 
   // Rows of an input come into the SRAM, some at a time: cores begin with the first ones.
   void fetch(int number, int image, Interval rows);
-  void fetch(const HeldTensor& held, int number, Interval rows);
+  void fetch(const RowBuffer& held, int number, Interval rows);
 
   // `outs`: rows of the layer's output.
   void run_matrix(std::size_t l, int portion, int image, Interval outs);
 
-  // A core of a team, its share of the layer, and the kernels of it that are on the chip.
+  // A core of a reduction group, its share of the layer, and the kernels of it that are on the chip.
   struct Worker {
     Core* core = nullptr;
-    const LayerShare* share = nullptr;
+    const Shard* shard = nullptr;
     const JobCut* cut = nullptr;
-    std::vector<const UnitWeights::Group*> groups;
+    std::vector<const GroupWeights::Group*> groups;
     // Of a tile; no map: it is padding.
     std::optional<BufferRing::Filling> map;
     std::uint64_t map_at = 0;
   };
-  std::vector<Worker> team_of(std::size_t l, int team, int portion);
+  std::vector<Worker> reduction_group_of(std::size_t l, int reduction_group, int portion);
 
-  void run_tile(std::size_t l, std::vector<Worker>& team, const OutputTile& tile, Interval outs);
+  void run_tile(std::size_t l, std::vector<Worker>& reduction_group, const OutputTile& tile, Interval outs);
 
   // A tile's results, or its sums, over kernels of group `group` of the worker.
   struct Computed {
@@ -186,8 +185,8 @@ class ClusterTasks {
   };
   void store_tile(std::size_t l, Core& core, const Made& made);
 
-  // A team adds up its sums of a tile; each of its cores stores a part of the results.
-  void end_sums(std::size_t l, const std::vector<Worker>& team, std::size_t group,
+  // A reduction group adds up its sums of a tile; each of its cores stores a part of the results.
+  void end_sums(std::size_t l, const std::vector<Worker>& reduction_group, std::size_t group,
                 const std::vector<Computed>& sums, const OutputTile& tile, Interval outs);
 
   // Results to the SRAM; those of the last layer to DRAM.
@@ -198,25 +197,25 @@ class ClusterTasks {
   void run_piece(std::size_t l, Core& core, const VectorPiece& piece);
 
   TaskGraph& graph_;
-  const UnitWork& work_;
-  const UnitGraph& unit_;
+  const GroupWork& work_;
+  const GroupGraph& unit_;
   const ChipConfig& chip_;
   int cluster_, memory_;
   ClusterRows rows_;
   PlannedBytes& bytes_;
-  UnitAxes axes_, column_axes_;  // by layer and input
+  GroupAxes axes_, column_axes_;  // by layer and input
   std::vector<Step> steps_;
   Step step_;  // that is worked on
   CopyTasks copies_;
   Staging staging_;
-  UnitWeights weights_;
-  std::vector<UnitWeights::Load> loads_;
+  GroupWeights weights_;
+  std::vector<GroupWeights::Load> loads_;
   std::optional<int> loads_stream_;  // of the SRAM
   std::vector<Core> cores_;
-  std::vector<std::optional<HeldTensor>> held_;  // by tensor
+  std::vector<std::optional<RowBuffer>> held_;  // by tensor
   std::int64_t operands_at_ = 0, operand_bytes_ = 0, result_bytes_ = 0, slice_bytes_ = 0;
-  int largest_team_ = 1;
-  std::optional<CoreSums> sums_;  // where a layer is cut along its channels
+  int largest_reduction_group_ = 1;
+  std::optional<PartialSumExchange> sums_;  // where a layer is cut along its channels
 };
 
 }  // namespace tilebeat

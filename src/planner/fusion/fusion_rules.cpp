@@ -9,8 +9,8 @@ namespace {
 
 using Why = std::optional<std::string>;
 
-std::size_t main_layers(const UnitFacts& f) {
-  return static_cast<std::size_t>(std::count(f.roles.begin(), f.roles.end(), LayerRole::kMain));
+std::size_t main_layers(const GroupFacts& f) {
+  return to_size(std::count(f.roles.begin(), f.roles.end(), LayerRole::kMain));
 }
 
 bool has_in_a_row(const std::vector<LayerRole>& roles, const std::vector<bool (*)(LayerRole)>& wanted) {
@@ -38,41 +38,41 @@ Why unless(bool holds, const std::string& why) {
   return holds ? Why() : Why(why);
 }
 
-// ---- what a unit consists of ----
+// ---- what a group consists of ----
 
-Why one_output(const UnitFacts& f, const FusionConfig&) {
+Why one_output(const GroupFacts& f, const FusionConfig&) {
   return unless(f.outputs == 1, fmt::format("{} outputs", f.outputs));
 }
-Why enough_main_layers(const UnitFacts& f, const FusionConfig& r) {
-  return unless(main_layers(f) >= static_cast<std::size_t>(r.least_main_layers),
+Why enough_main_layers(const GroupFacts& f, const FusionConfig& r) {
+  return unless(main_layers(f) >= to_size(r.least_main_layers),
                 fmt::format("{} main layers, not {}", main_layers(f), r.least_main_layers));
 }
-Why main_main_other(const UnitFacts& f, const FusionConfig&) {
+Why main_main_other(const GroupFacts& f, const FusionConfig&) {
   return unless(has_in_a_row(f.roles, {is_main, is_main, is_no_main}),
                 "no main, main and non-main layer in a row");
 }
-Why scalar_vector(const UnitFacts& f, const FusionConfig&) {
+Why scalar_vector(const GroupFacts& f, const FusionConfig&) {
   return unless(has_in_a_row(f.roles, {is_scalar, is_vector}), "no scalar layer before a vector layer");
 }
-Why weights_are_constants(const UnitFacts& f, const FusionConfig&) {
+Why weights_are_constants(const GroupFacts& f, const FusionConfig&) {
   return unless(!f.weights_are_output, "kernels are the output of a layer");
 }
-Why weights_are_its_own(const UnitFacts& f, const FusionConfig&) {
+Why weights_are_its_own(const GroupFacts& f, const FusionConfig&) {
   return unless(!f.weights_are_shared, "kernels are shared with another layer");
 }
 
 // ---- what fits ----
 
-Why weights_fit(const UnitFacts& f, const FusionConfig&) {
+Why weights_fit(const GroupFacts& f, const FusionConfig&) {
   return unless(f.weights <= f.wram, fmt::format("{} bytes of kernels, WRAM has {}", f.weights, f.wram));
 }
-Why little_redundancy(const UnitFacts& f, const FusionConfig& r) {
+Why little_redundancy(const GroupFacts& f, const FusionConfig& r) {
   if (!f.large_map) return {};
   return unless((f.loaded - f.loaded_once) * 100 <= f.loaded_once * r.redundancy_percent,
                 fmt::format("{} bytes loaded instead of {}, {} % are allowed on top", f.loaded, f.loaded_once,
                             r.redundancy_percent));
 }
-Why in_and_out_fit(const UnitFacts& f, const FusionConfig& r) {
+Why in_and_out_fit(const GroupFacts& f, const FusionConfig& r) {
   const std::int64_t bytes = r.share_in_and_out ? std::max(f.in, f.out) : f.in + f.out;
   return unless(bytes < f.sram, fmt::format("{} bytes of unit map and result, SRAM has {}", bytes, f.sram));
 }
@@ -84,35 +84,35 @@ Why every_step(std::size_t steps, std::int64_t limit, const char* memory, Bytes 
   }
   return {};
 }
-Why weights_and_map_fit(const UnitFacts& f, const FusionConfig&) {
+Why weights_and_map_fit(const GroupFacts& f, const FusionConfig&) {
   if (f.large_map) return {};
   return every_step(f.step_weights.size(), f.sram, "SRAM",
                     [&](std::size_t i) { return f.step_weights[i] + f.in + f.cache; });
 }
-Why sub_map_and_weights_fit(const UnitFacts& f, const FusionConfig&) {
+Why sub_map_and_weights_fit(const GroupFacts& f, const FusionConfig&) {
   if (f.large_map) return {};
   return every_step(f.step_weights.size(), f.sram, "SRAM",
                     [&](std::size_t i) { return f.sub_in[i] + f.step_weights[i] + f.cache; });
 }
-Why result_and_next_weights_fit(const UnitFacts& f, const FusionConfig&) {
+Why result_and_next_weights_fit(const GroupFacts& f, const FusionConfig&) {
   if (f.large_map || f.step_weights.empty()) return {};
   return every_step(f.step_weights.size() - 1, f.sram, "SRAM",
                     [&](std::size_t i) { return f.sub_out[i] + f.step_weights[i + 1] + f.cache; });
 }
-Why neighbouring_weights_fit(const UnitFacts& f, const FusionConfig&) {
+Why neighbouring_weights_fit(const GroupFacts& f, const FusionConfig&) {
   if (f.large_map || f.step_weights.empty()) return {};
   return every_step(f.step_weights.size() - 1, f.wram, "WRAM",
                     [&](std::size_t i) { return f.step_weights[i] + f.step_weights[i + 1]; });
 }
-Why sub_map_fits(const UnitFacts& f, const FusionConfig&) {
+Why sub_map_fits(const GroupFacts& f, const FusionConfig&) {
   if (f.large_map && f.sram_is_all_nram) return {};
   return unless(f.sub_map <= f.nram, fmt::format("a sub-map of {} bytes, NRAM has {}", f.sub_map, f.nram));
 }
-Why few_maps(const UnitFacts& f, const FusionConfig& r) {
+Why few_maps(const GroupFacts& f, const FusionConfig& r) {
   if (f.large_map) return {};
   return unless(f.maps <= r.most_maps, fmt::format("{} maps at a time, {} are allowed", f.maps, r.most_maps));
 }
-Why little_stride_redundancy(const UnitFacts& f, const FusionConfig& r) {
+Why little_stride_redundancy(const GroupFacts& f, const FusionConfig& r) {
   const std::int64_t most = std::max(f.stride_redundancy[0], f.stride_redundancy[1]);
   return unless(
       most <= r.stride_redundancy,
@@ -120,7 +120,7 @@ Why little_stride_redundancy(const UnitFacts& f, const FusionConfig& r) {
 }
 
 struct Rule {
-  Why (*check)(const UnitFacts&, const FusionConfig&);
+  Why (*check)(const GroupFacts&, const FusionConfig&);
   Remedy remedy;
 };
 // From kFirstRule on.
@@ -143,7 +143,7 @@ constexpr std::array<Rule, 16> kRules{{{one_output, Remedy::kAdjust},
 static_assert(kFirstRule + kRules.size() == kLastRule + 1);
 
 const Rule& rule_of(int rule) {
-  return kRules.at(static_cast<std::size_t>(rule - kFirstRule));
+  return kRules.at(to_size(rule - kFirstRule));
 }
 
 }  // namespace
@@ -153,10 +153,10 @@ std::optional<std::size_t> start_layer(const std::vector<StartCandidate>& layers
     return !layer.fused && (rule == StartRule::kFirstLayer || layer.conv_or_pool);
   });
   if (found == layers.end()) return std::nullopt;
-  return static_cast<std::size_t>(found - layers.begin());
+  return to_size(found - layers.begin());
 }
 
-std::optional<std::string> violation(int rule, const UnitFacts& facts, const FusionConfig& config) {
+std::optional<std::string> violation(int rule, const GroupFacts& facts, const FusionConfig& config) {
   if (std::count(config.rules_off.begin(), config.rules_off.end(), rule) > 0) return {};
   return rule_of(rule).check(facts, config);
 }

@@ -23,11 +23,11 @@ enum class LayerRole : std::uint8_t {
 struct StartCandidate {
   bool conv_or_pool = false, fused = false;
 };
-/// Number of the layer that the next unit begins with; nothing: there is none left.
+/// Number of the layer that the next group begins with; nothing: there is none left.
 std::optional<std::size_t> start_layer(const std::vector<StartCandidate>& layers, StartRule rule);
 
-/// All that the rules ask of a unit. Bytes; sizes of rules 11 to 13 are those of maps only (SPEC FU-10).
-struct UnitFacts {
+/// All that the rules ask of a group. Bytes; sizes of rules 11 to 13 are those of maps only (SPEC FU-10).
+struct GroupFacts {
   bool large_map = false;        ///< its map does not fit the SRAM and is cut; else several maps may be there
   int outputs = 1;               ///< tensors that are read outside, or leave the network
   std::vector<LayerRole> roles;  ///< of its layers in order, an activation of a layer as one of its own
@@ -47,13 +47,13 @@ struct UnitFacts {
 /// Why rule `rule`, kFirstRule to kLastRule, is violated; nothing: it holds, is switched off, or has nothing
 /// to say in this mode. Rules 1 to 3 are about the order in which layers are added.
 constexpr int kFirstRule = 4, kLastRule = 19;
-std::optional<std::string> violation(int rule, const UnitFacts& facts, const FusionConfig& config);
+std::optional<std::string> violation(int rule, const GroupFacts& facts, const FusionConfig& config);
 
 /// What is done about a violation (SPEC FU-3, FU-10).
 enum class Remedy : std::uint8_t {
   kAdjust,      ///< add or remove layers
-  kRemove,      ///< the unit ends before the convolution
-  kStop,        ///< the layer that was added last goes, the unit is complete
+  kRemove,      ///< the group ends before the convolution
+  kStop,        ///< the layer that was added last goes, the group is complete
   kReduceMap,   ///< a smaller unit map
   kFewerMaps,   ///< fewer maps at a time
   kCutFiner,    ///< smaller sub-maps

@@ -47,7 +47,7 @@ struct ChoicesValue {
   }
 };
 
-// How single tensors of a unit are held: an object of names.
+// How single tensors of a group are held: an object of names.
 struct HoldingsValue {
   std::map<std::string, Holding>& holdings;
 
@@ -65,8 +65,7 @@ struct HoldingsValue {
   OrderedJson write() const {
     if (holdings.empty()) return {};
     OrderedJson json = OrderedJson::object();
-    for (const auto& [tensor, holding] : holdings)
-      json[tensor] = kHoldingNames[static_cast<std::size_t>(holding)];
+    for (const auto& [tensor, holding] : holdings) json[tensor] = nth(kHoldingNames, holding);
     return json;
   }
   OrderedJson schema() const {
@@ -74,7 +73,7 @@ struct HoldingsValue {
   }
 };
 
-// Which layers of a unit are cut along their input channels: an object of names.
+// Which layers of a group are cut along their input channels: an object of names.
 struct ReductionsValue {
   std::map<std::string, int>& reductions;
   static constexpr Range kTeam{2, 1024};
@@ -102,7 +101,7 @@ struct ReductionsValue {
 }  // namespace
 
 template <class V>
-void describe(V& v, UnitRequest& u) {
+void describe(V& v, GroupRequest& u) {
   v.required().names("layers", u.layers, {1, 65536}, "layers that run as one, in the workload's order");
   v.optional_integer("clusters", u.clusters, kParts, "clusters that share the output's rows");
   v.optional_integer("step_rows", u.step_rows, kExtent, "output rows that a cluster makes in a step");
@@ -113,12 +112,13 @@ void describe(V& v, UnitRequest& u) {
                      "images of a batch that a cluster makes in a step, all rows of each; 1: rows of one");
   v.optional_choice("holding", u.holding, kHoldingNames,
                     "how tensors are held that `holdings` does not name");
-  v.optional_choice("kernels", u.kernels, kUnitKernelsNames,
+  v.optional_choice("kernels", u.kernels, kGroupKernelsNames,
                     "whether all kernels stay in WRAM, or come anew in every step; left out: they stay");
-  v.optional_integer("kernels_ahead", u.kernels_ahead, kLoads,
-                     "loads of the unit's kernels that are made while an earlier layer runs");
-  v.optional_text("kernels_during", u.kernels_during,
-                  "that layer, or the last one of a unit; where it is left out, the one before");
+  v.renamed("kernels_ahead", "weight_prefetch"), v.renamed("kernels_during", "weight_prefetch_during");
+  v.optional_integer("weight_prefetch", u.weight_prefetch, kLoads,
+                     "loads of the group's kernels that are made while an earlier layer runs");
+  v.optional_text("weight_prefetch_during", u.weight_prefetch_during,
+                  "that layer, or the last one of a group; where it is left out, the one before");
   v.special("holdings", HoldingsValue{u.holdings}, "how single tensors are held in the SRAM, by name");
   v.special("reductions", ReductionsValue{u.reductions},
             "cores of a cluster that share the input channels of a layer and add up their sums, by layer");
@@ -133,14 +133,20 @@ void describe(V& v, MappingRequest& m) {
       v.special(engine.key, ChoicesValue{engine, m.engine_choices},
                 "choices of the engine for the layer, instead of those of the hardware file");
   }
-  v.optional_integer("row_parts", m.row_parts, kParts, "parts of the output rows, one a team of cores");
-  v.optional_integer("column_parts", m.column_parts, kParts, "parts of the output columns, one a team");
-  v.optional_integer("kernel_parts", m.kernel_parts, kParts, "parts of the kernel blocks, one a team");
-  v.optional_integer("group_parts", m.group_parts, kParts,
-                     "parts of the groups of a convolution, one a team, which loads their channels alone");
-  v.optional_integer("image_parts", m.image_parts, kParts, "parts of the images of a batch, one a team");
-  v.optional_integer("reduction_parts", m.reduction_parts, kParts,
-                     "cores of a team: parts of the input channels, one a core, whose sums are added up");
+  v.optional_integer("row_parts", m.row_parts, kParts,
+                     "parts of the output rows, one a reduction group of cores");
+  v.optional_integer("column_parts", m.column_parts, kParts,
+                     "parts of the output columns, one a reduction group");
+  v.optional_integer("kernel_parts", m.kernel_parts, kParts,
+                     "parts of the kernel blocks, one a reduction group");
+  v.optional_integer(
+      "group_parts", m.group_parts, kParts,
+      "parts of the groups of a convolution, one a reduction group, which loads their channels alone");
+  v.optional_integer("image_parts", m.image_parts, kParts,
+                     "parts of the images of a batch, one a reduction group");
+  v.optional_integer(
+      "reduction_parts", m.reduction_parts, kParts,
+      "cores of a reduction group: parts of the input channels, one a core, whose sums are added up");
   v.optional_integer("kernels_per_block", m.kernels_per_block, kExtent,
                      "kernels of a kernel block: a size that the engine offers for the layer");
   v.optional_integer("tile_rows", m.tile_rows, kExtent, "output rows of a full tile in NRAM");
@@ -153,9 +159,11 @@ void describe(V& v, MappingRequest& m) {
                      "whether tiles that lie one below the other share a buffer and load common rows once");
   v.optional_integer("map_buffers", m.map_buffers, kBuffers, "buffers for tiles of the map in NRAM");
   v.optional_integer("kernel_buffers", m.kernel_buffers, kBuffers, "buffers for kernels in WRAM");
-  v.optional_integer("kernels_ahead", m.kernels_ahead, kLoads,
+  v.renamed("kernels_ahead", "weight_prefetch"), v.renamed("kernels_during", "weight_prefetch_during");
+  v.optional_integer("weight_prefetch", m.weight_prefetch, kLoads,
                      "loads of a core's kernels that are made while an earlier layer runs");
-  v.optional_text("kernels_during", m.kernels_during, "that layer; where it is left out, the one before");
+  v.optional_text("weight_prefetch_during", m.weight_prefetch_during,
+                  "that layer; where it is left out, the one before");
   v.optional_choice("order", m.order, kStepOrderNames, "the outer loop over a core's steps");
   v.optional_choice("maps", m.maps, kDataPathNames, "how maps come from DRAM");
   v.optional_choice("kernels", m.kernels, kDataPathNames, "how kernels come from DRAM");
@@ -165,7 +173,7 @@ void describe(V& v, MappingRequest& m) {
 struct MappingFile {
   int version = kMappingVersion;
   std::vector<MappingRequest> layers;
-  std::vector<UnitRequest> units;
+  std::vector<GroupRequest> groups;
 };
 
 template <class V>
@@ -173,7 +181,8 @@ void describe(V& v, MappingFile& file) {
   v.required().integer("tilebeat_mapping", file.version, {kMappingVersion, kMappingVersion},
                        "version of the format");
   v.objects("layers", file.layers, {0, 65536}, "layers whose mapping is not the planner's choice alone");
-  v.objects("units", file.units, {0, 65536}, "fused units; layers in none run by themselves");
+  v.renamed("units", "groups");
+  v.objects("groups", file.groups, {0, 65536}, "fusion groups; layers in none run by themselves");
 }
 
 NetworkMapping load_mapping(const std::string& path) {
@@ -186,20 +195,19 @@ NetworkMapping load_mapping(const std::string& path) {
     if (!seen.insert(request.layer).second)
       place.key("layer").refuse(fmt::format("\"{}\"", request.layer), "every layer once");
     if (request.results && broadcasts(*request.results))
-      place.key("results").refuse(
-          fmt::format("\"{}\"", kDataPathNames[static_cast<std::size_t>(*request.results)]),
-          "direct or sram");
+      place.key("results").refuse(fmt::format("\"{}\"", nth(kDataPathNames, *request.results)),
+                                  "direct or sram");
   }
   seen.clear();
-  for (std::size_t i = 0; i < file.units.size(); ++i) {
-    for (std::size_t k = 0; k < file.units[i].layers.size(); ++k) {
-      const std::string& layer = file.units[i].layers[k];
+  for (std::size_t i = 0; i < file.groups.size(); ++i) {
+    for (std::size_t k = 0; k < file.groups[i].layers.size(); ++k) {
+      const std::string& layer = file.groups[i].layers[k];
       if (!seen.insert(layer).second)
-        Place(path).key("units").item(i).key("layers").item(k).refuse(fmt::format("\"{}\"", layer),
-                                                                      "every layer in one unit, once");
+        Place(path).key("groups").item(i).key("layers").item(k).refuse(fmt::format("\"{}\"", layer),
+                                                                       "every layer in one group, once");
     }
   }
-  return {path, std::move(file.layers), std::move(file.units)};
+  return {path, std::move(file.layers), std::move(file.groups)};
 }
 
 HardwareConfig with_choices(const HardwareConfig& hardware, const MappingRequest& request,
@@ -233,28 +241,29 @@ MappingRequest request_of(const LayerMapping& m) {
   request.blocks_per_load = m.blocks_per_load, request.channel_parts = m.channel_parts;
   request.map_strips = m.map_strips;
   request.map_buffers = m.map_buffers, request.kernel_buffers = m.kernel_buffers;
-  request.kernels_ahead = m.kernels_ahead;
-  if (m.kernels_ahead > 0) request.kernels_during = m.kernels_during;
+  request.weight_prefetch = m.weight_prefetch;
+  if (m.weight_prefetch > 0) request.weight_prefetch_during = m.weight_prefetch_during;
   request.order = m.order;
   request.maps = m.maps, request.kernels = m.kernels, request.results = m.results;
   return request;
 }
 
-std::string mapping_text(const std::vector<LayerMapping>& layers, const std::vector<UnitMapping>& units) {
+std::string mapping_text(const std::vector<LayerMapping>& layers, const std::vector<GroupMapping>& groups) {
   MappingFile file;
   for (const LayerMapping& mapping : layers) file.layers.push_back(request_of(mapping));
-  for (const UnitMapping& unit : units)
-    file.units.push_back({unit.layers,
-                          unit.clusters,
-                          unit.step_rows,
-                          unit.step_columns,
-                          unit.step_maps,
-                          {},
-                          unit.holdings,
-                          unit.kernels == UnitKernels::kStreamed ? std::optional(unit.kernels) : std::nullopt,
-                          unit.reductions,
-                          unit.kernels_ahead,
-                          unit.kernels_ahead > 0 ? std::optional(unit.kernels_during) : std::nullopt});
+  for (const GroupMapping& group : groups)
+    file.groups.push_back(
+        {group.layers,
+         group.clusters,
+         group.step_rows,
+         group.step_columns,
+         group.step_maps,
+         {},
+         group.holdings,
+         group.kernels == GroupKernels::kStreamed ? std::optional(group.kernels) : std::nullopt,
+         group.reductions,
+         group.weight_prefetch,
+         group.weight_prefetch > 0 ? std::optional(group.weight_prefetch_during) : std::nullopt});
   return ObjectValue<MappingFile>{file}.write().dump(1) + "\n";
 }
 

@@ -17,17 +17,18 @@
 namespace tilebeat {
 
 /// Layers that run as one, and how (SPEC MA-1, FU-4).
-struct UnitMapping {
+struct GroupMapping {
   std::vector<std::string> layers;          ///< in the workload's order; the last one makes the output
   int clusters = 1;                         ///< that share the rows of the output
   int step_rows = 1;                        ///< output rows that a cluster makes in a step
   int step_columns = 1;                     ///< columns of these rows that it makes at a time, strip by strip
   int step_maps = 1;                        ///< images of which it makes all rows in a step; 1: rows of one
   std::map<std::string, Holding> holdings;  ///< by tensor, of all but the output
-  UnitKernels kernels = UnitKernels::kResident;  ///< where they are while it runs
-  std::map<std::string, int> reductions;         ///< cores of a team that shares a layer's channels, by layer
-  int kernels_ahead = 0;       ///< loads of kernels that are made while an earlier layer runs
-  std::string kernels_during;  ///< that layer, or the last one of that unit; empty: none
+  GroupKernels kernels = GroupKernels::kResident;  ///< where they are while it runs
+  std::map<std::string, int>
+      reductions;           ///< cores of a reduction group that shares a layer's channels, by layer
+  int weight_prefetch = 0;  ///< loads of kernels that are made while an earlier layer runs
+  std::string weight_prefetch_during;  ///< that layer, or the last one of that group; empty: none
 };
 
 /// How data passes between DRAM and the memories of cores (SPEC HI-4).
@@ -47,17 +48,18 @@ constexpr bool broadcasts(DataPath path) {
 enum class StepOrder : std::uint8_t { kTileOuter, kKernelOuter };
 constexpr std::array<std::string_view, 2> kStepOrderNames{"tile_outer", "kernel_outer"};
 
-/// What is computed where and when, for one layer on the matrix units of a chip (SPEC MA-1). A fused unit,
+/// What is computed where and when, for one layer on the matrix units of a chip (SPEC MA-1). A fusion group,
 /// once there are some, takes the place of a layer.
 struct LayerMapping {
   std::string layer;
   std::string engine;  ///< the name of its dataflow
-  /// Cores: parts of the output rows, columns and kernel blocks and of the images, one a team.
+  /// Cores: parts of the output rows, columns and kernel blocks and of the images, one a reduction group.
   int row_parts = 1, column_parts = 1, kernel_parts = 1, image_parts = 1;
-  /// Likewise: parts of the groups of a convolution. A team loads the channels of its own groups alone.
+  /// Likewise: parts of the groups of a convolution. A reduction group loads the channels of its own groups
+  /// alone.
   int group_parts = 1;
-  /// Cores of a team: parts of the input channels, one a core, whose sums they add up. They follow one
-  /// another in a cluster.
+  /// Cores of a reduction group: parts of the input channels, one a core, whose sums they add up. They follow
+  /// one another in a cluster.
   int reduction_parts = 1;
   /// What the engine chose of its own for the layer: a JSON object with fields of its part of the hardware
   /// file; empty: nothing.
@@ -71,13 +73,13 @@ struct LayerMapping {
   bool map_strips = false;
   int map_buffers = 2, kernel_buffers = 2;
   /// Of the loads of each core's kernels, so many, the first ones, are made while an earlier layer runs.
-  int kernels_ahead = 0;
-  std::string kernels_during;  ///< that layer; empty: none
+  int weight_prefetch = 0;
+  std::string weight_prefetch_during;  ///< that layer; empty: none
   StepOrder order = StepOrder::kTileOuter;
   DataPath maps = DataPath::kDirect, kernels = DataPath::kDirect, results = DataPath::kDirect;
 
-  int teams() const { return row_parts * column_parts * kernel_parts * group_parts * image_parts; }
-  int cores() const { return teams() * reduction_parts; }
+  int reduction_groups() const { return row_parts * column_parts * kernel_parts * group_parts * image_parts; }
+  int cores() const { return reduction_groups() * reduction_parts; }
   bool uses_memory_cores() const {
     return maps != DataPath::kDirect || kernels != DataPath::kDirect || results != DataPath::kDirect;
   }
@@ -91,30 +93,30 @@ struct MappingRequest {
   std::map<std::string, std::string> engine_choices;
   std::optional<int> row_parts, column_parts, kernel_parts, group_parts, image_parts, reduction_parts;
   std::optional<int> kernels_per_block, tile_rows, tile_columns;
-  std::optional<int> blocks_per_load, channel_parts, map_buffers, kernel_buffers, kernels_ahead;
-  std::optional<std::string> kernels_during;
+  std::optional<int> blocks_per_load, channel_parts, map_buffers, kernel_buffers, weight_prefetch;
+  std::optional<std::string> weight_prefetch_during;
   std::optional<bool> map_strips;
   std::optional<StepOrder> order;
   std::optional<DataPath> maps, kernels, results;
 };
 
-/// What a user asks of a fused unit (SPEC MA-1, FU-4).
-struct UnitRequest {
+/// What a user asks of a fusion group (SPEC MA-1, FU-4).
+struct GroupRequest {
   std::vector<std::string> layers;
   std::optional<int> clusters, step_rows, step_columns, step_maps;
   std::optional<Holding> holding;  ///< of tensors that `holdings` does not name
   std::map<std::string, Holding> holdings;
-  std::optional<UnitKernels> kernels = {};  ///< left out: resident
+  std::optional<GroupKernels> kernels = {};  ///< left out: resident
   std::map<std::string, int> reductions = {};
-  std::optional<int> kernels_ahead = {};
-  std::optional<std::string> kernels_during = {};
+  std::optional<int> weight_prefetch = {};
+  std::optional<std::string> weight_prefetch_during = {};
 };
 
 /// A mapping file: the version of its schema, and the layers that it says something of.
 struct NetworkMapping {
   std::string file;  ///< it was read from; empty: none
   std::vector<MappingRequest> layers;
-  std::vector<UnitRequest> units = {};
+  std::vector<GroupRequest> groups = {};
 };
 
 constexpr int kMappingVersion = 1;
@@ -129,7 +131,8 @@ NetworkMapping load_mapping(const std::string& path);
 /// The request for exactly this mapping.
 MappingRequest request_of(const LayerMapping& mapping);
 /// The text of a file that asks for exactly these mappings.
-std::string mapping_text(const std::vector<LayerMapping>& layers, const std::vector<UnitMapping>& units = {});
+std::string mapping_text(const std::vector<LayerMapping>& layers,
+                         const std::vector<GroupMapping>& groups = {});
 nlohmann::ordered_json mapping_schema();
 
 }  // namespace tilebeat

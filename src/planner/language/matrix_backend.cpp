@@ -17,7 +17,7 @@ std::vector<Transfer> transposing_transfers(const OutputTile& tile, const Tensor
   for (int row = 0; row < parts; ++row) {
     Transfer transfer;
     transfer.source = source.at(tile.image, tile.h.in + row, tile.w.in);
-    transfer.destination = destination + static_cast<std::uint64_t>(row * row_bytes);
+    transfer.destination = destination + to_unsigned(row * row_bytes);
     CopyShape& shape = transfer.shape;
     shape.run = 1;
     shape.columns = std::int64_t{tile.w.ins} * (one_run ? tile.h.ins : 1), shape.rows = channels;
@@ -64,7 +64,7 @@ WeightLayout layout_of_blocks(const Problem& p, const std::function<std::int64_t
   layout.blocks.push_back(0);
   for (int set = 0; set < (p.kernel_tensor ? 1 : p.sets); ++set) {
     for (int block = 0; block < p.kernel_blocks(); ++block)
-      layout.blocks.push_back(layout.blocks.back() + static_cast<std::uint64_t>(bytes_of(block)));
+      layout.blocks.push_back(layout.blocks.back() + to_unsigned(bytes_of(block)));
   }
   return layout;
 }

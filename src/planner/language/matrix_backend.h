@@ -49,8 +49,8 @@ struct WeightPlace {
   std::optional<std::uint64_t> tensor;  ///< the address of kernels that are a tensor; `blocks` has no meaning
   std::uint64_t post = 0;               ///< of the first block's post-parameters; 0: there are none apart
   WeightLayout layout;
-  std::int64_t region_bytes = 0;  ///< of the core's memory
-  std::int64_t turned_bytes = 0;  ///< of the largest block that is turned on its way (turned_bytes)
+  std::int64_t region_bytes = 0;      ///< of the core's memory
+  std::int64_t transposed_bytes = 0;  ///< of the largest block that is turned on its way (transposed_bytes)
 };
 
 /// Where elements of kernels that are a tensor lie in the place of their block in the core's memory: of

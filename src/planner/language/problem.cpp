@@ -34,8 +34,7 @@ Tensor insert_zeros(const Conv2d& conv, const std::array<int, 2>& dense_kernel) 
   Tensor dense;
   dense.dtype = conv.weights.dtype;
   dense.shape = {conv.out_channels, dense_kernel[0], dense_kernel[1], depth};
-  dense.bytes.assign(static_cast<std::size_t>(dense.elements()),
-                     static_cast<std::uint8_t>(conv.weight_zero_point));
+  dense.bytes.assign(to_size(dense.elements()), static_cast<std::uint8_t>(conv.weight_zero_point));
   for (int k = 0; k < conv.out_channels; ++k) {
     for (int r = 0; r < conv.kernel[0]; ++r) {
       for (int s = 0; s < conv.kernel[1]; ++s) {
@@ -43,8 +42,7 @@ Tensor insert_zeros(const Conv2d& conv, const std::array<int, 2>& dense_kernel) 
         const auto to = ((std::int64_t{k} * dense_kernel[0] + r * conv.dilation[0]) * dense_kernel[1] +
                          s * conv.dilation[1]) *
                         depth;
-        std::memcpy(dense.bytes.data() + to, conv.weights.bytes.data() + from,
-                    static_cast<std::size_t>(depth));
+        std::memcpy(dense.bytes.data() + to, conv.weights.bytes.data() + from, to_size(depth));
       }
     }
   }
@@ -64,7 +62,7 @@ int width_of(std::int64_t rows) {
   for (std::int64_t width = 1; width <= std::min(rows, kWidest); ++width) {
     if (rows % width == 0 && worth(width) > worth(best)) best = width;
   }
-  return static_cast<int>(best);
+  return to_int(best);
 }
 
 // The leading axes of one operand of a product, aligned with the product's.
@@ -80,8 +78,8 @@ std::vector<int> matrices_of(const std::vector<std::int64_t>& axes,
   for (std::size_t axis = 0; axis < axes.size(); ++axis) {
     std::vector<int> longer;
     for (const int matrix : matrices) {
-      for (int i = 0; i < static_cast<int>(axes[axis]); ++i)
-        longer.push_back(operand[axis] == 1 ? matrix : matrix * static_cast<int>(axes[axis]) + i);
+      for (int i = 0; i < to_int(axes[axis]); ++i)
+        longer.push_back(operand[axis] == 1 ? matrix : matrix * to_int(axes[axis]) + i);
     }
     matrices = std::move(longer);
   }
@@ -101,12 +99,12 @@ void set_product(Problem& p, const Workload& workload, const Layer& layer) {
     axes.pop_back(), a.pop_back(), b.pop_back();
   }
   p.map_images = matrices_of(axes, a), p.kernel_sets = matrices_of(axes, b);
-  p.batch = static_cast<int>(p.map_images.size());
+  p.batch = count_of(p.map_images);
   p.sets = *std::max_element(p.kernel_sets.begin(), p.kernel_sets.end()) + 1;
-  p.channels = static_cast<int>(product.inner);
+  p.channels = to_int(product.inner);
   p.map_order = product.a;
   p.width = p.out_width = width_of(rows);
-  p.height = p.out_height = static_cast<int>(rows / p.width);
+  p.height = p.out_height = to_int(rows / p.width);
   if (p.conv.kernels == KernelSource::kWeights) return;
   KernelTensor& kernels = p.kernel_tensor.emplace();
   kernels.info = workload.tensor(layer.inputs.at(1));
@@ -129,8 +127,8 @@ Problem transposed_problem(const Workload& workload, const Layer& layer, int blo
   p.useful_taps = useful_taps(conv);
   p.input = workload.tensor(layer.inputs.front()), p.output = layer.output;
   const auto& shape = p.input.shape;
-  p.batch = static_cast<int>(shape[0]), p.channels = static_cast<int>(shape[3]);
-  p.height = static_cast<int>(shape[1]), p.width = static_cast<int>(shape[2]);
+  p.batch = to_int(shape[0]), p.channels = to_int(shape[3]);
+  p.height = to_int(shape[1]), p.width = to_int(shape[2]);
   p.out_height = made.outs[0], p.out_width = made.outs[1];
   return p;
 }
@@ -140,7 +138,7 @@ Problem transposed_problem(const Workload& workload, const Layer& layer, int blo
 MapExtents rows_as_map(const TensorInfo& tensor) {
   const std::int64_t channels = tensor.shape.back(), rows = tensor.elements() / channels;
   const int width = width_of(rows);
-  return {1, static_cast<int>(rows / width), width, static_cast<int>(channels)};
+  return {1, to_int(rows / width), width, to_int(channels)};
 }
 
 Problem make_problem(const Workload& workload, const Layer& layer, const PlannerConfig& planner,
@@ -162,7 +160,7 @@ Problem make_problem(const Workload& workload, const Layer& layer, const Planner
   }
   p.input = workload.tensor(layer.inputs.front());
   p.output = layer.output;
-  const auto dim = [](std::int64_t d) { return static_cast<int>(d); };
+  const auto dim = [](std::int64_t d) { return to_int(d); };
   if (conv.pixels == PixelAxes::kMatrices) {
     set_product(p, workload, layer);
     return p;
@@ -280,7 +278,7 @@ ConvSetup conv_setup(const Problem& p) {
 PostParameter post_parameter(const Problem& p, int kernel) {
   PostParameter parameter;
   if (kernel >= p.conv.out_channels) return parameter;
-  const auto index = static_cast<std::size_t>(kernel);
+  const auto index = to_size(kernel);
   if (!p.conv.bias.empty()) parameter.bias = p.conv.bias[index];
   if (p.conv.requant) set_factor(*p.conv.requant, index, parameter);
   return parameter;
@@ -303,8 +301,7 @@ Tensor phase_kernels(const Conv2d& conv, const SubpixelAxis& h, const SubpixelAx
   Tensor kernels;
   kernels.dtype = conv.weights.dtype;
   kernels.shape = {std::int64_t{h.stride} * w.stride * conv.out_channels, h.taps, w.taps, depth};
-  kernels.bytes.assign(static_cast<std::size_t>(kernels.elements()),
-                       static_cast<std::uint8_t>(conv.weight_zero_point));
+  kernels.bytes.assign(to_size(kernels.elements()), static_cast<std::uint8_t>(conv.weight_zero_point));
   std::int64_t to = 0;
   const auto copy_tap = [&](int kernel, int row, int column) {
     if (row < conv.kernel[0] && column < conv.kernel[1]) {
@@ -342,7 +339,7 @@ SubpixelAxis subpixel_axis(const Conv2d& conv, std::size_t axis, std::int64_t ou
   // Outputs are numbered from the first one that the first pixel reaches, which `pads` cuts off.
   const int first = conv.pads[axis] / made.stride;
   made.lead = conv.pads[axis] % made.stride;
-  made.outs = static_cast<int>((conv.pads[axis] + out - 1) / made.stride) - first + 1;
+  made.outs = to_int((conv.pads[axis] + out - 1) / made.stride) - first + 1;
   made.pad = made.taps - 1 - first;
   return made;
 }
@@ -351,11 +348,8 @@ SubpixelConv subpixel_conv(const Conv2d& conv, const std::vector<std::int64_t>& 
   const SubpixelAxis h = subpixel_axis(conv, 0, output[1]), w = subpixel_axis(conv, 1, output[2]);
   const int phases = h.stride * w.stride;
   SubpixelConv made;
-  made.interleaving = {{h.stride, w.stride},
-                       {h.lead, w.lead},
-                       static_cast<int>(output[1]),
-                       static_cast<int>(output[2]),
-                       conv.out_channels};
+  made.interleaving = {
+      {h.stride, w.stride}, {h.lead, w.lead}, to_int(output[1]), to_int(output[2]), conv.out_channels};
   made.outs = {h.outs, w.outs};
   Conv2d& c = made.conv;
   c.kernel = {h.taps, w.taps};

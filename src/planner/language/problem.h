@@ -31,14 +31,12 @@ inline bool operator==(const Interval& a, const Interval& b) {
 /// that allows. A part may be empty.
 inline Interval part_of(int extent, int parts, int index, int granule) {
   const std::int64_t units = ceil_div(extent, granule);
-  const auto at = [&](int i) {
-    return static_cast<int>(std::min<std::int64_t>(extent, units * i / parts * granule));
-  };
+  const auto at = [&](int i) { return to_int(std::min<std::int64_t>(extent, units * i / parts * granule)); };
   return {at(index), at(index + 1)};
 }
 /// At least the size of the largest of these parts, and less than a granule more.
 inline int largest_part_of(int extent, int parts, int granule) {
-  return std::min(extent, static_cast<int>(ceil_div(ceil_div(extent, granule), parts)) * granule);
+  return std::min(extent, to_int(ceil_div(ceil_div(extent, granule), parts)) * granule);
 }
 
 /// The outputs of a part along one axis, the inputs inside the map that they need, and where tap 0 of the
@@ -63,7 +61,7 @@ struct WindowAxis {
   /// Inputs that `outs` neighbouring outputs need away from the map's edges; never more than the map has.
   int span(int outs) const {
     const std::int64_t ins = (outs - std::int64_t{1}) * stride + (kernel - std::int64_t{1}) * dilation + 1;
-    return static_cast<int>(std::min<std::int64_t>(ins, extent));
+    return to_int(std::min<std::int64_t>(ins, extent));
   }
   /// `outs` outputs away from the map's edges.
   Window inner(int outs) const { return {0, outs, 0, span(outs), 0}; }
@@ -80,11 +78,11 @@ struct WindowAxis {
   }
   /// Inputs that any tap of any of the first `outs` outputs touches.
   std::int64_t touched(int outs) const {
-    std::vector<bool> used(static_cast<std::size_t>(extent), false);
+    std::vector<bool> used(to_size(extent), false);
     for (int o = 0; o < outs; ++o) {
       for (int k = 0; k < kernel; ++k) {
         const int at = o * stride + k * dilation - pad;
-        if (at >= 0 && at < extent) used[static_cast<std::size_t>(at)] = true;
+        if (at >= 0 && at < extent) nth(used, at) = true;
       }
     }
     return std::count(used.begin(), used.end(), true);
@@ -154,12 +152,8 @@ struct Problem {
 
   int taps() const { return conv.kernel[0] * conv.kernel[1]; }
   int kernel_blocks() const { return ceil_div(conv.out_channels, block_kernels); }  ///< of a set
-  int map_image(int image) const {
-    return map_images.empty() ? image : map_images[static_cast<std::size_t>(image)];
-  }
-  int kernel_set(int image) const {
-    return kernel_sets.empty() ? 0 : kernel_sets[static_cast<std::size_t>(image)];
-  }
+  int map_image(int image) const { return map_images.empty() ? image : nth(map_images, image); }
+  int kernel_set(int image) const { return kernel_sets.empty() ? 0 : nth(kernel_sets, image); }
   /// Where the map lies when its first element has the address `address`.
   TensorLayout map_layout(std::uint64_t address) const;
   /// Kernels of blocks `blocks` that exist.

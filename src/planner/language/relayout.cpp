@@ -31,7 +31,7 @@ class Mover {
     const CopyShape& s = t.shape;
     const bool source = end_ == TransferEnd::kSource;
     Block block;
-    block.here = static_cast<std::int64_t>((source ? t.source : t.destination) - m_.address);
+    block.here = to_signed((source ? t.source : t.destination) - m_.address);
     block.there = source ? t.destination : t.source;
     block.run = s.run;
     if (s.rows > 1)
@@ -100,16 +100,16 @@ class Mover {
     const std::int64_t bytes = first > 0 ? pixel - first : std::min(left, block.run) / pixel * pixel;
     add(Block{block.here, block.there, bytes, {}});
     if (bytes < block.run)
-      add(Block{block.here + bytes, block.there + static_cast<std::uint64_t>(bytes), block.run - bytes, {}});
+      add(Block{block.here + bytes, block.there + to_unsigned(bytes), block.run - bytes, {}});
   }
   // Every step of an axis for itself.
   void cut(const Block& block, std::size_t axis) {
     Block step = block;
     const Axis cut = block.axes[axis];
-    step.axes.erase(step.axes.begin() + static_cast<std::ptrdiff_t>(axis));
+    step.axes.erase(step.axes.begin() + to_signed(axis));
     for (std::int64_t i = 0; i < cut.count; ++i) {
       step.here = block.here + i * cut.here;
-      step.there = block.there + static_cast<std::uint64_t>(i * cut.there);
+      step.there = block.there + to_unsigned(i * cut.there);
       add(step);
     }
   }
@@ -151,9 +151,8 @@ class Mover {
         m_.offset_of(block.here / image, block.here % image / m_.pixel_bytes, channel / bytes) +
         channel % bytes;
     const bool source = end_ == TransferEnd::kSource;
-    const std::uint64_t here = m_.address + static_cast<std::uint64_t>(offset),
-                        there =
-                            block.there + static_cast<std::uint64_t>(channel - block.here % m_.pixel_bytes);
+    const std::uint64_t here = m_.address + to_unsigned(offset),
+                        there = block.there + to_unsigned(channel - block.here % m_.pixel_bytes);
     Transfer t{source ? here : there, source ? there : here, one_run(run)};
     const auto& [rows, columns] = std::pair(axes[0], axes[1]);
     t.shape.rows = rows.count, t.shape.columns = columns.count;
@@ -171,7 +170,7 @@ class Mover {
 
 }  // namespace
 
-std::vector<Transfer> moved(const StoredMapPointer& map, std::vector<Transfer> transfers, TransferEnd end) {
+std::vector<Transfer> relaid(const StoredMapPointer& map, std::vector<Transfer> transfers, TransferEnd end) {
   if (!map) return transfers;
   Mover mover(*map, end);
   for (const Transfer& transfer : transfers) mover.add(transfer);
@@ -189,20 +188,20 @@ Transfer part_of_block(const Transfer& whole, std::int64_t row, std::int64_t row
                        std::int64_t columns) {
   const CopyShape& s = whole.shape;
   Transfer part = whole;
-  part.source += static_cast<std::uint64_t>(row * s.source_column + column);
-  part.destination += static_cast<std::uint64_t>(row + column / s.turned * s.turned_row +
-                                                 column % s.turned * s.destination_column);
+  part.source += to_unsigned(row * s.source_column + column);
+  part.destination += to_unsigned(row + column / s.transposed * s.transposed_row +
+                                  column % s.transposed * s.destination_column);
   part.shape.columns = rows, part.shape.run = columns;
-  part.shape.turned = std::min(s.turned, columns);
+  part.shape.transposed = std::min(s.transposed, columns);
   return part;
 }
 
 // Single bytes along `across`, neighbours where they come from, and `down`, neighbours where they go to.
-struct TurnedAxis {
+struct TransposedAxis {
   std::int64_t count, from, to;
 };
-std::optional<Transfer> turned_bytes_of(const Transfer& transfer, const TurnedAxis& across,
-                                        const TurnedAxis& down) {
+std::optional<Transfer> transposed_bytes_of(const Transfer& transfer, const TransposedAxis& across,
+                                            const TransposedAxis& down) {
   if (across.from != 1 || down.to != 1 || across.count == 1 || down.count == 1) return std::nullopt;
   Transfer block = transfer;
   block.shape = {across.count, down.count, 1, down.from, 0, across.to, 0, across.count, 0};
@@ -211,7 +210,7 @@ std::optional<Transfer> turned_bytes_of(const Transfer& transfer, const TurnedAx
 
 }  // namespace
 
-std::int64_t turned_bytes(const ChipConfig& chip) {
+std::int64_t transposed_bytes(const ChipConfig& chip) {
   std::int64_t bytes = UINT16_MAX;  // counts have 16 bits
   for (const DmaConfig* dma : {&chip.core.copy, &chip.copy}) {
     const std::int64_t buffer = dma->buffer_bytes;
@@ -224,9 +223,9 @@ std::vector<Transfer> cut_blocks(const Transfer& transfer, std::int64_t bytes) {
   const CopyShape& s = transfer.shape;
   if (s.run * s.columns <= bytes) return {transfer};
   const std::int64_t rows = std::min({s.columns, bytes, std::max(kMostRuns, bytes / s.run)});
-  const std::int64_t room = bytes / rows, groups = room / s.turned;
-  const std::int64_t columns = groups > 0 ? groups * s.turned : room;
-  const std::int64_t within = groups > 0 ? s.run : s.turned;  // what columns are cut in
+  const std::int64_t room = bytes / rows, groups = room / s.transposed;
+  const std::int64_t columns = groups > 0 ? groups * s.transposed : room;
+  const std::int64_t within = groups > 0 ? s.run : s.transposed;  // what columns are cut in
   std::vector<Transfer> parts;
   for (std::int64_t row = 0; row < s.columns; row += rows) {
     for (std::int64_t group = 0; group < s.run; group += within) {
@@ -238,18 +237,18 @@ std::vector<Transfer> cut_blocks(const Transfer& transfer, std::int64_t bytes) {
   return parts;
 }
 
-std::vector<Transfer> turned(std::vector<Transfer> transfers, std::int64_t bytes) {
+std::vector<Transfer> transposed(std::vector<Transfer> transfers, std::int64_t bytes) {
   const auto single_bytes = [](const Transfer& transfer) { return transfer.shape.run == 1; };
   if (bytes == 0 || std::none_of(transfers.begin(), transfers.end(), single_bytes)) return transfers;
   std::vector<Transfer> made;
   for (const Transfer& transfer : transfers) {
     const CopyShape& s = transfer.shape;
-    const TurnedAxis columns{s.columns, s.source_column, s.destination_column},
+    const TransposedAxis columns{s.columns, s.source_column, s.destination_column},
         rows{s.rows, s.source_row, s.destination_row};
     std::optional<Transfer> block;
-    if (s.run == 1 && s.turned == 0) {
-      block = turned_bytes_of(transfer, columns, rows);
-      if (!block) block = turned_bytes_of(transfer, rows, columns);
+    if (s.run == 1 && s.transposed == 0) {
+      block = transposed_bytes_of(transfer, columns, rows);
+      if (!block) block = transposed_bytes_of(transfer, rows, columns);
     }
     if (!block) {
       made.push_back(transfer);

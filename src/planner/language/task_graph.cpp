@@ -40,7 +40,7 @@ std::uint64_t Arena::allocate(std::int64_t bytes, Lifetime lifetime) {
   used_ = std::max(used_, made.end);
   longest_ = std::max(longest_, bytes);
   raise(floors, bytes, begin);
-  return base_ + static_cast<std::uint64_t>(begin);
+  return base_ + to_unsigned(begin);
 }
 
 namespace {
@@ -65,13 +65,13 @@ class Dependencies {
     for (const Task& task : graph.tasks()) {
       accesses += task.accesses.size();
       for (const Access& access : task.accesses) {
-        int& of_buffer = versions[static_cast<std::size_t>(access.buffer)];
+        int& of_buffer = nth(versions, access.buffer);
         of_buffer = std::max(of_buffer, access.version + 1);
       }
     }
     first_.reserve(buffers());
     std::size_t all = 0;
-    for (const int of_buffer : versions) first_.push_back(all), all += static_cast<std::size_t>(of_buffer);
+    for (const int of_buffer : versions) first_.push_back(all), all += to_size(of_buffer);
     uses_.resize(all);
     users_.reserve(accesses);
     found_.reserve(accesses);
@@ -80,18 +80,18 @@ class Dependencies {
   std::vector<Dependency> run() {
     const std::vector<Task>& tasks = graph_.tasks();
     for (std::size_t i = 0; i < tasks.size(); ++i) {
-      for (const Access& access : tasks[i].accesses) add(static_cast<int>(i), access);
+      for (const Access& access : tasks[i].accesses) add(to_int(i), access);
     }
     return std::move(found_);
   }
 
  private:
-  std::size_t buffers() const { return static_cast<std::size_t>(graph_.buffers()); }
+  std::size_t buffers() const { return to_size(graph_.buffers()); }
 
   void add(int to, const Access& access) {
     const BufferRole role = graph_.role(access.buffer);
-    const auto buffer = static_cast<std::size_t>(access.buffer);
-    Uses& uses = uses_[first_[buffer] + static_cast<std::size_t>(access.version)];
+    const auto buffer = to_size(access.buffer);
+    Uses& uses = uses_[first_[buffer] + to_size(access.version)];
     check_later(to, access);
     used_[buffer] = std::max(used_[buffer], access.version + 1);
     if (access.kind == AccessKind::kRead) {
@@ -111,8 +111,7 @@ class Dependencies {
     if (before.readers.empty()) after_all(before.writers, to, cause_of_full(role));
     for (int i = before.readers.first; i >= 0; i = user(i).next) {
       const int from = user(i).task;
-      if (from != to)
-        depend({from, to, graph_.tasks()[static_cast<std::size_t>(from)].operands_free, cause_of_full(role)});
+      if (from != to) depend({from, to, nth(graph_.tasks(), from).operands_free, cause_of_full(role)});
     }
   }
   void after_all(const UserList& writers, int to, Activity cause) {
@@ -121,7 +120,7 @@ class Dependencies {
     }
   }
   void depend(const Dependency& d) {
-    Dependency& before = last_[static_cast<std::size_t>(d.from)];
+    Dependency& before = nth(last_, d.from);
     if (before.to == d.to && before.event == d.event && before.cause == d.cause) return;
     before = d;
     found_.push_back(d);
@@ -129,9 +128,9 @@ class Dependencies {
 
   // Later versions may be used by the task itself alone.
   void check_later(int to, const Access& access) const {
-    const auto buffer = static_cast<std::size_t>(access.buffer);
+    const auto buffer = to_size(access.buffer);
     for (int version = access.version + 1; version < used_[buffer]; ++version) {
-      const Uses& later = uses_[first_[buffer] + static_cast<std::size_t>(version)];
+      const Uses& later = uses_[first_[buffer] + to_size(version)];
       if (!only_by(later.writers, to) || !only_by(later.readers, to))
         throw SimulationError(
             fmt::format("task graph: task {} uses version {} of buffer {} behind a later one", to,
@@ -148,14 +147,14 @@ class Dependencies {
   struct User {
     int task, next;
   };
-  const User& user(int number) const { return users_[static_cast<std::size_t>(number)]; }
+  const User& user(int number) const { return nth(users_, number); }
   void append(UserList& list, int task) {
-    const auto number = static_cast<int>(users_.size());
+    const auto number = count_of(users_);
     users_.push_back({task, -1});
     if (list.empty())
       list.first = number;
     else
-      users_[static_cast<std::size_t>(list.last)].next = number;
+      nth(users_, list.last).next = number;
     list.last = number;
   }
 
@@ -217,11 +216,11 @@ BufferId TaskGraph::add_buffer(BufferRole role) {
 int TaskGraph::add(Task task) {
   if (also_) task.accesses.push_back(*also_);
   tasks_.push_back(std::move(task));
-  return static_cast<int>(tasks_.size()) - 1;
+  return count_of(tasks_) - 1;
 }
 
 void TaskGraph::shrink(const Size& size) {
-  tasks_.erase(tasks_.begin() + static_cast<std::ptrdiff_t>(size.tasks), tasks_.end());
+  tasks_.erase(tasks_.begin() + to_signed(size.tasks), tasks_.end());
   roles_.resize(size.buffers);
   also_.reset();  // somebody may have failed while he added tasks
 }

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "base/activity.h"
+#include "base/types.h"
 #include "isa/instruction.h"
 
 #include <array>
@@ -20,7 +21,7 @@ namespace tilebeat {
 template <class Key>
 class Residency {
  public:
-  explicit Residency(int buffers) : content_(static_cast<std::size_t>(buffers)) {}
+  explicit Residency(int buffers) : content_(to_size(buffers)) {}
 
   struct Use {
     int buffer = 0;
@@ -28,11 +29,11 @@ class Residency {
   };
   Use use(const Key& key) {
     for (std::size_t i = 0; i < content_.size(); ++i) {
-      if (content_[i].second && content_[i].first == key) return {static_cast<int>(i), false};
+      if (content_[i].second && content_[i].first == key) return {to_int(i), false};
     }
     const int buffer = next_;
-    next_ = (next_ + 1) % static_cast<int>(content_.size());
-    content_[static_cast<std::size_t>(buffer)] = {key, true};
+    next_ = (next_ + 1) % count_of(content_);
+    nth(content_, buffer) = {key, true};
     return {buffer, true};
   }
 
@@ -210,8 +211,8 @@ class TaskGraph {
   }
 
   const std::vector<Task>& tasks() const { return tasks_; }
-  BufferRole role(BufferId buffer) const { return roles_[static_cast<std::size_t>(buffer)]; }
-  int buffers() const { return static_cast<int>(roles_.size()); }
+  BufferRole role(BufferId buffer) const { return nth(roles_, buffer); }
+  int buffers() const { return count_of(roles_); }
 
   /// How many tasks and buffers there are.
   struct Size {

@@ -14,8 +14,8 @@ Transfer runs_of(const Transfer& whole, std::int64_t row, std::int64_t rows, std
                  std::int64_t columns) {
   const CopyShape& s = whole.shape;
   Transfer part = whole;
-  part.source += static_cast<std::uint64_t>(row * s.source_row + column * s.source_column);
-  part.destination += static_cast<std::uint64_t>(row * s.destination_row + column * s.destination_column);
+  part.source += to_unsigned(row * s.source_row + column * s.source_column);
+  part.destination += to_unsigned(row * s.destination_row + column * s.destination_column);
   part.shape.rows = rows, part.shape.columns = columns;
   return part;
 }
@@ -34,7 +34,7 @@ class Packer {
         put(runs_of(transfer, r, std::min(most, s.rows - r), 0, s.columns));
       return;
     }
-    if (s.turned > 0) {
+    if (s.transposed > 0) {
       for (const Transfer& block : cut_blocks(transfer, bytes_)) add(block);
       return;
     }
@@ -54,7 +54,7 @@ class Packer {
   void cut_run(const Transfer& run) {
     for (std::int64_t at = 0; at < run.shape.run; at += bytes_) {
       Transfer part = run;
-      part.source += static_cast<std::uint64_t>(at), part.destination += static_cast<std::uint64_t>(at);
+      part.source += to_unsigned(at), part.destination += to_unsigned(at);
       part.shape.run = std::min(bytes_, run.shape.run - at);
       put(part);
     }
@@ -73,7 +73,7 @@ class Packer {
 };
 
 double clocks(Picoseconds duration, const HardwareConfig& hardware) {
-  return static_cast<double>(duration) / static_cast<double>(hardware.clock_ps());
+  return static_cast<double>(duration) / hardware.clock_ps();
 }
 
 double on_chip_trip(const InterconnectConfig& bus, const MemoryConfig& memory) {
@@ -92,10 +92,9 @@ Copy copy_from(Unit unit, const Transfer& transfer, std::int64_t row, std::int64
   const CopyShape& shape = transfer.shape;
   Copy copy;
   copy.unit = unit;
-  copy.source =
-      transfer.source + static_cast<std::uint64_t>(row * shape.source_row + column * shape.source_column);
-  copy.destination = transfer.destination + static_cast<std::uint64_t>(row * shape.destination_row +
-                                                                       column * shape.destination_column);
+  copy.source = transfer.source + to_unsigned(row * shape.source_row + column * shape.source_column);
+  copy.destination =
+      transfer.destination + to_unsigned(row * shape.destination_row + column * shape.destination_column);
   copy.run_bytes = static_cast<std::uint32_t>(shape.run);
   copy.inner_count = static_cast<std::uint16_t>(std::min(kMostCopyRuns, shape.columns - column));
   copy.outer_count = static_cast<std::uint16_t>(std::min(kMostCopyRuns, shape.rows - row));
@@ -103,8 +102,8 @@ Copy copy_from(Unit unit, const Transfer& transfer, std::int64_t row, std::int64
   copy.source_outer_stride = static_cast<std::uint32_t>(shape.source_row);
   copy.destination_inner_stride = static_cast<std::uint32_t>(shape.destination_column);
   copy.destination_outer_stride = static_cast<std::uint32_t>(shape.destination_row);
-  copy.turned_columns = static_cast<std::uint16_t>(shape.turned);
-  copy.turned_stride = static_cast<std::uint32_t>(shape.turned_row);
+  copy.transposed_columns = static_cast<std::uint16_t>(shape.transposed);
+  copy.transposed_stride = static_cast<std::uint32_t>(shape.transposed_row);
   return copy;
 }
 
@@ -126,8 +125,8 @@ std::vector<Transfer> into_buffer(const std::vector<Transfer>& part, std::uint64
     leg.destination = address;
     leg.shape.destination_column = leg.shape.run;
     leg.shape.destination_row = leg.shape.run * leg.shape.columns;
-    leg.shape.turned = leg.shape.turned_row = 0;  // on the way out
-    address += static_cast<std::uint64_t>(leg.shape.bytes());
+    leg.shape.transposed = leg.shape.transposed_row = 0;  // on the way out
+    address += to_unsigned(leg.shape.bytes());
   }
   return legs;
 }
@@ -138,7 +137,7 @@ std::vector<Transfer> out_of_buffer(const std::vector<Transfer>& part, std::uint
     leg.source = address;
     leg.shape.source_column = leg.shape.run;
     leg.shape.source_row = leg.shape.run * leg.shape.columns;
-    address += static_cast<std::uint64_t>(leg.shape.bytes());
+    address += to_unsigned(leg.shape.bytes());
   }
   return legs;
 }
@@ -154,8 +153,8 @@ Runs merged_runs(std::int64_t run, std::int64_t columns, std::int64_t column_str
 
 double dram_bytes_per_clock(const HardwareConfig& hardware) {
   const DramConfig& d = hardware.dram;
-  const double channel = (d.data_bits / 8.0) * d.transfers_per_clock *
-                         static_cast<double>(hardware.clock_ps()) / static_cast<double>(d.clock_ps);
+  const double channel =
+      (d.data_bits / 8.0) * d.transfers_per_clock * static_cast<double>(hardware.clock_ps()) / d.clock_ps;
   return d.channels * std::min<double>(channel, d.port_bytes_per_clock);
 }
 
@@ -224,15 +223,15 @@ double bus_bytes(const Runs& runs, const PortPath& path, std::uint64_t address) 
   const std::int64_t step = std::gcd(runs.step, path.atom);
   std::int64_t atoms = 0;  // of a run at each of the places in an atom where runs begin
   for (std::int64_t i = 0; i < path.atom / step; ++i)
-    atoms += ceil_div((static_cast<std::int64_t>(address) + i * step) % path.atom + runs.run, path.atom);
+    atoms += ceil_div((to_signed(address) + i * step) % path.atom + runs.run, path.atom);
   return static_cast<double>(runs.count * (atoms * step + path.lost_by_run));
 }
 
 namespace {
 
 // Bytes from one group of columns of a copy that turns its blocks to the next one.
-std::int64_t turned_step(const Copy& copy) {
-  return copy.run_bytes > copy.turned_columns ? copy.turned_stride : copy.destination_outer_stride;
+std::int64_t transposed_step(const Copy& copy) {
+  return copy.run_bytes > copy.transposed_columns ? copy.transposed_stride : copy.destination_outer_stride;
 }
 
 }  // namespace
@@ -267,11 +266,11 @@ TaskCost CopyCosts::of(const Copy& copy) const {
   const std::int64_t rows = std::int64_t{copy.pad_top} + copy.outer_count + copy.pad_bottom;
   const Runs read = merged_runs(copy.run_bytes, copy.inner_count, copy.source_inner_stride, copy.outer_count,
                                 copy.source_outer_stride);
-  const Runs written = copy.turns()
-                           ? merged_runs(copy.inner_count, copy.turned_columns, copy.destination_inner_stride,
-                                         rows * (copy.run_bytes / copy.turned_columns), turned_step(copy))
-                           : merged_runs(copy.run_bytes, columns, copy.destination_inner_stride, rows,
-                                         copy.destination_outer_stride);
+  const Runs written =
+      copy.turns() ? merged_runs(copy.inner_count, copy.transposed_columns, copy.destination_inner_stride,
+                                 rows * (copy.run_bytes / copy.transposed_columns), transposed_step(copy))
+                   : merged_runs(copy.run_bytes, columns, copy.destination_inner_stride, rows,
+                                 copy.destination_outer_stride);
   const PortPath& from = path_of(ways, copy.source, Direction::kRead);
   const PortPath& to = copy.unit == Unit::kCdma ? link_ : path_of(ways, copy.destination, Direction::kWrite);
   TaskCost cost;
@@ -288,9 +287,8 @@ TaskCost CopyCosts::of(const Copy& copy) const {
     cost.dram_bytes = bus_bytes(runs, path, address);
     const std::int64_t requests = runs.count * ceil_div<std::int64_t>(runs.run, path.burst_bytes);
     cost.dram_request = cost.dram_bytes / static_cast<double>(requests);
-    cost.dram_part = static_cast<std::int64_t>(address / kControllerBytes);
-    cost.dram_parts =
-        static_cast<std::int64_t>((address + extent - 1) / kControllerBytes) - cost.dram_part + 1;
+    cost.dram_part = to_signed(address / kControllerBytes);
+    cost.dram_parts = to_signed((address + to_unsigned(extent) - 1) / kControllerBytes) - cost.dram_part + 1;
   };
   const auto extent = [&](std::int64_t inner, std::int64_t inner_stride, std::int64_t outer,
                           std::int64_t outer_stride) {

@@ -24,13 +24,12 @@ struct TensorLayout {
 
   /// The address of channel 0 of a pixel.
   std::uint64_t at(std::int64_t image, std::int64_t row, std::int64_t column) const {
-    return address +
-           static_cast<std::uint64_t>(image * image_stride + row * row_stride + column * pixel_stride);
+    return address + to_unsigned(image * image_stride + row * row_stride + column * pixel_stride);
   }
   /// The same tensor with `bytes` of every pixel in front left out.
   TensorLayout from_channel_byte(std::int64_t bytes) const {
     TensorLayout part = *this;
-    part.address += static_cast<std::uint64_t>(bytes);
+    part.address += to_unsigned(bytes);
     return part;
   }
   /// A tensor that fills its place without gaps.
@@ -40,13 +39,13 @@ struct TensorLayout {
   }
 };
 
-/// A copy of `rows` x `columns` runs of bytes between memories; strides in bytes. With `turned` each row is a
-/// block that arrives turned (Copy::turned_columns): byte j of its run i at i + (j mod turned) *
-/// destination_column + (j div turned) * turned_row.
+/// A copy of `rows` x `columns` runs of bytes between memories; strides in bytes. With `transposed` each row
+/// is a block that arrives transposed (Copy::transposed_columns): byte j of its run i at i + (j mod
+/// transposed) * destination_column + (j div transposed) * transposed_row.
 struct CopyShape {
   std::int64_t run = 0, columns = 1, rows = 1;
   std::int64_t source_column = 0, source_row = 0, destination_column = 0, destination_row = 0;
-  std::int64_t turned = 0, turned_row = 0;
+  std::int64_t transposed = 0, transposed_row = 0;
   std::int64_t bytes() const { return run * columns * rows; }
 };
 /// One run of bytes.

@@ -46,7 +46,7 @@ std::vector<MatrixJob> board_jobs(const Problem& p, const OperandLayouts& layout
     job.ifm = layouts.input, job.ofm = layouts.output;
     job.ifm.address = layouts.input.at(p.map_image(number), job.tile.h.in, job.tile.w.in);
     job.ofm.address = layouts.output.at(number, 0, 0);
-    job.weights = weights.blocks[static_cast<std::size_t>(p.kernel_set(number) * p.kernel_blocks())];
+    job.weights = nth(weights.blocks, p.kernel_set(number) * p.kernel_blocks());
     job.post = weights.post;
   }
   return jobs;

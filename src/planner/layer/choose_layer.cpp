@@ -15,7 +15,7 @@
 namespace tilebeat {
 namespace {
 
-// Larger teams must save so many cycles, too.
+// Larger reduction groups must save so many cycles, too.
 constexpr double kWorthATeamCycles = 200;
 // And so many more for every processor that has no other work in the program: it is started, and fetches and
 // waits at the barriers of all other layers.
@@ -72,7 +72,7 @@ class LayerChooser {
     int in_vain = 0;  // the last few
     for (int parts = asked_groups().value_or(2); parts > 1 && parts <= most && in_vain < 2; parts *= 2) {
       const double before = cycles_;
-      look_at_shares(ShareCut::kGroups, parts, kClearlyFaster, 0);
+      look_at_shares(ShardCut::kGroups, parts, kClearlyFaster, 0);
       in_vain = cycles_ == before ? in_vain + 1 : 0;
     }
   }
@@ -84,18 +84,20 @@ class LayerChooser {
     if (asked_team()) return look_at_team(*asked_team());
     if (asked_groups().value_or(1) > 1) return;
     if (!best_ && q_.request != nullptr) return;
-    const int largest = largest_team(*q_.whole, chip);
+    const int largest = largest_reduction_group(*q_.whole, chip);
     for (int cores = 2; cores <= largest; cores *= 2) {
       if (best_ && (cycles_ < 2 * kWorthATeamCycles || parts_ * cores > chip.cores())) return;
       look_at_team(cores);
     }
   }
-  void look_at_team(int cores) { look_at_shares(ShareCut::kChannels, cores, kWorthATeam, kWorthATeamCycles); }
-  void look_at_shares(ShareCut cut, int parts, double faster, double fewer) {
+  void look_at_team(int cores) {
+    look_at_shares(ShardCut::kChannels, cores, kWorthAReductionGroup, kWorthATeamCycles);
+  }
+  void look_at_shares(ShardCut cut, int parts, double faster, double fewer) {
     attempt(
         [&] {
-          for (SharedLayer& layer :
-               shared_layers(q_.workload, q_.layer, q_.engine_hardware, *q_.whole, cut, parts, q_.places)) {
+          for (ShardedLayer& layer :
+               sharded_layers(q_.workload, q_.layer, q_.engine_hardware, *q_.whole, cut, parts, q_.places)) {
             const int kernels = layer.problem.block_kernels;
             attempt([&] { look_at(std::move(layer), faster, fewer); }, kernels);
           }
@@ -119,11 +121,11 @@ class LayerChooser {
   }
 
   // Takes it when it is faster than this share of the best so far, by so many cycles.
-  void look_at(SharedLayer layer, double faster, double fewer) {
+  void look_at(ShardedLayer layer, double faster, double fewer) {
     const MappingQuestion question{layer,     q_.hardware, q_.output, q_.first_of_program, q_.kernels_loaded,
                                    q_.request};
     const ChosenMapping chosen = choose_mapping(question, q_.trial);
-    const auto [fastest, first] = of_teams_.try_emplace(layer.cores(), chosen.cycles);
+    const auto [fastest, first] = of_reduction_groups_.try_emplace(layer.cores(), chosen.cycles);
     if (!first) fastest->second = std::min(fastest->second, chosen.cycles);
     if (layer.adds_sums() && best_ && best_->layer.adds_sums()) faster = kClearlyFaster, fewer = 0;
     if (layer.adds_sums() && best_) fewer += kWorthAProcessor * more_processors(chosen.mapping);
@@ -134,10 +136,10 @@ class LayerChooser {
 
   // Where there were several: what each was expected to take.
   std::string team_sizes() const {
-    if (of_teams_.size() < 2) return "";
+    if (of_reduction_groups_.size() < 2) return "";
     std::string text;
-    for (const auto& [cores, cycles] : of_teams_)
-      text += fmt::format("{} {} at {:.0f}", text.empty() ? "; teams of" : ",", cores, cycles);
+    for (const auto& [cores, cycles] : of_reduction_groups_)
+      text += fmt::format("{} {} at {:.0f}", text.empty() ? "; reduction groups of" : ",", cores, cycles);
     return text;
   }
 
@@ -153,9 +155,9 @@ class LayerChooser {
 
   const LayerQuestion& q_;
   std::optional<ChosenLayer> best_;
-  double cycles_ = 0;               // of the best
-  std::map<int, double> of_teams_;  // cycles, by cores of a team
-  std::int64_t parts_ = 0;          // of the outputs that cores can compute by themselves
+  double cycles_ = 0;                          // of the best
+  std::map<int, double> of_reduction_groups_;  // cycles, by cores of a reduction group
+  std::int64_t parts_ = 0;                     // of the outputs that cores can compute by themselves
   std::string failure_, offered_;
 };
 
@@ -172,13 +174,13 @@ ChosenLayer LayersChosenBefore::choose(LayerQuestion question) {
     return choose_layer(question);
   std::vector<int> sizes{question.first_of_program ? 1 : 0,
                          question.kernels_loaded ? 1 : 0,
-                         static_cast<int>(conv.form),
+                         to_int(conv.form),
                          conv.groups,
                          conv.weight_zero_point,
-                         static_cast<int>(question.layer.output.dtype),
+                         to_int(question.layer.output.dtype),
                          question.whole->problem().has_post_parameters() ? 1 : 0};
   const auto add = [&](const auto& values) {
-    for (const auto value : values) sizes.push_back(static_cast<int>(value));
+    for (const auto value : values) sizes.push_back(to_int(value));
   };
   add(conv.kernel), add(conv.stride), add(conv.dilation), add(conv.pads);
   add(question.workload.tensor(question.layer.inputs.front()).shape), add(question.layer.output.shape);
@@ -188,7 +190,7 @@ ChosenLayer LayersChosenBefore::choose(LayerQuestion question) {
   if (first) {
     ChosenLayer chosen = choose_layer(question);
     before = {request_of(chosen.mapping), chosen.reason, question.layer.name};
-    before.request.kernels_ahead.reset(), before.request.kernels_during.reset();
+    before.request.weight_prefetch.reset(), before.request.weight_prefetch_during.reset();
     before.request.engine.reset();
     return chosen;
   }
@@ -200,7 +202,7 @@ ChosenLayer LayersChosenBefore::choose(LayerQuestion question) {
 }
 
 std::string in_words(const LayerMapping& m, const ChipConfig& chip) {
-  const auto path = [](DataPath p) { return kDataPathNames[static_cast<std::size_t>(p)]; };
+  const auto path = [](DataPath p) { return nth(kDataPathNames, p); };
   const auto optional = [](const char* text, int parts) {
     return parts > 1 ? fmt::format(fmt::runtime(text), parts) : std::string();
   };
@@ -215,7 +217,7 @@ std::string in_words(const LayerMapping& m, const ChipConfig& chip) {
          fmt::format("maps {}, kernels {}, results {}", path(m.maps), path(m.kernels), path(m.results));
 }
 
-std::string in_words(const SharedLayer& layer) {
+std::string in_words(const ShardedLayer& layer) {
   return fmt::format(
       "{} cores of a cluster each add up at most {} of {} channels; they exchange the int32 sums through its "
       "SRAM and their vector units add them{}",

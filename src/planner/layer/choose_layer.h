@@ -2,7 +2,7 @@
 
 #include "config/hardware_config.h"
 #include "planner/language/mapping_file.h"
-#include "planner/layer/layer_share.h"
+#include "planner/layer/shards.h"
 #include "workload/workload.h"
 
 #include <functional>
@@ -15,9 +15,9 @@
 
 namespace tilebeat {
 
-/// A layer, for teams of some size, that a mapping is wanted for. What it refers to outlives it.
+/// A layer, for reduction groups of some size, that a mapping is wanted for. What it refers to outlives it.
 struct MappingQuestion {
-  const SharedLayer& layer;
+  const ShardedLayer& layer;
   const HardwareConfig& hardware;
   TensorLayout output;
   bool first_of_program = false;            ///< its processors are started for it
@@ -59,15 +59,15 @@ struct LayerQuestion {
   LayerTrial trial;
 };
 
-/// How a layer is computed: by teams of so many cores, in kernel blocks of that size, mapped so.
+/// How a layer is computed: by reduction groups of so many cores, in kernel blocks of that size, mapped so.
 struct ChosenLayer {
-  SharedLayer layer;
+  ShardedLayer layer;
   LayerMapping mapping;
   std::string reason;
 };
 /// The fastest way that is expected (SPEC MA-3, MA-4): with kernel blocks of every size that the engine
-/// offers, and where outputs are too few for the cores, with teams of several cores. Throws UserError when
-/// the layer, or what is asked for, cannot be.
+/// offers, and where outputs are too few for the cores, with reduction groups of several cores. Throws
+/// UserError when the layer, or what is asked for, cannot be.
 ChosenLayer choose_layer(const LayerQuestion& question);
 
 /// Chooses for layers of a workload; those of the same sizes, with the same processors at work, are mapped as
@@ -84,8 +84,8 @@ class LayersChosenBefore {
   std::map<std::vector<int>, Before> chosen_;  // by sizes
 };
 
-/// For `plan`: how a mapping spreads a layer over cores, and how teams of cores add up their sums.
+/// For `plan`: how a mapping spreads a layer over cores, and how reduction groups of cores add up their sums.
 std::string in_words(const LayerMapping& mapping, const ChipConfig& chip);
-std::string in_words(const SharedLayer& layer);
+std::string in_words(const ShardedLayer& layer);
 
 }  // namespace tilebeat

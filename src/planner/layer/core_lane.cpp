@@ -5,8 +5,7 @@
 
 namespace tilebeat {
 
-MatrixJob job_of(const LayerShare& share, const OutputTile& tile, const KernelGroup& group,
-                 JobPlaces places) {
+MatrixJob job_of(const Shard& share, const OutputTile& tile, const KernelGroup& group, JobPlaces places) {
   const MatrixLayer& layer = *share.layer;
   const Problem& p = layer.problem();
   MatrixJob job;
@@ -51,7 +50,7 @@ void CoreLane::run_piece(const VectorPiece& piece, const PieceRoom& room, std::u
                          const Source& source, const Sink& sink) {
   const BufferRing::Filling input = operands.next();
   const std::int64_t from = room.operands_at + input.place * room.operand_bytes;
-  const auto nram = [&](std::int64_t offset) { return place.nram + static_cast<std::uint64_t>(offset); };
+  const auto nram = [&](std::int64_t offset) { return place.nram + to_unsigned(offset); };
   if (piece.fill) copy(fill_copy(piece, untouched, nram(from)), {input.write()});
   if (!piece.fetches.empty()) source(nram(from), piece.fill ? input.accumulate() : input.write());
   if (!piece.run) {

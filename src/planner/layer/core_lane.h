@@ -3,9 +3,9 @@
 #include "planner/language/matrix_backend.h"
 #include "planner/language/task_graph.h"
 #include "planner/language/transfer.h"
-#include "planner/layer/core_sums.h"
 #include "planner/layer/kernel_loads.h"
-#include "planner/layer/layer_share.h"
+#include "planner/layer/partial_sum_exchange.h"
+#include "planner/layer/shards.h"
 #include "planner/layer/staging.h"
 #include "planner/vector/vector_work.h"
 
@@ -29,7 +29,7 @@ struct JobPlaces {
   Access result_write;
 };
 /// The job of a tile with a group of kernels, which lies so.
-MatrixJob job_of(const LayerShare& share, const OutputTile& tile, const KernelGroup& group, JobPlaces places);
+MatrixJob job_of(const Shard& share, const OutputTile& tile, const KernelGroup& group, JobPlaces places);
 
 /// One core's part in the tasks of a layer or a fusion group: what it loads, computes and stores. Its source
 /// brings operands to the core's memories, its sink takes results from there: DRAM, streams through the SRAM

@@ -37,15 +37,15 @@ void add_steps(const LayerMapping& m, const std::vector<NumberedTile>& tiles,
                const std::vector<KernelGroup>& groups, std::vector<CoreStep>& steps) {
   const bool tile_outer = m.order == StepOrder::kTileOuter;
   // Parts of a reduction follow one another for every tile.
-  const std::size_t parts = static_cast<std::size_t>(m.channel_parts), loads = groups.size() / parts;
+  const std::size_t parts = to_size(m.channel_parts), loads = groups.size() / parts;
   for (std::size_t i = 0; i < (tile_outer ? tiles.size() : loads); ++i) {
     for (std::size_t j = 0; j < (tile_outer ? loads : tiles.size()); ++j) {
       const NumberedTile& tile = tiles[tile_outer ? i : j];
       const std::size_t load = tile_outer ? j : i;
       for (std::size_t part = 0; part < parts; ++part) {
         const KernelGroup& group = groups[load * parts + part];
-        const std::size_t number = static_cast<std::size_t>(group.set) * groups.size() + load * parts + part;
-        steps.push_back({tile.tile, tile.number, group, static_cast<int>(number)});
+        const std::size_t number = to_size(group.set) * groups.size() + load * parts + part;
+        steps.push_back({tile.tile, tile.number, group, to_int(number)});
       }
     }
   }

@@ -1,9 +1,9 @@
 #include "planner/layer/estimate.h"
 
 #include "base/math.h"
-#include "planner/layer/layer_share.h"
 #include "planner/layer/matrix_tasks.h"
 #include "planner/layer/placement.h"
+#include "planner/layer/shards.h"
 
 #include <algorithm>
 #include <memory>
@@ -38,7 +38,7 @@ class CoarseLowering : public MatrixLowering {
 }  // namespace
 
 PlannedUse add_estimated_tasks(TaskGraph& graph, const MatrixWork& work, const EnoughTasks& enough) {
-  const SharedLayer& layer = work.layer;
+  const ShardedLayer& layer = work.layer;
   const LayerMapping& m = work.mapping;
   const std::vector<JobCut> cuts = job_cuts(layer, m, work.hardware);
   const MatrixLayer& largest = *layer.largest().layer;
@@ -48,17 +48,17 @@ PlannedUse add_estimated_tasks(TaskGraph& graph, const MatrixWork& work, const E
                             ceil_div(part.columns.size(), m.tile_columns) *
                             ceil_div(part.blocks.size(), m.blocks_per_load) * m.channel_parts;
   std::vector<JobCosts> costs;
-  for (std::size_t i = 0; i < layer.shares.size(); ++i) {
-    const LayerShare& share = layer.shares[i];
-    costs.emplace_back(share, cuts[i], largest_job(*share.layer, m),
+  for (std::size_t i = 0; i < layer.shards.size(); ++i) {
+    const Shard& shard = layer.shards[i];
+    costs.emplace_back(shard, cuts[i], largest_job(*shard.layer, m),
                        part.blocks.size() <= m.blocks_per_load && m.channel_parts == 1);
   }
   return add_matrix_tasks(
       graph, work,
       [&](TaskGraph& g, const EnginePlace& place, int number) -> std::unique_ptr<MatrixLowering> {
-        const auto share = static_cast<std::size_t>(number);
-        if (jobs <= kFewJobs) return layer.shares[share].layer->lower(g, place, cuts[share]);
-        return std::make_unique<CoarseLowering>(g, place, costs[share]);
+        const auto shard = to_size(number);
+        if (jobs <= kFewJobs) return layer.shards[shard].layer->lower(g, place, cuts[shard]);
+        return std::make_unique<CoarseLowering>(g, place, costs[shard]);
       },
       enough);
 }
@@ -66,7 +66,7 @@ PlannedUse add_estimated_tasks(TaskGraph& graph, const MatrixWork& work, const E
 double estimated_cycles(const MappingQuestion& q, const LayerMapping& m, TaskGraph& graph, double limit) {
   LayerMapping mapping = m;
   if (q.kernels_loaded)
-    mapping.kernels_ahead = static_cast<int>(wram_of_loads({q.layer, q.hardware, m, q.output}).size());
+    mapping.weight_prefetch = to_int(wram_of_loads({q.layer, q.hardware, m, q.output}).size());
   const MatrixWork work{q.layer, q.hardware, mapping, q.output};
   const Machine machine =
       machine_of(q.hardware, q.first_of_program ? processors_of(*q.hardware.chip, m) : std::vector<int>{});
@@ -84,14 +84,14 @@ double estimated_cycles(const MappingQuestion& q, const LayerMapping& m, TaskGra
   return before + schedule(graph, dependencies_of(graph), machine, limit - before).cycles;
 }
 
-std::vector<JobCut> job_cuts(const SharedLayer& layer, const LayerMapping& m,
+std::vector<JobCut> job_cuts(const ShardedLayer& layer, const LayerMapping& m,
                              const HardwareConfig& hardware) {
   const ChipConfig& chip = *hardware.chip;
   std::vector<JobCut> cuts;
-  for (const LayerShare& share : layer.shares) {
+  for (const Shard& shard : layer.shards) {
     cuts.push_back(
-        share.layer
-            ->cuts(largest_job(*share.layer, m), core_path(chip, hardware.dma), chip.core.bus.bytes_per_clock)
+        shard.layer
+            ->cuts(largest_job(*shard.layer, m), core_path(chip, hardware.dma), chip.core.bus.bytes_per_clock)
             .front());
   }
   return cuts;
@@ -115,7 +115,7 @@ Cycle end_cycles(const HardwareConfig& hardware, int processors) {
 Machine machine_of(const HardwareConfig& hardware, const std::vector<int>& started) {
   Machine machine;
   const DramConfig& d = hardware.dram;
-  const double refresh = d.refresh ? 1 - static_cast<double>(d.tRFC_ps) / static_cast<double>(d.tREFI_ps) : 1;
+  const double refresh = d.refresh ? 1 - static_cast<double>(d.tRFC_ps) / d.tREFI_ps : 1;
   constexpr double kReached = 0.96;  // of the peak between refreshes: rows that are opened and closed
   const int controllers = hardware.chip ? hardware.chip->memory_controllers : 1;
   machine.controllers = controllers;
@@ -129,7 +129,7 @@ Machine machine_of(const HardwareConfig& hardware, const std::vector<int>& start
   const double write = hardware.host.register_write_cycles + hardware.interconnect.request_cycles + 2.0;
   constexpr double kFetch = 70;
   for (std::size_t i = 0; i < started.size(); ++i) {
-    const auto processor = static_cast<std::size_t>(started[i]);
+    const auto processor = to_size(started[i]);
     if (machine.starts.size() <= processor) machine.starts.resize(processor + 1, 0);
     const auto behind = static_cast<double>(i + 1);
     machine.starts[processor] = kFetch + (hardware.host.start == HostStart::kTable

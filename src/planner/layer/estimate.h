@@ -29,7 +29,7 @@ std::vector<int> processors_of(const ChipConfig& chip, const LayerMapping& mappi
 
 /// How the engine cuts the jobs of a layer that is mapped so, by share: the best way without a closer look.
 /// Throws UserError when it cannot.
-std::vector<JobCut> job_cuts(const SharedLayer& layer, const LayerMapping& mapping,
+std::vector<JobCut> job_cuts(const ShardedLayer& layer, const LayerMapping& mapping,
                              const HardwareConfig& hardware);
 
 }  // namespace tilebeat

@@ -9,14 +9,14 @@
 namespace tilebeat {
 namespace {
 
-constexpr auto kAlignment = static_cast<std::uint64_t>(kBufferAlignment);
+constexpr auto kAlignment = to_unsigned(kBufferAlignment);
 
 bool is_whole(const KernelGroup& group) {
   return group.reduction.first && group.reduction.last;
 }
 
 std::int64_t offset_of(const WeightPlace& w, int block) {
-  return static_cast<std::int64_t>(w.layout.blocks[static_cast<std::size_t>(block)]);
+  return to_signed(nth(w.layout.blocks, block));
 }
 
 // A block of a group: which of its bytes are loaded (in several regions: of its part of each), and where to.
@@ -29,32 +29,30 @@ struct BlockLoad {
 Interval loaded_bytes(const MatrixLayer& layer, const WeightPlace& w, const KernelGroup& group, int block) {
   if (!is_whole(group)) return layer.weights_of(block, group.reduction.channels);
   const std::int64_t all = (offset_of(w, block + 1) - offset_of(w, block)) / w.layout.regions;
-  return {0, static_cast<int>(all)};
+  return {0, to_int(all)};
 }
 
 std::vector<BlockLoad> block_loads(const MatrixLayer& layer, const WeightPlace& w, const KernelGroup& group,
                                    std::uint64_t destination) {
   std::vector<BlockLoad> loads;
-  loads.reserve(static_cast<std::size_t>(group.blocks.size()));
+  loads.reserve(to_size(group.blocks.size()));
   for (int block = group.blocks.begin; block < group.blocks.end; ++block) {
     const Interval bytes = loaded_bytes(layer, w, group, block);
     loads.push_back({block, bytes, destination});
-    destination += static_cast<std::uint64_t>(bytes.size());
+    destination += to_unsigned(bytes.size());
   }
   return loads;
 }
 
 std::uint64_t end_of(const std::vector<BlockLoad>& loads) {
-  return loads.back().destination + static_cast<std::uint64_t>(loads.back().bytes.size());
+  return loads.back().destination + to_unsigned(loads.back().bytes.size());
 }
 
 // ---- constants ----
 
 void add_constants(const Problem& p, const WeightPlace& w, const KernelGroup& group,
                    const std::vector<BlockLoad>& loads, std::vector<Transfer>& transfers) {
-  const auto source = [&](int block) {
-    return w.blocks[static_cast<std::size_t>(group.set * p.kernel_blocks() + block)];
-  };
+  const auto source = [&](int block) { return nth(w.blocks, group.set * p.kernel_blocks() + block); };
   if (w.layout.regions == 1 && is_whole(group)) {
     const std::int64_t bytes = offset_of(w, group.blocks.end) - offset_of(w, group.blocks.begin);
     transfers.push_back({source(group.blocks.begin), loads.front().destination, one_run(bytes)});
@@ -67,8 +65,7 @@ void add_constants(const Problem& p, const WeightPlace& w, const KernelGroup& gr
       shape.source_row = (offset_of(w, load.block + 1) - offset_of(w, load.block)) / w.layout.regions;
       shape.destination_row = w.region_bytes;
     }
-    transfers.push_back(
-        {source(load.block) + static_cast<std::uint64_t>(load.bytes.begin), load.destination, shape});
+    transfers.push_back({source(load.block) + to_unsigned(load.bytes.begin), load.destination, shape});
   }
 }
 
@@ -83,8 +80,8 @@ void add_elements(std::uint64_t source, std::uint64_t destination, Axis run, con
                   const Axis& rows, std::vector<Transfer>& transfers) {
   const auto add = [&](std::int64_t i, std::int64_t bytes) {
     Transfer transfer;
-    transfer.source = source + static_cast<std::uint64_t>(i * run.from);
-    transfer.destination = destination + static_cast<std::uint64_t>(i * run.to);
+    transfer.source = source + to_unsigned(i * run.from);
+    transfer.destination = destination + to_unsigned(i * run.to);
     transfer.shape = {bytes, columns.count, rows.count, columns.from, rows.from, columns.to, rows.to};
     transfers.push_back(transfer);
   };
@@ -116,7 +113,7 @@ void add_part(const KernelTensor& tensor, std::uint64_t source, const PlacedPart
 }
 
 // Whether a part has elements side by side that lie below each other in the tensor.
-bool is_turned(const KernelTensor& tensor, const KernelPart& part) {
+bool is_transposed(const KernelTensor& tensor, const KernelPart& part) {
   if (tensor.channel_stride == 1)
     return part.kernel_stride == 1 && part.channel_stride != 1 && part.chunk == part.channels.size();
   return tensor.kernel_stride == 1 && part.channel_stride == 1 && part.kernel_stride != 1;
@@ -124,27 +121,27 @@ bool is_turned(const KernelTensor& tensor, const KernelPart& part) {
 
 // Blocks of channels, of all kernels of `count` parts that lie `step` bytes apart: the rows of the tensor are
 // read once, as far as their kernels go.
-void add_turned_channels(const KernelTensor& tensor, std::uint64_t source, const PlacedPart& first,
-                         std::int64_t count, std::int64_t step, std::int64_t bytes,
-                         std::vector<Transfer>& transfers) {
+void add_transposed_channels(const KernelTensor& tensor, std::uint64_t source, const PlacedPart& first,
+                             std::int64_t count, std::int64_t step, std::int64_t bytes,
+                             std::vector<Transfer>& transfers) {
   const KernelPart& part = first.part;
   Transfer transfer{source, first.destination, {}};
   CopyShape& s = transfer.shape;
   s.run = count * part.kernels.size(), s.columns = part.chunk, s.rows = part.channels.size() / part.chunk;
   s.source_column = tensor.channel_stride, s.source_row = part.chunk * tensor.channel_stride;
   s.destination_column = part.kernel_stride, s.destination_row = part.chunk_stride;
-  s.turned = part.kernels.size(), s.turned_row = step;
+  s.transposed = part.kernels.size(), s.transposed_row = step;
   for (const Transfer& cut : cut_blocks(transfer, bytes)) transfers.push_back(cut);
 }
 
-void add_turned_kernels(const KernelTensor& tensor, std::uint64_t source, const PlacedPart& placed,
-                        std::int64_t bytes, std::vector<Transfer>& transfers) {
+void add_transposed_kernels(const KernelTensor& tensor, std::uint64_t source, const PlacedPart& placed,
+                            std::int64_t bytes, std::vector<Transfer>& transfers) {
   const KernelPart& part = placed.part;
   Transfer transfer{source, placed.destination, {}};
   CopyShape& s = transfer.shape;
   s.run = part.channels.size(), s.columns = part.kernels.size();
   s.source_column = tensor.kernel_stride, s.destination_column = part.channel_stride;
-  s.turned = s.run;
+  s.transposed = s.run;
   for (const Transfer& cut : cut_blocks(transfer, bytes)) transfers.push_back(cut);
 }
 
@@ -154,7 +151,7 @@ std::vector<PlacedPart> placed_parts(const MatrixLayer& layer, const KernelGroup
   std::vector<PlacedPart> parts;
   for (const BlockLoad& load : loads) {
     for (const KernelPart& part : layer.kernel_parts(load.block, group.reduction.channels))
-      parts.push_back({part, load.destination + static_cast<std::uint64_t>(part.offset)});
+      parts.push_back({part, load.destination + to_unsigned(part.offset)});
   }
   return parts;
 }
@@ -177,10 +174,10 @@ std::size_t alike(const std::vector<PlacedPart>& parts, std::size_t first) {
 void add_tensor(const MatrixLayer& layer, const WeightPlace& w, const KernelGroup& group,
                 const std::vector<BlockLoad>& loads, std::vector<Transfer>& transfers) {
   const KernelTensor& tensor = *layer.problem().kernel_tensor;
-  const std::uint64_t address = *w.tensor + static_cast<std::uint64_t>(group.set * tensor.set_stride);
+  const std::uint64_t address = *w.tensor + to_unsigned(group.set * tensor.set_stride);
   std::vector<PlacedPart> parts = placed_parts(layer, group, loads);
   const auto turns = [&](const PlacedPart& placed) {
-    return w.turned_bytes > 0 && is_turned(tensor, placed.part);
+    return w.transposed_bytes > 0 && is_transposed(tensor, placed.part);
   };
   if (std::any_of(parts.begin(), parts.end(), turns)) {
     std::stable_sort(parts.begin(), parts.end(), [](const PlacedPart& a, const PlacedPart& b) {
@@ -189,20 +186,19 @@ void add_tensor(const MatrixLayer& layer, const WeightPlace& w, const KernelGrou
   }
   for (std::size_t i = 0; i < parts.size();) {
     const KernelPart& part = parts[i].part;
-    const std::uint64_t source =
-        address + static_cast<std::uint64_t>(part.kernels.begin * tensor.kernel_stride +
-                                             part.channels.begin * tensor.channel_stride);
+    const std::uint64_t source = address + to_unsigned(part.kernels.begin * tensor.kernel_stride +
+                                                       part.channels.begin * tensor.channel_stride);
     std::size_t count = 1;
     if (!turns(parts[i])) {
       add_part(tensor, source, parts[i], transfers);
     } else if (tensor.channel_stride == 1) {
-      add_turned_kernels(tensor, source, parts[i], w.turned_bytes, transfers);
+      add_transposed_kernels(tensor, source, parts[i], w.transposed_bytes, transfers);
     } else {
       count = alike(parts, i);
-      const auto step = count > 1 ? static_cast<std::int64_t>(parts[i + 1].destination - parts[i].destination)
-                                  : std::int64_t{0};
-      add_turned_channels(tensor, source, parts[i], static_cast<std::int64_t>(count), step, w.turned_bytes,
-                          transfers);
+      const auto step =
+          count > 1 ? to_signed(parts[i + 1].destination - parts[i].destination) : std::int64_t{0};
+      add_transposed_channels(tensor, source, parts[i], to_signed(count), step, w.transposed_bytes,
+                              transfers);
     }
     i += count;
   }
@@ -218,12 +214,12 @@ void add_region_records(const Problem& p, const WeightPlace& w, const KernelGrou
                         const std::vector<BlockLoad>& loads, std::vector<Transfer>& transfers) {
   for (const BlockLoad& load : loads) {
     Transfer transfer;
-    transfer.source = w.post + static_cast<std::uint64_t>(load.block * w.layout.post_bytes);
+    transfer.source = w.post + to_unsigned(load.block * w.layout.post_bytes);
     CopyShape& shape = transfer.shape;
     shape.rows = w.layout.regions;
     shape.source_row = w.layout.post_bytes / w.layout.regions, shape.destination_row = w.region_bytes;
     shape.run = region_records(p, w, group, load.block);
-    transfer.destination = load.destination + static_cast<std::uint64_t>(load.bytes.size() - shape.run);
+    transfer.destination = load.destination + to_unsigned(load.bytes.size() - shape.run);
     transfers.push_back(transfer);
   }
 }
@@ -256,7 +252,7 @@ std::vector<Transfer> weight_transfers(const MatrixLayer& layer, const WeightPla
     add_region_records(layer.problem(), w, group, loads, transfers);
   } else {
     const std::int64_t records = group.blocks.size() * w.layout.post_bytes;
-    transfers.push_back({w.post + static_cast<std::uint64_t>(group.blocks.begin * w.layout.post_bytes),
+    transfers.push_back({w.post + to_unsigned(group.blocks.begin * w.layout.post_bytes),
                          destination + align_up(end_of(loads) - destination, kAlignment), one_run(records)});
   }
   return transfers;
@@ -269,16 +265,15 @@ std::uint64_t post_offset(const MatrixLayer& layer, const WeightPlace& w, const 
     bytes += last;
   }
   if (w.layout.post_place == PostPlace::kInRegions)
-    return static_cast<std::uint64_t>(bytes -
-                                      region_records(layer.problem(), w, group, group.blocks.end - 1));
-  return align_up(static_cast<std::uint64_t>(bytes), kAlignment);
+    return to_unsigned(bytes - region_records(layer.problem(), w, group, group.blocks.end - 1));
+  return align_up(to_unsigned(bytes), kAlignment);
 }
 
 std::vector<Copy> cleared_kernels(const MatrixLayer& layer, const WeightPlace& w, const KernelGroup& group,
                                   std::uint64_t destination) {
   if (!w.tensor) return {};
   const std::vector<BlockLoad> loads = block_loads(layer, w, group, destination);
-  const auto bytes = static_cast<std::int64_t>(end_of(loads) - destination);
+  const auto bytes = to_signed(end_of(loads) - destination);
   std::int64_t filled = 0;
   for (const BlockLoad& load : loads) {
     for (const KernelPart& part : layer.kernel_parts(load.block, group.reduction.channels))
@@ -291,7 +286,7 @@ std::vector<Copy> cleared_kernels(const MatrixLayer& layer, const WeightPlace& w
     Copy clear;
     clear.unit = Unit::kIodma;
     clear.source = *w.tensor;  // it reads nothing there
-    clear.destination = destination + static_cast<std::uint64_t>(region * w.region_bytes);
+    clear.destination = destination + to_unsigned(region * w.region_bytes);
     clear.run_bytes = static_cast<std::uint32_t>(bytes);
     clear.outer_count = 0;
     clear.pad_top = static_cast<std::uint8_t>(std::min(w.layout.regions - region, int{UINT8_MAX}));
@@ -303,7 +298,7 @@ std::vector<Copy> cleared_kernels(const MatrixLayer& layer, const WeightPlace& w
 }
 
 std::int64_t buffer_bytes(const MatrixLayer& layer, const WeightPlace& w, const KernelGroup& group) {
-  auto bytes = static_cast<std::int64_t>(end_of(block_loads(layer, w, group, 0)));
+  auto bytes = to_signed(end_of(block_loads(layer, w, group, 0)));
   if (w.layout.regions > 1) return align_up(bytes * w.layout.regions, kBufferAlignment * w.layout.regions);
   if (w.post != 0 && group.reduction.last && w.layout.post_place == PostPlace::kApart)
     bytes = align_up(bytes, kBufferAlignment) + group.blocks.size() * w.layout.post_bytes;

@@ -41,7 +41,7 @@ class Candidates {
     const WeightLayout& layout = share_.weights.layout;
     const auto& offsets = layout.blocks;
     for (std::size_t b = 0; b + 1 < offsets.size(); ++b)
-      block_bytes_ = std::max(block_bytes_, static_cast<std::int64_t>(offsets[b + 1] - offsets[b]));
+      block_bytes_ = std::max(block_bytes_, to_signed(offsets[b + 1] - offsets[b]));
     block_bytes_ = align_up(block_bytes_ + layout.post_bytes, kBufferAlignment * layout.regions);
   }
 
@@ -63,15 +63,16 @@ class Candidates {
 
   void add_candidates() {
     const MappingRequest& asked = asked_;
-    const auto most_rows = static_cast<int>(ceil_div(p_.out_height, grain_.rows)),
-               most_columns = static_cast<int>(ceil_div(p_.out_width, grain_.columns));
-    const int teams = teams_of_share();
-    check_parts("kernel_parts", asked.kernel_parts, std::min(teams, p_.kernel_blocks()));
-    check_parts("row_parts", asked.row_parts, std::min(teams, most_rows));
-    check_parts("column_parts", asked.column_parts, std::min(teams, most_columns));
-    check_parts("image_parts", asked.image_parts, std::min(teams, p_.batch));
+    const auto most_rows = to_int(ceil_div(p_.out_height, grain_.rows)),
+               most_columns = to_int(ceil_div(p_.out_width, grain_.columns));
+    const int reduction_groups = groups_of_shard();
+    check_parts("kernel_parts", asked.kernel_parts, std::min(reduction_groups, p_.kernel_blocks()));
+    check_parts("row_parts", asked.row_parts, std::min(reduction_groups, most_rows));
+    check_parts("column_parts", asked.column_parts, std::min(reduction_groups, most_columns));
+    check_parts("image_parts", asked.image_parts, std::min(reduction_groups, p_.batch));
     for (const int images : image_splits()) {
-      for (const Split& split : splits_of(teams / images, {most_rows, most_columns, p_.kernel_blocks()})) {
+      for (const Split& split :
+           splits_of(reduction_groups / images, {most_rows, most_columns, p_.kernel_blocks()})) {
         const bool wanted = asked.kernel_parts.value_or(split.kernels) == split.kernels &&
                             asked.row_parts.value_or(split.rows) == split.rows &&
                             asked.column_parts.value_or(split.columns) == split.columns;
@@ -79,13 +80,13 @@ class Candidates {
       }
     }
   }
-  int teams_of_share() const { return teams_of(chip_, cores_) / groups_; }
+  int groups_of_shard() const { return reduction_groups_of(chip_, cores_) / groups_; }
   // Images of a product have kernels of their own; those of a convolution share them, and their rows are
   // split.
   std::vector<int> image_splits() const {
     if (asked_.image_parts) return {*asked_.image_parts};
     std::vector<int> splits{1};
-    for (int parts = 2; p_.sets > 1 && parts <= std::min(teams_of_share(), p_.batch); ++parts) {
+    for (int parts = 2; p_.sets > 1 && parts <= std::min(groups_of_shard(), p_.batch); ++parts) {
       if (ceil_div(p_.batch, parts) < ceil_div(p_.batch, splits.back())) splits.push_back(parts);
     }
     return splits;
@@ -179,8 +180,8 @@ class Candidates {
     const std::int64_t wram = chip_.core.wram.size_bytes;
     const int blocks = largest_part(p_, grain_, m).blocks.size();
     if (block_bytes_ * blocks <= wram) {
-      const auto loads = static_cast<int>(std::clamp<std::int64_t>(block_bytes_ * blocks / kKernelLoadBytes,
-                                                                   1, std::min(blocks, kMostKernelLoads)));
+      const auto loads = to_int(std::clamp<std::int64_t>(block_bytes_ * blocks / kKernelLoadBytes, 1,
+                                                         std::min(blocks, kMostKernelLoads)));
       m.blocks_per_load = ceil_div(blocks, loads);
       m.kernel_buffers = ceil_div(blocks, m.blocks_per_load);
       const std::int64_t bytes = block_bytes_ * m.blocks_per_load * m.kernel_buffers;
@@ -190,14 +191,13 @@ class Candidates {
       return true;
     }
     m.kernel_buffers = 2;
-    m.blocks_per_load = static_cast<int>(std::min<std::int64_t>(blocks, wram / 2 / block_bytes_));
+    m.blocks_per_load = to_int(std::min<std::int64_t>(blocks, wram / 2 / block_bytes_));
     if (m.blocks_per_load > 0) return true;
     if (!layer_.reduces()) return false;
     m.blocks_per_load = 1;
     m.channel_parts = ceil_div(p_.channels, grain_.channels);
     if (group_bytes(*share_.layer, share_.weights, m) > wram / 2) return false;
-    m.channel_parts =
-        static_cast<int>(std::min<std::int64_t>(m.channel_parts, ceil_div(2 * block_bytes_, wram)));
+    m.channel_parts = to_int(std::min<std::int64_t>(m.channel_parts, ceil_div(2 * block_bytes_, wram)));
     while (group_bytes(*share_.layer, share_.weights, m) > wram / 2) ++m.channel_parts;
     return true;
   }
@@ -214,7 +214,7 @@ class Candidates {
       m.blocks_per_load =
           stay ? std::min(blocks, placed.blocks_per_load * factor) : ceil_div(placed.blocks_per_load, factor);
       const auto room =
-          static_cast<int>(std::min<std::int64_t>(wram / (block_bytes_ * m.blocks_per_load), kMostBuffers));
+          to_int(std::min<std::int64_t>(wram / (block_bytes_ * m.blocks_per_load), kMostBuffers));
       if (room == 0) continue;
       m.kernel_buffers = sets * std::min(room, ceil_div(blocks, m.blocks_per_load));
       if (block_bytes_ * m.blocks_per_load * m.kernel_buffers <= wram) loads.push_back(m);
@@ -285,7 +285,7 @@ class Candidates {
       return {{share_maps ? broadcast : through, stays && share_both ? broadcast : through, through}};
     std::vector<Paths> paths{{direct, direct, direct}};
     if (!may_use_memory_cores(chip_)) return paths;
-    const bool share_kernels = stays && m.teams() > m.kernel_parts * groups_ && 2 * group <= sram;
+    const bool share_kernels = stays && m.reduction_groups() > m.kernel_parts * groups_ && 2 * group <= sram;
     if (share_kernels) paths.emplace_back(direct, broadcast, direct);
     if (share_maps) paths.emplace_back(broadcast, direct, direct);
     if (share_kernels && share_maps && share_both) paths.emplace_back(broadcast, broadcast, direct);
@@ -345,7 +345,7 @@ class Candidates {
     const double different_kernels =
         kernels_shared ? std::min(different_kernels_of(m), in_cluster) : in_cluster;
     // Over DRAM, of all clusters.
-    const double chains = ceil_div(clusters, static_cast<int>(Staging::kMostLinks));
+    const double chains = ceil_div(clusters, to_int(Staging::kMostLinks));
     const double fetched_maps = m.maps == DataPath::kChain
                                     ? std::max<double>(chains, ceil_div(m.cores(), m.kernel_parts))
                                     : clusters * different_maps;
@@ -371,11 +371,11 @@ class Candidates {
     return std::max(work.compute, transfers) + serial + exchange_cycles(m) + start_cycles(m);
   }
   int different_kernels_of(const LayerMapping& m) const { return m.kernel_parts * cores_ * groups_; }
-  // The sums of a team: all but its own slice go out of a core, and as much comes in.
+  // The sums of a reduction group: all but its own slice go out of a core, and as much comes in.
   double exchange_cycles(const LayerMapping& m) const {
     if (!q_.layer.adds_sums()) return 0;
     constexpr double kWays = 300;  // from core to core, through the vector unit
-    const double sums = static_cast<double>(p_.output.size_bytes()) / m.teams();
+    const double sums = static_cast<double>(p_.output.size_bytes()) / m.reduction_groups();
     return kWays + 2 * sums * (cores_ - 1) / cores_ / chip_.cluster_bus.bytes_per_clock;
   }
   double dram_rate() const { return machine_of(hardware_, {}).dram_bytes_per_clock; }
@@ -424,9 +424,9 @@ class Candidates {
   }
 
   const MappingQuestion& q_;
-  int cores_;   // of a team
+  int cores_;   // of a reduction group
   int groups_;  // parts of them
-  const LayerShare& share_;
+  const Shard& share_;
   const MatrixLayer& layer_;
   const Problem& p_;
   const HardwareConfig& hardware_;

@@ -19,7 +19,7 @@ namespace tilebeat {
 class HeldMaps {
  public:
   HeldMaps() = default;
-  HeldMaps(TaskGraph& graph, int places) : graph_(&graph), places_(static_cast<std::size_t>(places)) {}
+  HeldMaps(TaskGraph& graph, int places) : graph_(&graph), places_(to_size(places)) {}
 
   struct Piece {
     Interval rows;  ///< of the map
@@ -35,7 +35,7 @@ class HeldMaps {
   Use use(int strip, int first_row, Interval rows) {
     const std::size_t number = place_of(strip);
     Place& place = places_[number];
-    Use use{static_cast<int>(number), first_row, std::nullopt, {}};
+    Use use{to_int(number), first_row, std::nullopt, {}};
     const int loaded = place.pieces.empty() ? rows.begin : place.pieces.back().rows.end;
     if (rows.end > loaded) {
       const std::size_t piece = place.pieces.size();
@@ -73,23 +73,23 @@ class HeldMaps {
 
 /// The lane of a core that computes a part of a matrix layer, its buffers and what they hold in a step.
 struct MatrixCore : CoreLane {
-  MatrixCore(TaskGraph& graph, CopyTasks& copies, const MatrixWork& work, int core,
-             const LayerShare& computed, const CorePart& part)
+  MatrixCore(TaskGraph& graph, CopyTasks& copies, const MatrixWork& work, int core, const Shard& computed,
+             const CorePart& part)
       : CoreLane(graph, copies, work.chip(), core),
-        share(&computed),
+        shard(&computed),
         steps(core_steps(computed.layer->problem(), work.mapping, computed.layer->grain(), part)),
         first_row(computed.layer->problem().axis_h().window(part.rows).in),
         maps(graph, work.mapping.map_buffers),
         kernels(graph, BufferRole::kKernels, work.mapping.kernel_buffers),
         cleared(graph, BufferRole::kKernels, work.mapping.kernel_buffers) {
     const LayerMapping& m = work.mapping;
-    const int cores = m.reduction_parts, team = core / cores, in_team = core % cores;
-    same_maps = team / m.kernel_parts * cores + in_team;
-    same_kernels = team % (m.kernel_parts * m.group_parts) * cores + in_team;
+    const int cores = m.reduction_parts, reduction_group = core / cores, in_group = core % cores;
+    same_maps = reduction_group / m.kernel_parts * cores + in_group;
+    same_kernels = reduction_group % (m.kernel_parts * m.group_parts) * cores + in_group;
     results = BufferRing(graph, BufferRole::kResult, kResultBuffers);
   }
 
-  const LayerShare* share;
+  const Shard* shard;
   int same_maps = 0, same_kernels = 0;  ///< numbers that cores with the same maps, kernels have in common
   std::vector<CoreStep> steps;
   int first_row;  ///< of its part of the map

@@ -4,8 +4,8 @@
 #include "isa/address_map.h"
 #include "planner/language/relayout.h"
 #include "planner/layer/core_steps.h"
-#include "planner/layer/core_sums.h"
 #include "planner/layer/matrix_core.h"
+#include "planner/layer/partial_sum_exchange.h"
 #include "planner/layer/placement.h"
 #include "planner/layer/result_stores.h"
 #include "planner/layer/staging.h"
@@ -37,12 +37,12 @@ class MatrixTasks {
         ahead_(!lowering) {
     const Grain grain = work.layer.largest().layer->grain();
     for (int core = 0; core < m_.cores(); ++core) {
-      const int share = share_of_core(m_, core);
-      const LayerShare& computed = work.layer.shares[static_cast<std::size_t>(share)];
+      const int shard = shard_of_core(m_, core);
+      const Shard& computed = nth(work.layer.shards, shard);
       const CorePart part = part_of_core(computed.layer->problem(), grain, m_, core);
       if (part.empty()) continue;
       Core& made = cores_.emplace_back(graph_, copies_, work, core, computed, part);
-      if (!ahead_) made.lowering = lowering(graph_, made.place, share);
+      if (!ahead_) made.lowering = lowering(graph_, made.place, shard);
     }
     if (ahead_)
       make_kernel_staging(sram);
@@ -78,7 +78,7 @@ class MatrixTasks {
     for (const Core& core : cores_) {
       std::set<int> groups;
       for (const CoreStep& step : core.steps) groups.insert(step.group_number);
-      loads = std::max(loads, static_cast<int>(groups.size()));
+      loads = std::max(loads, count_of(groups));
     }
     std::vector<std::int64_t> bytes;
     for (int i = 1; i <= std::min(loads, m_.kernel_buffers); ++i) bytes.push_back(i * footprint_.kernels);
@@ -102,16 +102,15 @@ class MatrixTasks {
   }
   std::uint64_t map_offset(const Core& core, const OutputTile& tile, int row) const {
     const HeldMaps::Use& map = *core.map;
-    return static_cast<std::uint64_t>(map.place * footprint_.map +
-                                      (row - map.first_row) * core.share->layer->ifm_row_bytes(tile.w));
+    return to_unsigned(map.place * footprint_.map +
+                       (row - map.first_row) * core.shard->layer->ifm_row_bytes(tile.w));
   }
   std::uint64_t result_address(const Core& core, int place) const {
-    return core.place.nram +
-           static_cast<std::uint64_t>(m_.map_buffers * footprint_.map + place * footprint_.result);
+    return core.place.nram + to_unsigned(m_.map_buffers * footprint_.map + place * footprint_.result);
   }
   std::uint64_t weights_offset(int place) const {
-    const int regions = work_.layer.shares.front().weights.layout.regions;
-    return static_cast<std::uint64_t>((work_.wram_at + place * footprint_.kernels) / regions);
+    const int regions = work_.layer.shards.front().weights.layout.regions;
+    return to_unsigned((work_.wram_at + place * footprint_.kernels) / regions);
   }
 
   // Behind maps and sums of a core's own.
@@ -151,19 +150,19 @@ class MatrixTasks {
       if (m_.results == DataPath::kSram) {
         for (const int core : cores) streams.push_back(&store_streams[core]);
       }
-      const int buffers = 2 * static_cast<int>(streams.size());
+      const int buffers = 2 * count_of(streams);
       if (work_.layer.adds_sums()) add_sum_streams(staging, cores, buffers);
       const std::int64_t bytes = streams.empty() ? 0 : staging.share(buffers);
       for (int* stream : streams) *stream = staging.add_stream(bytes, 2);
       for (const auto& [core, stream] : store_streams) dram_.store_by(core, staging, stream);
     }
   }
-  // For the sums of a team, beside `others` buffers.
+  // For the sums of a reduction group, beside `others` buffers.
   void add_sum_streams(Staging& staging, const std::vector<int>& cores, int others) {
     posts_.add_stream(staging, cores);
     const int of_core = 2 * (work_.layer.cores() - 1);
-    const std::int64_t share = staging.share(others + of_core * static_cast<int>(cores.size()));
-    sums_.add_streams(staging, cores, of_core, std::min(footprint_.slice, share));
+    const std::int64_t shard = staging.share(others + of_core * count_of(cores));
+    sums_.add_streams(staging, cores, of_core, std::min(footprint_.slice, shard));
   }
   // For kernels alone, beside `used` bytes.
   void make_kernel_staging(std::int64_t used) {
@@ -180,7 +179,7 @@ class MatrixTasks {
         continue;
       }
       const auto users = kernel_users(core.cluster);
-      const std::int64_t bytes = staging.share(2 * static_cast<int>(users.size()));
+      const std::int64_t bytes = staging.share(2 * count_of(users));
       for (const auto& [key, cores] : users)
         kernel_streams_[{core.cluster, key}] = staging.add_stream(bytes, 2);
     }
@@ -207,7 +206,7 @@ class MatrixTasks {
       if (step >= core.steps.size()) continue;
       const auto use = core.kernels.use(core.steps[step].group_number);
       core.weights = use.filling;
-      core.loads_weights = use.load && (core.kernel_loads < m_.kernels_ahead) == ahead_;
+      core.loads_weights = use.load && (core.kernel_loads < m_.weight_prefetch) == ahead_;
       core.kernel_loads += use.load ? 1 : 0;
     }
     for (Core& core : cores_) {
@@ -227,12 +226,12 @@ class MatrixTasks {
   }
 
   std::vector<Transfer> kernel_transfers(const Core& core, const KernelGroup& group) const {
-    return weight_transfers(*core.share->layer, core.share->weights, group,
+    return weight_transfers(*core.shard->layer, core.shard->weights, group,
                             core.place.wram + weights_offset(core.weights->place));
   }
   void clear_kernels(Core& core, const KernelGroup& group) {
     core.clearing.reset();
-    for (const Copy& copy : cleared_kernels(*core.share->layer, core.share->weights, group,
+    for (const Copy& copy : cleared_kernels(*core.shard->layer, core.shard->weights, group,
                                             core.place.wram + weights_offset(core.weights->place))) {
       if (!core.clearing) core.clearing = core.cleared.next();
       core.copy(copy, {core.weights->write(), core.clearing->write()});
@@ -254,7 +253,7 @@ class MatrixTasks {
           core.steps[step].group_number == first.steps[step].group_number)
         users[core.cluster].push_back(&core);
     }
-    const LayerShare& share = *first.share;
+    const Shard& shard = *first.shard;
     std::vector<Staging::Link> links;
     for (const auto& [cluster, cores] : users) {
       Staging& staging = staging_.at(cluster);
@@ -269,7 +268,7 @@ class MatrixTasks {
       for (Core* core : cores) core->loads_weights = false;
     }
     bytes_.kernels += Staging::load(std::move(links), loads_++) *
-                      bytes_of(weight_transfers(*share.layer, share.weights, group, 0));
+                      bytes_of(weight_transfers(*shard.layer, shard.weights, group, 0));
   }
   Staging::Reader multicast(const Staging& staging, const std::vector<Core*>& cores,
                             const KernelGroup& group) const {
@@ -279,10 +278,10 @@ class MatrixTasks {
       numbers |= number_in_cluster(*core);
       for (const Access& access : kernel_accesses(*core)) written.push_back(access);
     }
-    const LayerShare& share = *cores.front()->share;
+    const Shard& shard = *cores.front()->shard;
     const std::uint64_t wram =
         multicast_address(numbers, true, weights_offset(cores.front()->weights->place));
-    return staging.multicast(weight_transfers(*share.layer, share.weights, group, wram), std::move(written));
+    return staging.multicast(weight_transfers(*shard.layer, shard.weights, group, wram), std::move(written));
   }
   static bool loaded_together(DataPath path, const Core& a, const Core& b) {
     return path == DataPath::kChain || a.cluster == b.cluster;
@@ -318,10 +317,10 @@ class MatrixTasks {
     const Interval rows = core.map->load->rows;
     tile.image = p_.map_image(tile.image);
     tile.h.in = rows.begin, tile.h.ins = rows.size();
-    const TensorLayout& input = core.share->input;
-    MapLoad load = core.share->layer->load_map(tile, input, address);
-    load.transfers = turned(moved(input.stored, std::move(load.transfers), TransferEnd::kSource),
-                            turned_bytes(*work_.hardware.chip));
+    const TensorLayout& input = core.shard->input;
+    MapLoad load = core.shard->layer->load_map(tile, input, address);
+    load.transfers = transposed(relaid(input.stored, std::move(load.transfers), TransferEnd::kSource),
+                                transposed_bytes(*work_.hardware.chip));
     return load;
   }
   void load_map(Core& core, const OutputTile& tile) {
@@ -401,12 +400,12 @@ class MatrixTasks {
     places.kernels_read = core.weights->read();
     places.result = result_address(core, core.result->place);
     places.result_write = core.result->write();
-    core.lowering->add(job_of(*core.share, step.tile, step.group, std::move(places)));
+    core.lowering->add(job_of(*core.shard, step.tile, step.group, std::move(places)));
   }
   std::vector<Transfer> stores_of(const Core& core, const CoreStep& step) const {
-    const Problem& p = core.share->layer->problem();
+    const Problem& p = core.shard->layer->problem();
     const TensorLayout output =
-        work_.output.from_channel_byte(std::int64_t{core.share->first_kernel} * p.element_bytes());
+        work_.output.from_channel_byte(std::int64_t{core.shard->first_kernel} * p.element_bytes());
     return store_transfers(p, output, step.tile, step.group.blocks, result_address(core, core.result->place));
   }
 
@@ -417,25 +416,28 @@ class MatrixTasks {
     if (!transfers.empty()) dram_.store(core, transfers, core.result->read());
   }
 
-  // Every team adds up its sums; each of its cores stores a part of the results.
+  // Every reduction group adds up its sums; each of its cores stores a part of the results.
   void add_sums(std::size_t number) {
-    const std::size_t size = work_.layer.shares.size();
+    const std::size_t size = work_.layer.shards.size();
     for (std::size_t first = 0; first < cores_.size(); first += size) {
       const std::vector<CoreStep>& steps = cores_[first].steps;
       if (number >= steps.size() || !steps[number].group.reduction.last) continue;
-      std::vector<CoreSums::Member> team;
+      std::vector<PartialSumExchange::Member> reduction_group;
       for (std::size_t i = first; i < first + size; ++i) {
         const Core& core = cores_[i];
-        team.push_back({core.number, core.place, *core.result, result_address(core, core.result->place)});
+        reduction_group.push_back(
+            {core.number, core.place, *core.result, result_address(core, core.result->place)});
       }
       Staging& staging = staging_.at(cores_[first].cluster);
-      CoreSums::Sums sums{p_, steps[number].tile, steps[number].group.blocks, {}};
+      PartialSumExchange::Sums sums{p_, steps[number].tile, steps[number].group.blocks, {}};
       if (work_.layer.post_parameters != 0)
-        sums.post = [&](const CoreSums::Member& core) { return posts_.load(staging, core, sums.blocks); };
-      const std::vector<CoreSums::Result> results = sums_.add(staging, team, sums);
+        sums.post = [&](const PartialSumExchange::Member& core) {
+          return posts_.load(staging, core, sums.blocks);
+        };
+      const std::vector<PartialSumExchange::Result> results = sums_.add(staging, reduction_group, sums);
       for (std::size_t i = 0; i < size; ++i) {
         std::vector<Transfer> transfers;
-        for (const CoreSums::Part& part : results[i].parts) {
+        for (const PartialSumExchange::Part& part : results[i].parts) {
           for (const Transfer& t : store_transfers(p_, work_.output, part.tile, sums.blocks, part.address))
             transfers.push_back(t);
         }
@@ -451,7 +453,7 @@ class MatrixTasks {
   const ChipConfig& chip_;
   Footprint footprint_;
   CopyTasks copies_;
-  CoreSums sums_;
+  PartialSumExchange sums_;
   PostLoads posts_;
   bool ahead_;             // only the loads that are made ahead
   std::size_t loads_ = 0;  // for several cores at a time, so far

@@ -16,7 +16,7 @@ struct PlannedBytes {
   std::int64_t maps = 0, kernels = 0, results = 0;
 };
 
-/// What the tasks of a layer or a fused unit move over DRAM, and the most that they take of the SRAM of a
+/// What the tasks of a layer or a fusion group move over DRAM, and the most that they take of the SRAM of a
 /// cluster and of the WRAM of a core.
 struct PlannedUse {
   PlannedBytes bytes;
@@ -32,7 +32,7 @@ struct Prefetch {
 
 /// Makes the lowering of one core, which computes that share of the layer.
 using LoweringFactory =
-    std::function<std::unique_ptr<MatrixLowering>(TaskGraph&, const EnginePlace&, int share)>;
+    std::function<std::unique_ptr<MatrixLowering>(TaskGraph&, const EnginePlace&, int shard)>;
 
 /// Asked between two steps of a layer: whether the tasks so far are enough, of an estimate that has its
 /// answer.

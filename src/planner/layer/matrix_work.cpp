@@ -1,7 +1,7 @@
 #include "planner/layer/matrix_work.h"
 
 #include "base/math.h"
-#include "planner/layer/core_sums.h"
+#include "planner/layer/partial_sum_exchange.h"
 #include "planner/layer/placement.h"
 #include "tilebeat/error.h"
 
@@ -20,7 +20,7 @@ TileBytes aligned(const TileBytes& bytes) {
   throw UserError(fmt::format("layer '{}' cannot be mapped so: {}", p.name, why));
 }
 
-void check_strips(const LayerShare& share, const LayerMapping& m) {
+void check_strips(const Shard& share, const LayerMapping& m) {
   if (!m.map_strips) return;
   const Problem& p = share.layer->problem();
   const int columns = largest_part(p, share.layer->grain(), m).columns.size();
@@ -32,7 +32,7 @@ void check_strips(const LayerShare& share, const LayerMapping& m) {
 
 // Bytes for sums of other cores and what becomes of them, with tiles of so many pixels. Sets `slice`, `ended`
 // and `post`.
-std::int64_t sums_bytes(const SharedLayer& layer, const LayerMapping& m, std::int64_t pixels, Footprint& f) {
+std::int64_t sums_bytes(const ShardedLayer& layer, const LayerMapping& m, std::int64_t pixels, Footprint& f) {
   if (!layer.adds_sums()) return 0;
   const Problem& p = layer.problem;
   const std::int64_t outputs =
@@ -63,28 +63,29 @@ void check_channels(const MatrixLayer& layer, const LayerMapping& m) {
 
 }  // namespace
 
-std::vector<Split> splits_of(int teams, const Split& most) {
+std::vector<Split> splits_of(int reduction_groups, const Split& most) {
   std::vector<Split> splits;
-  for (int kernels = 1; kernels <= std::min(teams, most.kernels); ++kernels) {
-    for (int rows = 1; rows <= std::min(teams / kernels, most.rows); ++rows) {
-      for (int columns = 1; columns <= std::min(teams / kernels / rows, most.columns); ++columns)
+  for (int kernels = 1; kernels <= std::min(reduction_groups, most.kernels); ++kernels) {
+    for (int rows = 1; rows <= std::min(reduction_groups / kernels, most.rows); ++rows) {
+      for (int columns = 1; columns <= std::min(reduction_groups / kernels / rows, most.columns); ++columns)
         splits.push_back({rows, columns, kernels});
     }
   }
   return splits;
 }
 
-int share_of_core(const LayerMapping& m, int core) {
+int shard_of_core(const LayerMapping& m, int core) {
   if (m.reduction_parts > 1) return core % m.reduction_parts;
   return core / m.kernel_parts % m.group_parts;
 }
 
 CorePart part_of_core(const Problem& p, const Grain& grain, const LayerMapping& m, int core) {
-  const int team = core / m.reduction_parts, of_map = team / (m.kernel_parts * m.group_parts);
+  const int reduction_group = core / m.reduction_parts,
+            of_map = reduction_group / (m.kernel_parts * m.group_parts);
   const int of_rows = of_map / m.column_parts;
   return {part_of(p.out_height, m.row_parts, of_rows % m.row_parts, grain.rows),
           part_of(p.out_width, m.column_parts, of_map % m.column_parts, grain.columns),
-          part_of(p.kernel_blocks(), m.kernel_parts, team % m.kernel_parts, 1),
+          part_of(p.kernel_blocks(), m.kernel_parts, reduction_group % m.kernel_parts, 1),
           part_of(p.batch, m.image_parts, of_rows / m.row_parts, 1)};
 }
 
@@ -108,7 +109,7 @@ TileBytes tile_bytes(const MatrixLayer& layer, const LayerMapping& m, int rows, 
           std::int64_t{rows} * columns * kernels * p.element_bytes()};
 }
 
-bool may_share_rows(const LayerShare& share) {
+bool may_share_rows(const Shard& share) {
   return share.layer->shares_rows() && share.input.channel_stride == 1;
 }
 
@@ -137,7 +138,7 @@ std::int64_t group_bytes(const MatrixLayer& layer, const WeightPlace& weights, c
   return most;
 }
 
-NramBytes nram_bytes(const SharedLayer& layer, const MatrixLayer& of_core, const LayerMapping& m, int rows,
+NramBytes nram_bytes(const ShardedLayer& layer, const MatrixLayer& of_core, const LayerMapping& m, int rows,
                      int columns) {
   const TileBytes tile = aligned(tile_bytes(of_core, m, rows, columns));
   Footprint unused;
@@ -153,7 +154,7 @@ Footprint footprint_of(const MatrixWork& work) {
   const ChipConfig& chip = work.chip();
   const Problem& p = work.layer.problem;
   Footprint f;
-  for (const LayerShare& share : work.layer.shares) {
+  for (const Shard& share : work.layer.shards) {
     check_channels(*share.layer, m);
     check_strips(share, m);
     const TileBytes tile = aligned(tile_bytes(*share.layer, m, m.tile_rows, m.tile_columns));
@@ -167,10 +168,12 @@ Footprint footprint_of(const MatrixWork& work) {
   const CorePart part = largest_part(largest.problem(), largest.grain(), m);
   if (broadcasts(m.kernels) && m.blocks_per_load * m.kernel_buffers < part.blocks.size())
     refuse(p, "kernels are broadcast only when all of a core's stay in its WRAM");
-  if (m.teams() > teams_of(chip, m.reduction_parts))
-    refuse(p,
-           fmt::format("{} teams of {} cores, each in one cluster, are more than {}, those that the chip has",
-                       m.teams(), m.reduction_parts, teams_of(chip, m.reduction_parts)));
+  if (m.reduction_groups() > reduction_groups_of(chip, m.reduction_parts))
+    refuse(
+        p,
+        fmt::format(
+            "{} reduction groups of {} cores, each in one cluster, are more than {}, those that the chip has",
+            m.reduction_groups(), m.reduction_parts, reduction_groups_of(chip, m.reduction_parts)));
   if (f.post > chip.core.vector.parameter_bytes)
     refuse(p, fmt::format("post-parameters of the kernels that are loaded together take {} bytes, "
                           "chip.core.vector.parameter_bytes is {}",

@@ -3,7 +3,7 @@
 #include "planner/language/mapping_file.h"
 #include "planner/language/matrix_backend.h"
 #include "planner/layer/kernel_loads.h"
-#include "planner/layer/layer_share.h"
+#include "planner/layer/shards.h"
 
 #include <cstdint>
 #include <vector>
@@ -13,7 +13,7 @@ namespace tilebeat {
 /// A matrix layer on a chip: where its tensors lie in DRAM, and how it is mapped. What it refers to outlives
 /// it.
 struct MatrixWork {
-  const SharedLayer& layer;
+  const ShardedLayer& layer;
   const HardwareConfig& hardware;
   const LayerMapping& mapping;
   TensorLayout output;
@@ -21,24 +21,24 @@ struct MatrixWork {
   const ChipConfig& chip() const { return *hardware.chip; }
 };
 
-/// Outputs and kernel blocks that one team of cores computes, and of which images.
+/// Outputs and kernel blocks that one reduction group of cores computes, and of which images.
 struct CorePart {
   Interval rows, columns, blocks, images;
   bool empty() const { return rows.empty() || columns.empty() || blocks.empty() || images.empty(); }
 };
-/// Parts of the outputs' rows and columns and of the kernel blocks, one part a team of cores.
+/// Parts of the outputs' rows and columns and of the kernel blocks, one part a reduction group of cores.
 struct Split {
   int rows = 1, columns = 1, kernels = 1;
 };
-/// All splits for at most `teams` teams with no more parts than `most`: by parts of the kernels, of the rows
-/// and of the columns.
-std::vector<Split> splits_of(int teams, const Split& most);
+/// All splits for at most `reduction groups` reduction groups with no more parts than `most`: by parts of the
+/// kernels, of the rows and of the columns.
+std::vector<Split> splits_of(int reduction_groups, const Split& most);
 
 /// Of the share's problem.
 CorePart part_of_core(const Problem& problem, const Grain& grain, const LayerMapping& mapping, int core);
 /// Which share of the layer a core computes.
-int share_of_core(const LayerMapping& mapping, int core);
-/// The largest part of a team.
+int shard_of_core(const LayerMapping& mapping, int core);
+/// The largest part of a reduction group.
 CorePart largest_part(const Problem& problem, const Grain& grain, const LayerMapping& mapping);
 
 /// Rows of the map that a buffer for maps holds, at most.
@@ -50,7 +50,7 @@ struct TileBytes {
 };
 TileBytes tile_bytes(const MatrixLayer& layer, const LayerMapping& mapping, int rows, int columns);
 /// Whether `map_strips` is possible.
-bool may_share_rows(const LayerShare& share);
+bool may_share_rows(const Shard& share);
 
 constexpr int kResultBuffers = 2;  ///< of a core, in NRAM
 
@@ -70,7 +70,7 @@ std::int64_t group_bytes(const MatrixLayer& layer, const WeightPlace& weights, c
 struct NramBytes {
   std::int64_t maps = 0, sums = 0, all = 0;
 };
-NramBytes nram_bytes(const SharedLayer& layer, const MatrixLayer& of_core, const LayerMapping& mapping,
+NramBytes nram_bytes(const ShardedLayer& layer, const MatrixLayer& of_core, const LayerMapping& mapping,
                      int rows, int columns);
 /// The job of the largest tile and the most kernels.
 MatrixJob largest_job(const MatrixLayer& layer, const LayerMapping& mapping);

@@ -2,7 +2,7 @@
 
 #include "base/math.h"
 #include "isa/address_map.h"
-#include "planner/fusion/unit_graph.h"
+#include "planner/fusion/group_graph.h"
 #include "planner/language/relayout.h"
 
 #include <algorithm>
@@ -14,7 +14,7 @@ namespace tilebeat {
 namespace {
 
 // Tensors begin at multiples of it; address 0 stays unused: it means "none".
-constexpr auto kPage = static_cast<std::int64_t>(kControllerBytes);
+constexpr auto kPage = to_signed(kControllerBytes);
 
 // Bytes that are left free before each part of the kernels. Parts of equal size would often lie a multiple of
 // all banks apart; streams that read them side by side would then meet in one bank of one controller, row
@@ -23,8 +23,8 @@ constexpr auto kPage = static_cast<std::int64_t>(kControllerBytes);
 std::vector<std::int64_t> gaps_before(const WeightLayout& layout, const std::vector<int>& parts,
                                       const HardwareConfig& hardware) {
   std::vector<std::int64_t> gaps(parts.size(), 0);
-  const auto count = static_cast<std::int64_t>(parts.size());
-  const auto bytes = static_cast<std::int64_t>(layout.blocks.back());
+  const auto count = ssize(parts);
+  const auto bytes = to_signed(layout.blocks.back());
   constexpr std::int64_t kLong = 4;  // shares of all banks; a part that is shorter than one is short
   if (count < 2) return gaps;
   std::int64_t round = dram_bank_round(hardware);
@@ -38,8 +38,7 @@ std::vector<std::int64_t> gaps_before(const WeightLayout& layout, const std::vec
   }
   std::int64_t shift = 0;
   for (std::size_t part = 0; part < parts.size(); ++part) {
-    const auto begin =
-        static_cast<std::int64_t>(layout.blocks[static_cast<std::size_t>(parts[part])]) + shift;
+    const auto begin = to_signed(nth(layout.blocks, parts[part])) + shift;
     const auto gap_to = [&](std::int64_t phase) { return ((phase - begin) % round + round) % round; };
     const auto nearest = std::min_element(
         phases.begin(), phases.end(), [&](std::int64_t a, std::int64_t b) { return gap_to(a) < gap_to(b); });
@@ -55,9 +54,9 @@ std::vector<std::int64_t> gaps_before(const WeightLayout& layout, const std::vec
 KernelBytes kernels_of(const MatrixLayer& layer) {
   KernelBytes made{layer.weight_layout(), {}, layer.pack_post_parameters()};
   if (!layer.problem().kernel_tensor) {
-    const auto blocks = static_cast<std::size_t>(layer.problem().kernel_blocks());
+    const auto blocks = to_size(layer.problem().kernel_blocks());
     made.block = [&layer, blocks](std::size_t number) {
-      return layer.pack_block(static_cast<int>(number / blocks), static_cast<int>(number % blocks));
+      return layer.pack_block(to_int(number / blocks), to_int(number % blocks));
     };
   }
   return made;
@@ -72,7 +71,7 @@ WeightPlace unplaced(const WeightLayout& layout, const HardwareConfig& hardware)
   if (hardware.chip) {
     const MemoryConfig& wram = hardware.chip->core.wram;
     made.region_bytes = wram.size_bytes / wram.banks;
-    made.turned_bytes = turned_bytes(*hardware.chip);
+    made.transposed_bytes = transposed_bytes(*hardware.chip);
   }
   return made;
 }
@@ -118,7 +117,7 @@ StoredMapPointer map_in_dram(const Workload& workload, const PlannerConfig& conf
 
 std::uint64_t DramPlaces::place(const std::string& what, std::vector<std::uint8_t> bytes) {
   if (bytes.empty()) return 0;
-  const std::uint64_t address = dram_.allocate(static_cast<std::int64_t>(bytes.size()));
+  const std::uint64_t address = dram_.allocate(ssize(bytes));
   plan_.image.push_back({what, address, std::move(bytes)});
   return address;
 }
@@ -129,14 +128,13 @@ WeightPlace DramPlaces::place_weights(const std::string& layer, const KernelByte
   WeightPlace made = unplaced(kernels.layout, hardware_);
   if (kernels.block) {
     const std::vector<std::int64_t> gaps = gaps_before(kernels.layout, parts, hardware_);
-    auto bytes = static_cast<std::int64_t>(begins.back());
+    auto bytes = to_signed(begins.back());
     for (const std::int64_t gap : gaps) bytes += gap;
     const std::uint64_t address = dram_.allocate(bytes);
     std::uint64_t shift = 0;
     std::size_t part = 0;
     for (std::size_t block = 0; block < made.blocks.size(); ++block) {
-      for (; part < parts.size() && static_cast<std::size_t>(parts[part]) == block; ++part)
-        shift += static_cast<std::uint64_t>(gaps[part]);
+      for (; part < parts.size() && to_size(parts[part]) == block; ++part) shift += to_unsigned(gaps[part]);
       made.blocks[block] = address + begins[block] + shift;
       std::vector<std::uint8_t> packed = kernels.block(block);
       if (packed.size() != begins[block + 1] - begins[block])
@@ -162,7 +160,7 @@ void DramPlaces::place_programs() {
 }
 
 std::uint64_t DramPlaces::used() const {
-  return static_cast<std::uint64_t>(align_up(kPage + dram_.used(), kPage));
+  return to_unsigned(align_up(kPage + dram_.used(), kPage));
 }
 
 std::int64_t dram_bound(std::int64_t bytes, const HardwareConfig& hardware) {

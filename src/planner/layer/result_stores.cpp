@@ -9,7 +9,7 @@ namespace tilebeat {
 namespace {
 
 std::uint64_t bytes_on(std::uint64_t address, std::int64_t bytes) {
-  return address + static_cast<std::uint64_t>(bytes);
+  return address + to_unsigned(bytes);
 }
 
 // The stores of a transposed convolution: the bytes of a pixel are rows of neighbouring pixels of the output.
@@ -99,9 +99,9 @@ std::vector<Transfer> store_transfers(const Problem& p, const TensorLayout& outp
                                       Interval blocks, std::uint64_t source, std::optional<MapPart> outs) {
   if (p.interleaving) {
     const MapPart stored = outs.value_or(
-        MapPart{{0, p.interleaving->height}, {0, static_cast<int>(output.row_stride / output.pixel_stride)}});
-    return moved(output.stored, InterleavedStore(p, output, tile, blocks, source, stored).run(),
-                 TransferEnd::kDestination);
+        MapPart{{0, p.interleaving->height}, {0, to_int(output.row_stride / output.pixel_stride)}});
+    return relaid(output.stored, InterleavedStore(p, output, tile, blocks, source, stored).run(),
+                  TransferEnd::kDestination);
   }
   Transfer transfer;
   CopyShape& shape = transfer.shape;
@@ -112,7 +112,7 @@ std::vector<Transfer> store_transfers(const Problem& p, const TensorLayout& outp
   transfer.source = source;
   transfer.destination = bytes_on(output.at(tile.image, tile.h.out, tile.w.out),
                                   std::int64_t{blocks.begin} * p.block_kernels * p.element_bytes());
-  return moved(output.stored, {transfer}, TransferEnd::kDestination);
+  return relaid(output.stored, {transfer}, TransferEnd::kDestination);
 }
 
 }  // namespace tilebeat

@@ -76,11 +76,11 @@ int Staging::add_stream(std::int64_t bytes, int buffers) {
         buffers, bytes, error.what(), sram_.size()));
   }
   streams_.push_back(stream);
-  return static_cast<int>(streams_.size()) - 1;
+  return count_of(streams_) - 1;
 }
 
 std::uint64_t Staging::address_of(const Stream& stream, const BufferRing::Filling& filling) {
-  return stream.address + static_cast<std::uint64_t>(filling.place * stream.bytes);
+  return stream.address + to_unsigned(filling.place * stream.bytes);
 }
 
 Staging::Reader Staging::multicast(std::vector<Transfer> transfers, AccessList written) const {
@@ -94,9 +94,9 @@ void Staging::load(int stream, const std::vector<Reader>& readers) {
 int Staging::load(std::vector<Link> links, std::size_t turn) {
   int fetches = 0;
   for (std::size_t begin = 0; begin < links.size(); begin += kMostLinks, ++fetches) {
-    const auto first = links.begin() + static_cast<std::ptrdiff_t>(begin);
-    const auto last = first + static_cast<std::ptrdiff_t>(std::min(kMostLinks, links.size() - begin));
-    std::rotate(first, first + static_cast<std::ptrdiff_t>(turn) % (last - first), last);
+    const auto first = links.begin() + to_signed(begin);
+    const auto last = first + to_signed(std::min(kMostLinks, links.size() - begin));
+    std::rotate(first, first + to_signed(turn) % (last - first), last);
     load_chain({first, last});
   }
   return fetches;

@@ -79,7 +79,7 @@ class Staging {
     BufferRing ring;
   };
   static void load_chain(const std::vector<Link>& links);
-  Stream& stream(int number) { return streams_[static_cast<std::size_t>(number)]; }
+  Stream& stream(int number) { return nth(streams_, number); }
   static std::uint64_t address_of(const Stream& stream, const BufferRing::Filling& filling);
 
   TaskGraph* graph_;

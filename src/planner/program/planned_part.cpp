@@ -36,13 +36,13 @@ MatrixPart::MatrixPart(ChosenLayer chosen, const TensorLayout& output, const Har
 
 void MatrixPart::place(DramPlaces& places) {
   const LayerMapping& mapping = chosen_.mapping;
-  std::vector<int> parts;  // of the kernels of each share: the first block
+  std::vector<int> parts;  // of the kernels of each shard: the first block
   int first = 0;
-  for (const LayerShare& share : chosen_.layer.shares) {
-    const int blocks = share.layer->problem().kernel_blocks();
+  for (const Shard& shard : chosen_.layer.shards) {
+    const int blocks = shard.layer->problem().kernel_blocks();
     for (int part = 0; part < mapping.kernel_parts; ++part)
       parts.push_back(first + part_of(blocks, mapping.kernel_parts, part, 1).begin);
-    first += static_cast<int>(share.weights.blocks.size());
+    first += count_of(shard.weights.blocks);
   }
   set_places(chosen_.layer, places.place_weights(mapping.layer, kernels_of(chosen_.layer), parts));
 }
@@ -53,9 +53,9 @@ std::vector<int> MatrixPart::processors() const {
 
 PlannedUse MatrixPart::build(TaskGraph& graph, const Prefetch& prefetch) const {
   return with_work(prefetch, [&](const MatrixWork& work) {
-    return add_matrix_tasks(graph, work, [&](TaskGraph& g, const EnginePlace& place, int share) {
-      const auto number = static_cast<std::size_t>(share);
-      return chosen_.layer.shares[number].layer->lower(g, place, cuts_[number]);
+    return add_matrix_tasks(graph, work, [&](TaskGraph& g, const EnginePlace& place, int shard) {
+      const auto number = to_size(shard);
+      return chosen_.layer.shards[number].layer->lower(g, place, cuts_[number]);
     });
   });
 }
@@ -77,12 +77,12 @@ std::int64_t MatrixPart::wram_bytes(const Prefetch& prefetch) const {
 }
 
 Explanation MatrixPart::explain() const {
-  const SharedLayer& layer = chosen_.layer;
+  const ShardedLayer& layer = chosen_.layer;
   Explanation made{{"cores", in_words(chosen_.mapping, *hardware_.chip)}};
   if (layer.adds_sums()) made.emplace_back("sums", in_words(layer));
   made.emplace_back("chosen", chosen_.reason);
   const std::size_t largest = layer.largest_number();
-  for (auto& choice : layer.shares[largest].layer->explain(cuts_[largest])) made.push_back(std::move(choice));
+  for (auto& choice : layer.shards[largest].layer->explain(cuts_[largest])) made.push_back(std::move(choice));
   return made;
 }
 

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "planner/fusion/fused_unit.h"
+#include "planner/fusion/fusion_group.h"
 #include "planner/layer/board_job.h"
 #include "planner/layer/choose_layer.h"
 #include "planner/layer/matrix_tasks.h"
@@ -88,7 +88,7 @@ class MatrixPart : public PlannedPart {
   std::vector<std::int64_t> wram_of_loads() const override;
   PlannedUse build_prefetch(TaskGraph& graph, const Prefetch& prefetch, std::int64_t sram) const override;
   std::int64_t wram_bytes(const Prefetch& prefetch) const override;
-  int wram_regions() const override { return chosen_.layer.shares.front().weights.layout.regions; }
+  int wram_regions() const override { return chosen_.layer.shards.front().weights.layout.regions; }
 
   /// The mapping, without what is loaded ahead.
   const LayerMapping& mapping() const { return chosen_.mapping; }
@@ -103,7 +103,7 @@ class MatrixPart : public PlannedPart {
   template <class Use>
   auto with_work(const Prefetch& prefetch, const Use& use) const {
     LayerMapping mapping = chosen_.mapping;
-    mapping.kernels_ahead = prefetch.loads;
+    mapping.weight_prefetch = prefetch.loads;
     return use(MatrixWork{chosen_.layer, hardware_, mapping, output_, prefetch.wram_at});
   }
 
@@ -142,7 +142,7 @@ class VectorPart : public PlannedPart {
 class GroupPart : public PlannedPart {
  public:
   /// `tensors`: the places of those in DRAM.
-  GroupPart(FusedUnit& group, const std::map<std::string, Placement>& tensors)
+  GroupPart(FusionGroup& group, const std::map<std::string, Placement>& tensors)
       : group_(group), tensors_(tensors) {}
   void place(DramPlaces& places) override { group_.place(places, tensors_); }
   std::vector<int> processors() const override { return group_.processors(); }
@@ -157,7 +157,7 @@ class GroupPart : public PlannedPart {
   int wram_regions() const override { return group_.regions(); }
 
  private:
-  FusedUnit& group_;
+  FusionGroup& group_;
   const std::map<std::string, Placement>& tensors_;
 };
 

@@ -1,12 +1,12 @@
 #include "planner/program/planner.h"
 
 #include "base/math.h"
-#include "planner/fusion/choose_units.h"
-#include "planner/fusion/fused_unit.h"
+#include "planner/fusion/choose_groups.h"
+#include "planner/fusion/fusion_group.h"
 #include "planner/layer/estimate.h"
 #include "planner/layer/placement.h"
+#include "planner/program/barrier_placement.h"
 #include "planner/program/planned_part.h"
-#include "planner/program/program_borders.h"
 #include "planner/program/weight_prefetch.h"
 #include "planner/schedule/synchronise.h"
 
@@ -47,7 +47,7 @@ class NetworkPlanner {
     plan.name = workload_.name;
     plan.outputs = workload_.outputs;
     for (const Layer& layer : workload_.layers) plan.graph.push_back({layer.name, layer.op, layer.inputs});
-    make_units();
+    make_groups();
     places_.place_tensors(workload_, on_chip_);
     for (const Layer& layer : workload_.layers) {
       if (on_chip_.count(layer.name) > 0) continue;
@@ -68,7 +68,7 @@ class NetworkPlanner {
     places_.place_programs();
     plan.dram_bytes = places_.used();
     place_start_tables(plan, hardware_);
-    const auto size = static_cast<std::uint64_t>(hardware_.dram.size_bytes);
+    const auto size = to_unsigned(hardware_.dram.size_bytes);
     if (plan.dram_bytes > size) {
       throw PlanError(
           "",
@@ -111,33 +111,33 @@ class NetworkPlanner {
   }
 
   // Those of the mapping file; where it names none, those that the rules choose.
-  void make_units() {
-    for (std::size_t i = 0; i < asked_.units.size(); ++i) {
+  void make_groups() {
+    for (std::size_t i = 0; i < asked_.groups.size(); ++i) {
       try {
-        add_unit(asked_.units[i]);
-        units_.back()->check_reductions();
+        add_group(asked_.groups[i]);
+        groups_.back()->check_reductions();
       } catch (const UserError& error) {
-        throw UserError(fmt::format("{}: units[{}]: {}", asked_.file, i, error.what()));
+        throw UserError(fmt::format("{}: groups[{}]: {}", asked_.file, i, error.what()));
       }
     }
-    if (!hardware_.fused || !asked_.units.empty()) return;
+    if (!hardware_.fused || !asked_.groups.empty()) return;
     HardwareConfig unfused = hardware_;
     unfused.fused = false;
     alone_ = NetworkPlanner(workload_, unfused, asked_, trial_, chosen_before_).run();
     const auto begin = std::chrono::steady_clock::now();
-    ChosenUnits chosen = choose_units(workload_, hardware_, alone_.plan);
+    ChosenGroups chosen = choose_groups(workload_, hardware_, alone_.plan);
     const std::chrono::duration<double> taken = std::chrono::steady_clock::now() - begin;
-    for (ChosenUnit& unit : chosen.units) {
-      add_unit(unit.request);
-      reasons_[units_.back().get()] = std::move(unit.reasons);
+    for (ChosenGroup& group : chosen.groups) {
+      add_group(group.request);
+      reasons_[groups_.back().get()] = std::move(group.reasons);
     }
     made_.fusion =
         FusionSummary{totals_of(alone_.plan), {}, compulsory_bytes(workload_), chosen.visited, taken.count()};
   }
-  // Units are weighed one by one; in a network they also start processors and wait at barriers (SPEC FU-5,
+  // Groups are weighed one by one; in a network they also start processors and wait at barriers (SPEC FU-5,
   // FU-8).
   static bool is_worse(const FusionSummary& f, const FusionConfig& config) {
-    constexpr double kSurely = 0.98;  // estimates of units and of layers err differently
+    constexpr double kSurely = 0.98;  // estimates of groups and of layers err differently
     const bool slower = static_cast<double>(f.fused.cycles) > kSurely * static_cast<double>(f.alone.cycles);
     const bool more = f.fused.maps + f.fused.kernels > f.alone.maps + f.alone.kernels;
     if (config.planner == FusionPlanner::kRules) return slower || more;
@@ -151,30 +151,30 @@ class NetworkPlanner {
     }
     return totals;
   }
-  void add_unit(const UnitRequest& request) {
-    units_.push_back(std::make_unique<FusedUnit>(workload_, hardware_, request));
-    on_chip_.merge(units_.back()->inner_tensors());
-    made_.units.push_back(units_.back()->mapping());
+  void add_group(const GroupRequest& request) {
+    groups_.push_back(std::make_unique<FusionGroup>(workload_, hardware_, request));
+    on_chip_.merge(groups_.back()->inner_tensors());
+    made_.groups.push_back(groups_.back()->mapping());
   }
-  FusedUnit* unit_of(const Layer& layer) const {
-    for (const auto& unit : units_) {
-      if (unit->mapping().layers.back() == layer.name) return unit.get();
+  FusionGroup* group_of(const Layer& layer) const {
+    for (const auto& group : groups_) {
+      if (group->mapping().layers.back() == layer.name) return group.get();
     }
     return nullptr;
   }
-  void decide_group(DecidedLayer& d, FusedUnit& group) {
+  void decide_group(DecidedLayer& d, FusionGroup& group) {
     d.part = std::make_unique<GroupPart>(group, made_.plan.tensors);
     d.part->place(places_);
     d.plan = group.plan();
     for (auto& reason : reasons_[&group]) d.plan.choices.push_back(std::move(reason));
     const PrefetchRequest asked = asked_of_group(d.name);
-    if (asked.loads ? *asked.loads == 0 : !hardware_.planner.kernels_ahead) return;
+    if (asked.loads ? *asked.loads == 0 : !hardware_.planner.weight_prefetch) return;
     load_ahead(d, prefetch_of(*d.layer).find(*d.part, asked));
     if (d.prefetch.loads == 0) return;
-    UnitMapping& mapping = *std::find_if(made_.units.begin(), made_.units.end(), [&](const UnitMapping& m) {
-      return m.layers == group.mapping().layers;
-    });
-    mapping.kernels_ahead = d.prefetch.loads, mapping.kernels_during = d.during;
+    GroupMapping& mapping =
+        *std::find_if(made_.groups.begin(), made_.groups.end(),
+                      [&](const GroupMapping& m) { return m.layers == group.mapping().layers; });
+    mapping.weight_prefetch = d.prefetch.loads, mapping.weight_prefetch_during = d.during;
   }
 
   void decide(const Layer& layer, DecidedLayer& d) {
@@ -184,8 +184,8 @@ class NetworkPlanner {
     std::set<int>& workers = workers_[layer.scene];
     d.started = workers.empty();
     workers.insert(0);
-    if (FusedUnit* unit = unit_of(layer)) {
-      decide_group(d, *unit);
+    if (FusionGroup* group = group_of(layer)) {
+      decide_group(d, *group);
     } else if (std::holds_alternative<Conv2d>(layer.operation)) {
       decide_matrix(d);
     } else if (is_board()) {
@@ -214,8 +214,7 @@ class NetworkPlanner {
       const auto placed = made_.plan.tensors.find(name);
       if (placed == made_.plan.tensors.end()) continue;
       const MapLayout order = placed->second.stored ? planner.map_layout : MapLayout::kNhwc;
-      text += fmt::format("{}{} {}", text.empty() ? "" : ", ", name,
-                          kMapLayoutNames[static_cast<std::size_t>(order)]);
+      text += fmt::format("{}{} {}", text.empty() ? "" : ", ", name, nth(kMapLayoutNames, order));
       if (order == MapLayout::kNchwc) text += fmt::format(" by {}", planner.map_block_channels);
     }
     return text;
@@ -238,7 +237,7 @@ class NetworkPlanner {
       auto part = choose(d, engine_hardware, std::move(matrix), layouts);
       d.plan.choices = part->explain(), d.plan.facts = part->facts();
       LayerMapping& mapping = made_.mappings.emplace_back(part->mapping());
-      mapping.kernels_ahead = d.prefetch.loads, mapping.kernels_during = d.during;
+      mapping.weight_prefetch = d.prefetch.loads, mapping.weight_prefetch_during = d.during;
       d.part = std::move(part);
     }
     d.part->place(places_);
@@ -271,7 +270,7 @@ class NetworkPlanner {
     };
     std::unique_ptr<MatrixPart> part = chosen_part();
     const PrefetchRequest asked = asked_of_layer(layer.name);
-    const bool looks_ahead = hardware_.planner.kernels_ahead && !tensor_kernels;
+    const bool looks_ahead = hardware_.planner.weight_prefetch && !tensor_kernels;
     if (asked.loads ? *asked.loads == 0 : !looks_ahead) return part;
     if (tensor_kernels) refuse_prefetch(*asked.loads, "the kernels are a tensor");
     const WeightPrefetch& prefetch = prefetch_of(layer);
@@ -328,14 +327,16 @@ class NetworkPlanner {
   PrefetchRequest asked_of_layer(const std::string& layer) const {
     const MappingRequest* request = asked_of(layer);
     return request == nullptr ? PrefetchRequest{}
-                              : PrefetchRequest{request->kernels_ahead, request->kernels_during};
+                              : PrefetchRequest{request->weight_prefetch, request->weight_prefetch_during};
   }
   PrefetchRequest asked_of_group(const std::string& last_layer) const {
-    const auto unit = std::find_if(asked_.units.begin(), asked_.units.end(), [&](const UnitRequest& request) {
-      return !request.layers.empty() && request.layers.back() == last_layer;
-    });
-    return unit == asked_.units.end() ? PrefetchRequest{}
-                                      : PrefetchRequest{unit->kernels_ahead, unit->kernels_during};
+    const auto group =
+        std::find_if(asked_.groups.begin(), asked_.groups.end(), [&](const GroupRequest& request) {
+          return !request.layers.empty() && request.layers.back() == last_layer;
+        });
+    return group == asked_.groups.end()
+               ? PrefetchRequest{}
+               : PrefetchRequest{group->weight_prefetch, group->weight_prefetch_during};
   }
 
   // ---- programs ----
@@ -352,8 +353,8 @@ class NetworkPlanner {
     if (before == bytes_before_.end()) return;
     d.plan.bytes_before = before->second;
     d.plan.bound.dram = std::max<Cycle>(0, d.plan.bound.dram - dram_bound(before->second, hardware_) - 1);
-    d.plan.choices.emplace_back(
-        "ahead", fmt::format("{} bytes of the kernels are loaded while '{}' runs", before->second, d.during));
+    d.plan.choices.emplace_back("prefetch", fmt::format("{} bytes of the kernels are loaded while '{}' runs",
+                                                        before->second, d.during));
   }
 
   // Equal bytes of a network lie in DRAM once.
@@ -370,7 +371,7 @@ class NetworkPlanner {
     graph.place_constants([&](std::vector<std::uint8_t> bytes) { return constant(d.name, bytes); });
     const PlannedUse use = d.part->build(graph, d.prefetch);
     d.plan.input_bytes = use.bytes.maps, d.plan.kernel_bytes = use.bytes.kernels;
-    if (unit_of(*d.layer) != nullptr)
+    if (group_of(*d.layer) != nullptr)
       d.plan.choices.emplace_back(
           "takes", fmt::format("{} of {} bytes of a cluster's SRAM, {} of {} of a core's WRAM", use.sram,
                                hardware_.chip->sram_bytes(), use.wram, hardware_.chip->core.wram.size_bytes));
@@ -384,9 +385,8 @@ class NetworkPlanner {
     const Schedule times = schedule(graph, dependencies, machine);
     for (const Task& task : graph.tasks()) d.plan.beats += task.cost.beats;
     d.plan.bound.beats = ceil_div<std::int64_t>(d.plan.beats, is_board() ? 1 : hardware_.chip->cores());
-    d.plan.estimated_cycles =
-        std::max<Cycle>(std::llround(times.cycles) + end_cycles(hardware_, static_cast<int>(workers.size())),
-                        d.plan.bound.cycles());
+    d.plan.estimated_cycles = std::max<Cycle>(
+        std::llround(times.cycles) + end_cycles(hardware_, count_of(workers)), d.plan.bound.cycles());
     const auto number = static_cast<std::uint32_t>(made_.plan.layers.size());
     if (workers.size() > 1)
       separate(d, workers, {number, false, {}, {}, graph, dependencies, machine, times.cycles});
@@ -395,7 +395,7 @@ class NetworkPlanner {
       std::vector<Instruction>& program = program_of(d.layer->scene, processor);
       program.insert(program.end(), instructions.begin(), instructions.end());
     }
-    d.plan.ends = static_cast<int>(workers.size());
+    d.plan.ends = count_of(workers);
     for (const int processor : workers)
       program_of(d.layer->scene, processor).push_back({{}, {}, {}, LayerEnd{number}});
     made_.plan.layers.push_back(std::move(d.plan));
@@ -403,20 +403,21 @@ class NetworkPlanner {
   }
 
   // A layer ends when all processors have ended their parts.
-  void separate(DecidedLayer& d, const std::set<int>& workers, ProgramBorders::Next next) {
-    ProgramBorders& program = programs_.try_emplace(d.layer->scene, workload_, *hardware_.chip).first->second;
-    const FusedUnit* unit = unit_of(*d.layer);
+  void separate(DecidedLayer& d, const std::set<int>& workers, BarrierPlacement::Next next) {
+    BarrierPlacement& program =
+        programs_.try_emplace(d.layer->scene, workload_, *hardware_.chip).first->second;
+    const FusionGroup* group = group_of(*d.layer);
     next.works = d.part->works();
-    next.makes = unit != nullptr ? unit->mapping().layers : std::vector<std::string>{d.name};
-    next.reads = unit != nullptr ? unit->inputs() : d.layer->inputs;
+    next.makes = group != nullptr ? group->mapping().layers : std::vector<std::string>{d.name};
+    next.reads = group != nullptr ? group->inputs() : d.layer->inputs;
     const std::optional<std::uint32_t> before = program.last();
-    const ProgramBorders::Border border = program.add(next);
-    d.plan.overlaps = border == ProgramBorders::Border::kOpen;
+    const BarrierPlacement::Border border = program.add(next);
+    d.plan.overlaps = border == BarrierPlacement::Border::kOpen;
     if (d.plan.overlaps) {
       d.plan.facts.emplace_back("begins", fmt::format("without a barrier, while others may still end '{}'",
                                                       made_.plan.layers[*before].name));
     }
-    if (border != ProgramBorders::Border::kBarrier) return;
+    if (border != BarrierPlacement::Border::kBarrier) return;
     const Barrier operation{static_cast<std::uint16_t>(*before), static_cast<std::uint16_t>(workers.size())};
     for (const int processor : workers)
       program_of(d.layer->scene, processor).push_back({{}, {}, {}, operation});
@@ -436,18 +437,18 @@ class NetworkPlanner {
   const NetworkMapping& asked_;
   const MappingTrial& trial_;
   std::map<std::string, HardwareConfig> chosen_hardware_;  // by layer with choices of its own for the engine
-  PlannedNetwork made_, alone_;  // the plan, and without units where the planner chooses them
+  PlannedNetwork made_, alone_;  // the plan, and without groups where the planner chooses them
   DramPlaces places_;
-  std::vector<std::unique_ptr<FusedUnit>> units_;
-  std::map<const FusedUnit*, std::vector<std::pair<std::string, std::string>>> reasons_;
-  std::set<std::string> on_chip_;  // tensors inside units
+  std::vector<std::unique_ptr<FusionGroup>> groups_;
+  std::map<const FusionGroup*, std::vector<std::pair<std::string, std::string>>> reasons_;
+  std::set<std::string> on_chip_;  // tensors inside groups
   LayersChosenBefore& chosen_before_;
   std::deque<DecidedLayer> decided_;
   std::map<std::string, WeightPrefetch> prefetches_;              // by scene
   std::map<std::vector<std::uint8_t>, std::uint64_t> constants_;  // that instructions name: their places
   std::map<std::string, std::int64_t> bytes_before_;  // by layer: of kernels that an earlier one loads
   std::map<std::string, std::set<int>> workers_;      // by scene: the processors that have a program
-  std::map<std::string, ProgramBorders> programs_;    // by scene
+  std::map<std::string, BarrierPlacement> programs_;  // by scene
 };
 
 }  // namespace

@@ -33,18 +33,18 @@ struct FusionSummary {
   };
   Totals alone, fused;
   Totals compulsory;        ///< bytes of inputs, outputs and weights, once each
-  int visited = 0;          ///< units whose cost the optimal planner worked out
-  double seconds = 0;       ///< that choosing units took
-  bool kept_alone = false;  ///< units were chosen, but all together would take more: there are none
+  int visited = 0;          ///< groups whose cost the optimal planner worked out
+  double seconds = 0;       ///< that choosing groups took
+  bool kept_alone = false;  ///< groups were chosen, but all together would take more: there are none
 };
 
-/// A plan, and the mappings that it carries out: those of fused units, and of the layers on matrix units of a
-/// chip that run by themselves.
+/// A plan, and the mappings that it carries out: those of fusion groups, and of the layers on matrix units of
+/// a chip that run by themselves.
 struct PlannedNetwork {
   Plan plan;
   std::vector<LayerMapping> mappings;
-  std::vector<UnitMapping> units;
-  std::optional<FusionSummary> fusion;  ///< where the planner chose the units
+  std::vector<GroupMapping> groups;
+  std::optional<FusionSummary> fusion;  ///< where the planner chose the groups
 };
 
 /// The cycles of one layer of a workload, mapped so, when it is simulated by itself; nothing: it failed.

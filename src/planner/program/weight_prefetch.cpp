@@ -56,7 +56,7 @@ double cycles_alone(ProgramPart& host, const Machine& machine) {
 }  // namespace
 
 void refuse_prefetch(int loads, const std::string& why) {
-  throw UserError(fmt::format("mapping: kernels_ahead {} is not possible: {}", loads, why));
+  throw UserError(fmt::format("mapping: weight_prefetch {} is not possible: {}", loads, why));
 }
 
 WeightPrefetch::WeightPrefetch(const HardwareConfig& hardware)
@@ -75,7 +75,7 @@ struct WeightPrefetch::Hosts {
   std::int64_t wram = 0, alignment = 1;
 
   std::optional<std::int64_t> place(std::size_t host, int loads) const {
-    return in_use[host].find(bytes[static_cast<std::size_t>(loads - 1)], wram, alignment);
+    return in_use[host].find(nth(bytes, loads - 1), wram, alignment);
   }
 };
 
@@ -91,7 +91,7 @@ WeightPrefetch::Hosts WeightPrefetch::hosts_for(const PlannedPart& part,
     if (host.started && !all) break;
     in_use.add(host.prefetch.wram_at, host.part->wram_bytes(host.prefetch));
     found.in_use.push_back(in_use);
-    found.hosts.push_back({&host, static_cast<int>(bytes.size())});
+    found.hosts.push_back({&host, count_of(bytes)});
     int& most = found.hosts.back().most;
     while (most > 0 && !found.place(found.hosts.size() - 1, most)) --most;
     if (most == 0) break;
@@ -106,7 +106,7 @@ PrefetchPlan WeightPrefetch::find(const PlannedPart& part, const PrefetchRequest
     return {};
   }
   const Hosts hosts = hosts_for(part, bytes, asked.loads.has_value());
-  return asked.loads ? as_asked(hosts, part, asked, static_cast<int>(bytes.size())) : best_of(hosts, part);
+  return asked.loads ? as_asked(hosts, part, asked, count_of(bytes)) : best_of(hosts, part);
 }
 
 PrefetchPlan WeightPrefetch::as_asked(const Hosts& hosts, const PlannedPart& part,
@@ -122,7 +122,7 @@ PrefetchPlan WeightPrefetch::as_asked(const Hosts& hosts, const PlannedPart& par
   if (host_cycles(*found->part, part, loads, machine_, kNever) == kNever)
     refuse_prefetch(loads,
                     fmt::format("the SRAM of a cluster has no room for them beside '{}'", found->part->name));
-  const auto number = static_cast<std::size_t>(found - hosts.hosts.begin());
+  const auto number = to_size(found - hosts.hosts.begin());
   return {found->part, {loads, *hosts.place(number, loads)}, 0};
 }
 

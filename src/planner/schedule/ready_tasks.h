@@ -1,5 +1,6 @@
 #pragma once
 
+#include "base/types.h"
 #include "planner/language/task_graph.h"
 
 #include <algorithm>
@@ -84,13 +85,13 @@ class Followers {
   Followers(std::size_t tasks, const std::vector<Dependency>& dependencies, TaskEvent event)
       : first_(tasks + 1, 0) {
     for (const Dependency& d : dependencies) {
-      if (d.event == event) ++first_[static_cast<std::size_t>(d.from) + 1];
+      if (d.event == event) ++first_[to_size(d.from) + 1];
     }
     std::partial_sum(first_.begin(), first_.end(), first_.begin());
     followers_.resize(first_.back());
     std::vector<std::size_t> at = first_;
     for (const Dependency& d : dependencies) {
-      if (d.event == event) followers_[at[static_cast<std::size_t>(d.from)]++] = d.to;
+      if (d.event == event) followers_[nth(at, d.from)++] = d.to;
     }
   }
   Range of(std::size_t task) const {

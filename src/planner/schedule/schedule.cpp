@@ -1,5 +1,6 @@
 #include "planner/schedule/schedule.h"
 
+#include "base/types.h"
 #include "planner/schedule/ready_tasks.h"
 
 #include <algorithm>
@@ -25,7 +26,7 @@ class QueueNumbers {
  public:
   int& of(std::size_t processor, Unit unit) {
     while (processor >= numbers_.size()) numbers_.emplace_back().fill(-1);
-    return numbers_[processor][static_cast<std::size_t>(unit)];
+    return nth(numbers_[processor], unit);
   }
 
  private:
@@ -44,35 +45,35 @@ class Simulation {
         released_(tasks_.size(), dependencies, TaskEvent::kReleased),
         completed_(tasks_.size(), dependencies, TaskEvent::kDone) {
     result_.start.assign(tasks_.size(), 0), result_.end = result_.done = result_.start;
-    for (const Dependency& d : dependencies) ++waits_[static_cast<std::size_t>(d.to)];
+    for (const Dependency& d : dependencies) ++nth(waits_, d.to);
     QueueNumbers numbers;
     for (std::size_t i = 0; i < tasks_.size(); ++i) {
       cycles_[i] = tasks_[i].cost.cycles;
-      const auto processor = static_cast<std::size_t>(tasks_[i].processor);
+      const auto processor = to_size(tasks_[i].processor);
       int& number = numbers.of(processor, queue_unit(tasks_[i], machine));
       if (number < 0) {
-        number = static_cast<int>(queues_.size());
+        number = count_of(queues_);
         queues_.emplace_back();
         if (processor < machine.starts.size()) queues_.back().opens = machine.starts[processor];
       }
       queue_of_[i] = number;
-      Queue& queue = queues_[static_cast<std::size_t>(number)];
+      Queue& queue = nth(queues_, number);
       queue.left += cycles_[i];
-      if (tasks_[i].unit() == Unit::kMatrix) queue.sequence.push_back(static_cast<int>(i));
+      if (tasks_[i].unit() == Unit::kMatrix) queue.sequence.push_back(to_int(i));
     }
     find_tails();
-    controllers_ = static_cast<std::size_t>(machine.controllers);
+    controllers_ = to_size(machine.controllers);
     dram_rate_ = machine.dram_bytes_per_clock * share_of_transfers(machine.fetched_bytes);
     for (const Task& task : tasks_) bytes_left_ += task.cost.dram_bytes;
     expect_bytes();
     for (std::size_t i = 0; i < tasks_.size(); ++i) expect_start(i, 0);
     for (std::size_t i = 0; i < tasks_.size(); ++i) {
-      if (waits_[i] == 0) make_ready(static_cast<int>(i));
+      if (waits_[i] == 0) make_ready(to_int(i));
     }
   }
 
   Schedule run(double limit) {
-    for (std::size_t q = 0; q < queues_.size(); ++q) touched_.push_back(static_cast<int>(q));
+    for (std::size_t q = 0; q < queues_.size(); ++q) touched_.push_back(to_int(q));
     while (least_ <= limit) {
       start_tasks();
       share_dram();
@@ -108,8 +109,8 @@ class Simulation {
   class Timed {
    public:
     Timed(double when, int number, Event event)
-        : time(when), key_(std::int64_t{number} * kEvents + static_cast<int>(event)) {}
-    int number() const { return static_cast<int>(key_ / kEvents); }
+        : time(when), key_(std::int64_t{number} * kEvents + to_int(event)) {}
+    int number() const { return to_int(key_ / kEvents); }
     Event event() const { return static_cast<Event>(key_ % kEvents); }
     friend bool operator>(const Timed& a, const Timed& b) {
       return a.time > b.time || (a.time == b.time && a.key_ > b.key_);
@@ -128,16 +129,16 @@ class Simulation {
     tail_.assign(tasks_.size(), 0);
     for (std::size_t i = tasks_.size(); i-- > 0;) {
       const auto behind = [&](int number) {
-        const auto next = static_cast<std::size_t>(number);
+        const auto next = to_size(number);
         tail_[i] = std::max(tail_[i], tail_[next] + cycles_[next]);
       };
       for (const int next : completed_.of(i)) behind(next);
       for (const int next : released_.of(i)) behind(next);
       const Unit unit = tasks_[i].unit();
       if (unit != Unit::kMatrix && unit != Unit::kVector) continue;
-      int& later = later_of_unit[static_cast<std::size_t>(queue_of_[i])];
+      int& later = nth(later_of_unit, queue_of_[i]);
       if (later >= 0) behind(later);
-      later = static_cast<int>(i);
+      later = to_int(i);
       // A vector unit need not keep the order.
       if (unit == Unit::kVector) tails_are_least_ = false;
     }
@@ -158,7 +159,7 @@ class Simulation {
     double moved = 0;
     for (const Task& task : tasks_) {
       moved += task.cost.dram_bytes;
-      const auto processor = static_cast<std::size_t>(task.processor);
+      const auto processor = to_size(task.processor);
       if (processor >= fetched.size()) fetched.resize(processor + 1, 0), streams.resize(processor + 1, 0);
       if (task.cost.dram_bytes > 0) streams[processor] = 1;
       fetched[processor] += task.cost.instructions * kInstructionBytes;
@@ -171,12 +172,12 @@ class Simulation {
     return moved > 0 ? moved / (moved + meanwhile) / (1 + conflicts) : 1;
   }
   Rank rank(int number) const {
-    const auto task = static_cast<std::size_t>(number);
+    const auto task = to_size(number);
     return {-tail_[task], -cycles_[task], number};
   }
   void make_ready(int number) {
-    const auto task = static_cast<std::size_t>(number);
-    Queue& queue = queues_[static_cast<std::size_t>(queue_of_[task])];
+    const auto task = to_size(number);
+    Queue& queue = nth(queues_, queue_of_[task]);
     queue.soon.erase(number);
     ready_[task] = 1;
     if (queue.sequence.empty())
@@ -187,7 +188,7 @@ class Simulation {
 
   void start_tasks() {
     for (const int number : touched_) {
-      Queue& queue = queues_[static_cast<std::size_t>(number)];
+      Queue& queue = nth(queues_, number);
       const bool in_sequence = !queue.sequence.empty();
       if (queue.running >= 0 || queue.unreleased == kHeld) continue;
       if (in_sequence ? queue.ready_of_sequence == 0 : queue.ready.empty()) continue;
@@ -196,7 +197,7 @@ class Simulation {
         continue;
       }
       const int task = in_sequence ? queue.sequence[queue.next] : std::get<int>(queue.ready.top());
-      if (ready_[static_cast<std::size_t>(task)] == 0) continue;
+      if (nth(ready_, task) == 0) continue;
       if (const double time = worth_waiting(queue, task); time > now_) {
         events_.push({time, number, Event::kOpens});
         continue;
@@ -207,11 +208,11 @@ class Simulation {
         queue.ready.pop();
       queue.running = task;
       ++queue.unreleased;
-      const TaskCost& cost = tasks_[static_cast<std::size_t>(task)].cost;
+      const TaskCost& cost = nth(tasks_, task).cost;
       least_ = std::max(least_, now_ + queue.left);
       queue.left -= cost.cycles;
-      expect_start(static_cast<std::size_t>(task), now_);
-      result_.start[static_cast<std::size_t>(task)] = now_;
+      expect_start(to_size(task), now_);
+      nth(result_.start, task) = now_;
       if (cost.dram_bytes > 0) {
         constexpr double kRequest = 1024;
         flows_.push_back({task, cost.dram_bytes, cost.dram_bytes / std::max(cost.cycles, 1.0),
@@ -230,35 +231,30 @@ class Simulation {
   // A task with a longer tail that is ready so soon that `task` had better wait: when, or 0.
   double worth_waiting(const Queue& queue, int task) const {
     constexpr double kShare = 0.25;  // of what `task` takes
-    const double latest = now_ + kShare * tasks_[static_cast<std::size_t>(task)].cost.cycles;
+    const double latest = now_ + kShare * nth(tasks_, task).cost.cycles;
     for (const auto [other, time] : queue.soon) {
-      if (time <= latest && tail_[static_cast<std::size_t>(other)] > tail_[static_cast<std::size_t>(task)])
-        return time;
+      if (time <= latest && nth(tail_, other) > nth(tail_, task)) return time;
     }
     return 0;
   }
   // What waits for nothing but the completion of `task`, at `time`.
   void announce(int task, double time) {
-    for (const int next : completed_.of(static_cast<std::size_t>(task))) {
-      if (waits_[static_cast<std::size_t>(next)] != 1) continue;
-      queues_[static_cast<std::size_t>(queue_of_[static_cast<std::size_t>(next)])].soon.set(
-          next, time + delay(task, next));
+    for (const int next : completed_.of(to_size(task))) {
+      if (nth(waits_, next) != 1) continue;
+      nth(queues_, nth(queue_of_, next)).soon.set(next, time + delay(task, next));
     }
   }
   // Of a token for a task of another processor.
   double delay(int from, int to) const {
-    return tasks_[static_cast<std::size_t>(from)].processor == tasks_[static_cast<std::size_t>(to)].processor
-               ? 0
-               : signal_;
+    return nth(tasks_, from).processor == nth(tasks_, to).processor ? 0 : signal_;
   }
 
   std::vector<double> parts_by_controller(const TaskCost& cost) const {
-    const auto controllers = static_cast<std::int64_t>(controllers_);
+    const auto controllers = to_signed(controllers_);
     if (controllers == 1 || cost.dram_parts == 0 || cost.dram_parts >= 2 * controllers) return {};
     std::vector<double> parts(controllers_, 0);
     for (std::int64_t i = 0; i < cost.dram_parts; ++i)
-      parts[static_cast<std::size_t>((cost.dram_part + i) % controllers)] +=
-          1 / static_cast<double>(cost.dram_parts);
+      nth(parts, (cost.dram_part + i) % controllers) += 1 / static_cast<double>(cost.dram_parts);
     return parts;
   }
 
@@ -338,17 +334,17 @@ class Simulation {
       take_token(number);
       return;
     }
-    const auto task = static_cast<std::size_t>(number);
+    const auto task = to_size(number);
     if (event == Event::kEnds) {
       result_.end[task] = now_;
       const int queue = queue_of_[task];
-      queues_[static_cast<std::size_t>(queue)].running = -1;
+      nth(queues_, queue).running = -1;
       touched_.push_back(queue);
       announce(number, now_ + tasks_[task].cost.latency);
       events_.push({now_ + tasks_[task].cost.release, number, Event::kReleased});
       events_.push({now_ + tasks_[task].cost.latency, number, Event::kDone});
     } else if (event == Event::kReleased) {
-      --queues_[static_cast<std::size_t>(queue_of_[task])].unreleased;
+      --nth(queues_, queue_of_[task]).unreleased;
       touched_.push_back(queue_of_[task]);
       wake(number, released_.of(task));
     } else {
@@ -366,7 +362,7 @@ class Simulation {
     }
   }
   void take_token(int number) {
-    const auto task = static_cast<std::size_t>(number);
+    const auto task = to_size(number);
     if (--waits_[task] > 0) return;
     make_ready(number);
     touched_.push_back(queue_of_[task]);
@@ -407,9 +403,9 @@ double LeastCycles::now() {
   constexpr double kSurely = 1 - 1e-6;  // rates are rounded
   for (; seen_ < graph_.tasks().size(); ++seen_) {
     const Task& task = graph_.tasks()[seen_];
-    const auto processor = static_cast<std::size_t>(task.processor);
+    const auto processor = to_size(task.processor);
     if (processor >= of_units_.size()) of_units_.resize(processor + 1, {});
-    double& cycles = of_units_[processor][static_cast<std::size_t>(queue_unit(task, machine_))];
+    double& cycles = nth(of_units_[processor], queue_unit(task, machine_));
     most_ = std::max(most_, cycles += task.cost.cycles);
     bytes_ += task.cost.dram_bytes;
   }

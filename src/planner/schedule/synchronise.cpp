@@ -1,5 +1,6 @@
 #include "planner/schedule/synchronise.h"
 
+#include "base/types.h"
 #include "tilebeat/error.h"
 
 #include <algorithm>
@@ -81,7 +82,7 @@ class Synchroniser {
     for (const int task : by_rank_) receive(task);
     for (const auto& [giver, signals] : remote_) pass_on(giver, signals);
     for (const auto& [giver, tokens] : tokens_) give(giver, tokens);
-    for (const int task : by_rank_) wait(static_cast<std::size_t>(task));
+    for (const int task : by_rank_) wait(to_size(task));
     return emit();
   }
 
@@ -103,14 +104,14 @@ class Synchroniser {
   };
 
   UnitPlace place_of(int task) const {
-    const Task& t = tasks_[static_cast<std::size_t>(task)];
+    const Task& t = nth(tasks_, task);
     return {t.processor, t.unit()};
   }
   double time_of(const Giver& giver) const {
-    const auto task = static_cast<std::size_t>(giver.task);
+    const auto task = to_size(giver.task);
     return giver.event == TaskEvent::kDone ? schedule_.done[task] : schedule_.end[task];
   }
-  int rank(int task) const { return rank_[static_cast<std::size_t>(task)]; }
+  int rank(int task) const { return nth(rank_, task); }
 
   // ---- the order, and what of the dependencies it leaves ----
 
@@ -140,8 +141,7 @@ class Synchroniser {
   }
 
   void order_tasks(const std::vector<Dependency>& dependencies) {
-    for (const Dependency& d : dependencies)
-      items_[static_cast<std::size_t>(d.to)].before.push_back(static_cast<std::size_t>(d.from));
+    for (const Dependency& d : dependencies) nth(items_, d.to).before.push_back(to_size(d.from));
     for (std::size_t i = 0; i < tasks_.size(); ++i) {
       if (tasks_[i].unit() == Unit::kSync)
         throw SimulationError(fmt::format("task graph: task {} is one of the decoder, not of a unit", i));
@@ -154,9 +154,9 @@ class Synchroniser {
     rank_.resize(tasks_.size());
     std::map<UnitPlace, std::size_t> last;
     for (const std::size_t task : ordered()) {
-      rank_[task] = static_cast<int>(by_rank_.size());
-      by_rank_.push_back(static_cast<int>(task));
-      keep_order(last, place_of(static_cast<int>(task)), task);
+      rank_[task] = count_of(by_rank_);
+      by_rank_.push_back(to_int(task));
+      keep_order(last, place_of(to_int(task)), task);
     }
   }
   // Items of one key stay in the order in which they are named.
@@ -169,12 +169,12 @@ class Synchroniser {
   // Of the dependencies of a task on a unit only the last, and only when nothing earlier has waited for it.
   void reduce(const std::vector<Dependency>& dependencies) {
     std::vector<std::vector<Dependency>> of(tasks_.size());
-    for (const Dependency& d : dependencies) of[static_cast<std::size_t>(d.to)].push_back(d);
+    for (const Dependency& d : dependencies) nth(of, d.to).push_back(d);
     std::map<std::tuple<UnitPlace, TaskEvent, UnitPlace>, int> waited;  // highest rank
     kept_.resize(tasks_.size());
     for (const int to : by_rank_) {
       std::map<std::pair<UnitPlace, TaskEvent>, Dependency> last;
-      for (const Dependency& d : of[static_cast<std::size_t>(to)]) {
+      for (const Dependency& d : nth(of, to)) {
         const auto [found, added] = last.try_emplace({place_of(d.from), d.event}, d);
         if (!added && rank(d.from) > rank(found->second.from)) found->second = d;
       }
@@ -184,7 +184,7 @@ class Synchroniser {
         const int known = done == waited.end() ? highest : std::max(highest, done->second);
         if (rank(d.from) <= known) continue;
         highest = rank(d.from);
-        kept_[static_cast<std::size_t>(to)].push_back(d);
+        nth(kept_, to).push_back(d);
       }
     }
   }
@@ -230,7 +230,7 @@ class Synchroniser {
 
   // What a task waits for, and who gives it.
   void receive(int task) {
-    std::vector<Dependency>& kept = kept_[static_cast<std::size_t>(task)];
+    std::vector<Dependency>& kept = nth(kept_, task);
     const std::size_t joined = joined_of(kept.size());
     if (joined > 0) {  // the earliest: what the signals wait for holds those behind them
       std::stable_sort(kept.begin(), kept.end(), [this](const Dependency& a, const Dependency& b) {
@@ -247,7 +247,7 @@ class Synchroniser {
       if (from.first == to.first) {
         s = local_semaphore({from, d.event, to, d.cause, way});
         tokens_[giver].push_back(s);
-        takers_[giver].push_back(static_cast<std::size_t>(task));
+        takers_[giver].push_back(to_size(task));
       } else {
         const int cluster = to.first / cluster_size_;
         s = remote_semaphore(from, d.event, cluster, to.second, d.cause, way);
@@ -255,9 +255,9 @@ class Synchroniser {
         remote.signal.semaphore = s;
         remote.signal.cluster_distance = static_cast<std::int8_t>(cluster - from.first / cluster_size_);
         remote.signal.processors |= std::uint64_t{1} << (to.first % cluster_size_);
-        remote.takers.push_back(static_cast<std::size_t>(task));
+        remote.takers.push_back(to_size(task));
       }
-      items_[static_cast<std::size_t>(task)].waits.push_back(s);
+      nth(items_, task).waits.push_back(s);
     }
   }
 
@@ -275,11 +275,11 @@ class Synchroniser {
   }
   std::size_t add_signal(const Giver& giver, Semaphore token, const Signal& signal) {
     Item item;
-    item.processor = tasks_[static_cast<std::size_t>(giver.task)].processor;
+    item.processor = nth(tasks_, giver.task).processor;
     item.instruction.operation = signal;
     item.instruction.waits[0] = token;
     item.time = time_of(giver);
-    item.before.push_back(static_cast<std::size_t>(giver.task));
+    item.before.push_back(to_size(giver.task));
     item.for_rank = rank(giver.task);
     items_.push_back(std::move(item));
     return items_.size() - 1;
@@ -288,7 +288,7 @@ class Synchroniser {
   // Puts the tokens of an event into its instruction; those that are too many go to signals behind it that
   // give nothing to others, and that stand in front of everybody who waits for the event.
   void give(const Giver& giver, const std::vector<Semaphore>& tokens) {
-    auto item = static_cast<std::size_t>(giver.task);
+    auto item = to_size(giver.task);
     bool task = true;
     for (std::size_t next = 0; next < tokens.size();) {
       Instruction& instruction = items_[item].instruction;
@@ -299,7 +299,7 @@ class Synchroniser {
       for (std::size_t i = 0; i < room; ++i) fields[i] = tokens[next++];
       if (next == tokens.size()) break;
       const UnitPlace from = place_of(giver.task);
-      const int depth = static_cast<int>(relays_[giver].size());
+      const int depth = count_of(relays_[giver]);
       const auto [relay, added] = relay_numbers_.try_emplace({from, giver.event, depth}, Semaphore{0});
       if (added) relay->second = allocate({from.first}, Activity::kNoWork);
       fields[room] = relay->second;
@@ -319,7 +319,7 @@ class Synchroniser {
   void wait(std::size_t number) {
     const std::vector<Semaphore> waits = items_[number].waits;
     const std::size_t joined = joined_of(waits.size());
-    const UnitPlace to = place_of(static_cast<int>(number));
+    const UnitPlace to = place_of(to_int(number));
     Semaphore before = 0;
     std::size_t next = 0;
     for (int join = 0; next < joined; ++join) {
@@ -334,13 +334,12 @@ class Synchroniser {
       before = item.instruction.done_signals[0] = found->second;
       item.time = items_[number].time;
       item.before = items_[number].before;
-      item.for_rank = rank(static_cast<int>(number));
+      item.for_rank = rank(to_int(number));
       items_.push_back(std::move(item));
       items_[number].before.push_back(items_.size() - 1);
     }
     Semaphores& fields = items_[number].instruction.waits;
-    const auto end =
-        std::copy(waits.begin() + static_cast<std::ptrdiff_t>(joined), waits.end(), fields.begin());
+    const auto end = std::copy(waits.begin() + to_signed(joined), waits.end(), fields.begin());
     if (before != 0) *end = before;
   }
 

@@ -66,7 +66,7 @@ class RunWork : public VectorWork {
 
 /// Tensors whose elements are gone through in one order: index i, one number an axis, is element
 /// offset + sum of i[axis] * strides[axis] of a tensor. The last axis is a line.
-struct LineAxes {
+struct StridedView {
   struct Tensor {
     std::int64_t offset = 0;
     std::vector<std::int64_t> strides;  ///< in elements; 0: the axis is repeated
@@ -88,7 +88,7 @@ enum class LineUse : std::uint8_t {
   kPixel      ///< a pixel, whose channels stay together
 };
 
-LineAxes::Tensor dense_tensor(const TensorInfo& info);
+StridedView::Tensor dense_tensor(const TensorInfo& info);
 /// Strides in elements of a dense tensor of shape `shape`.
 std::vector<std::int64_t> dense_strides(const std::vector<std::int64_t>& shape);
 

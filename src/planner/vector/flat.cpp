@@ -14,13 +14,10 @@ class FlatWork : public RunWork {
   /// `pixel`: elements that stay together, one a channel; nothing: elements have no channel.
   FlatWork(const VectorJob& job, VectorKind kind, std::optional<int> pixel)
       : RunWork(job, kind), pixel_(pixel) {}
-  static std::optional<int> pixel_of(const VectorJob& job) {
-    return static_cast<int>(job.layer.output.shape.back());
-  }
+  static std::optional<int> pixel_of(const VectorJob& job) { return to_int(job.layer.output.shape.back()); }
 
   void cut(VectorCut& cut) const override {
-    for (const VectorCut::Span& span : cut.spans(static_cast<int>(output_.elements() / channels_)))
-      cut_span(span, cut);
+    for (const VectorCut::Span& span : cut.spans(to_int(output_.elements() / channels_))) cut_span(span, cut);
   }
 
  private:
@@ -38,8 +35,8 @@ class FlatWork : public RunWork {
         std::min<std::int64_t>({kMostOfField, cut.step_bytes() / (element * unit),
                                 std::max<std::int64_t>(ceil_div(part.size(), 2), granule)});
     if (part.size() > 0 && most == 0) beyond_nram("a pixel and its result");
-    for (int at = part.begin; at < part.end; at += static_cast<int>(most)) {
-      const int count = static_cast<int>(std::min<std::int64_t>(most, part.end - at));
+    for (int at = part.begin; at < part.end; at += to_int(most)) {
+      const int count = to_int(std::min<std::int64_t>(most, part.end - at));
       add_run(std::int64_t{at} * unit, std::int64_t{count} * unit, pixel_ ? count : 1, pixel_.value_or(count),
               cut);
     }
@@ -50,8 +47,8 @@ class FlatWork : public RunWork {
     for (const Placement& input : inputs_) {
       const int size = dtype_size(input.info.dtype);
       piece.b_offset = piece.in_bytes;  // that of the last operand
-      piece.fetches.push_back({input.address + static_cast<std::uint64_t>(first * size), piece.in_bytes,
-                               one_run(elements * size)});
+      piece.fetches.push_back(
+          {input.address + to_unsigned(first * size), piece.in_bytes, one_run(elements * size)});
       piece.in_bytes = align_up(piece.in_bytes + elements * size, kBufferAlignment);
     }
     const int size = dtype_size(output_.dtype);
@@ -60,7 +57,7 @@ class FlatWork : public RunWork {
     run.rows = 1;
     run.columns = static_cast<std::uint16_t>(columns), run.channels = static_cast<std::uint16_t>(channels);
     piece.run = run;
-    piece.destination = result_.address + static_cast<std::uint64_t>(first * size);
+    piece.destination = result_.address + to_unsigned(first * size);
     piece.store = one_run(piece.out_bytes);
     cut.pieces.push_back(std::move(piece));
   }
@@ -123,8 +120,8 @@ class StepWork : public FlatWork {
 };
 
 // `shape` as an operand of a result of `rank` axes: aligned at their ends, extents of 1 repeated.
-LineAxes::Tensor repeated_operand(const TensorInfo& info, std::size_t rank) {
-  LineAxes::Tensor tensor{0, dense_strides(info.shape), dtype_size(info.dtype)};
+StridedView::Tensor repeated_operand(const TensorInfo& info, std::size_t rank) {
+  StridedView::Tensor tensor{0, dense_strides(info.shape), dtype_size(info.dtype)};
   for (std::size_t axis = 0; axis < info.shape.size(); ++axis) {
     if (info.shape[axis] == 1) tensor.strides[axis] = 0;
   }
@@ -155,7 +152,7 @@ class ElementwiseWork : public FlatWork {
     const bool alike = std::all_of(inputs_.begin(), inputs_.end(),
                                    [&](const Placement& input) { return input.info.shape == output_.shape; });
     if (alike) return FlatWork::cut(cut);
-    LineAxes axes{output_.shape, {}, dense_tensor(output_)};
+    StridedView axes{output_.shape, {}, dense_tensor(output_)};
     for (const Placement& input : inputs_)
       axes.operands.push_back(repeated_operand(input.info, output_.shape.size()));
     cut_lines(axes, LineUse::kElements, run_, cut);
@@ -169,8 +166,7 @@ class SoftmaxWork : public FlatWork {
       : FlatWork(job, VectorKind::kSoftmax, pixel_of(job)), axis_(operation.axis) {
     run_.arithmetic = operation.requant.arithmetic;
     bound(operation.requant.range);
-    if (operation.axis >= 0)
-      channels_ = static_cast<int>(output_.shape[static_cast<std::size_t>(operation.axis)]);
+    if (operation.axis >= 0) channels_ = to_int(nth(output_.shape, operation.axis));
     parameters_ = softmax_parameters(operation, channels_);
     need_row();
     check_parameters();
@@ -179,8 +175,8 @@ class SoftmaxWork : public FlatWork {
  private:
   void cut(VectorCut& cut) const override {
     const auto rank = output_.shape.size();
-    if (axis_ < 0 || axis_ == static_cast<int>(rank) - 1) return FlatWork::cut(cut);
-    LineAxes axes{output_.shape, {dense_tensor(output_)}, dense_tensor(output_)};
+    if (axis_ < 0 || axis_ == to_int(rank) - 1) return FlatWork::cut(cut);
+    StridedView axes{output_.shape, {dense_tensor(output_)}, dense_tensor(output_)};
     const auto turn = [this](std::vector<std::int64_t>& values) {
       const auto place = values.begin() + axis_;
       std::rotate(place, place + 1, values.end());

@@ -91,7 +91,7 @@ std::array<std::uint8_t, 256> table_of(DType input, Value value) {
   std::array<std::uint8_t, 256> table{};
   for (int raw = 0; raw < 256; ++raw) {
     const int x = input == DType::kInt8 ? static_cast<std::int8_t>(raw) : raw;
-    table[static_cast<std::size_t>(raw)] = static_cast<std::uint8_t>(value(x));
+    nth(table, raw) = static_cast<std::uint8_t>(value(x));
   }
   return table;
 }

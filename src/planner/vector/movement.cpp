@@ -15,18 +15,18 @@ struct Lines {
 };
 
 /// The same with as few axes as say it.
-LineAxes joined(const LineAxes& axes, LineUse use) {
-  LineAxes made = axes;
+StridedView joined(const StridedView& axes, LineUse use) {
+  StridedView made = axes;
   const auto all = [&made](auto test) {
-    for (const LineAxes::Tensor& operand : made.operands) {
+    for (const StridedView::Tensor& operand : made.operands) {
       if (!test(operand.strides)) return false;
     }
     return test(made.result.strides);
   };
   const auto erase = [&made](std::size_t axis) {
-    const auto at = static_cast<std::ptrdiff_t>(axis);
+    const auto at = to_signed(axis);
     made.extents.erase(made.extents.begin() + at);
-    for (LineAxes::Tensor& operand : made.operands) operand.strides.erase(operand.strides.begin() + at);
+    for (StridedView::Tensor& operand : made.operands) operand.strides.erase(operand.strides.begin() + at);
     made.result.strides.erase(made.result.strides.begin() + at);
   };
   // Axis by axis from the end: an axis of one index goes, and one that continues the next one joins it.
@@ -48,7 +48,7 @@ LineAxes joined(const LineAxes& axes, LineUse use) {
 }
 
 /// The element of `tensor` where `lines` begin.
-std::int64_t element_of(const LineAxes& axes, const LineAxes::Tensor& tensor, const Lines& lines) {
+std::int64_t element_of(const StridedView& axes, const StridedView::Tensor& tensor, const Lines& lines) {
   std::int64_t element = tensor.offset + lines.begin * tensor.strides.back(), rest = lines.first;
   for (std::size_t axis = axes.extents.size() - 1; axis-- > 0; rest /= axes.extents[axis])
     element += rest % axes.extents[axis] * tensor.strides[axis];
@@ -56,7 +56,7 @@ std::int64_t element_of(const LineAxes& axes, const LineAxes::Tensor& tensor, co
 }
 
 /// The copy of lines between such a tensor and a buffer where they lie without gaps.
-CopyShape lines_shape(const LineAxes& axes, const LineAxes::Tensor& tensor, const Lines& lines,
+CopyShape lines_shape(const StridedView& axes, const StridedView::Tensor& tensor, const Lines& lines,
                       TransferEnd tensor_end) {
   const std::int64_t size = tensor.element_bytes, length = lines.end - lines.begin;
   const std::int64_t step = tensor.strides.back();
@@ -75,29 +75,28 @@ CopyShape lines_shape(const LineAxes& axes, const LineAxes::Tensor& tensor, cons
 }
 
 /// Fetches and store of `lines`.
-VectorPiece piece_of_lines(const LineAxes& axes, const Lines& lines, const std::vector<Placement>& inputs,
+VectorPiece piece_of_lines(const StridedView& axes, const Lines& lines, const std::vector<Placement>& inputs,
                            const Placement& output) {
   const std::int64_t length = lines.end - lines.begin, elements = lines.count * length;
   VectorPiece piece;
   for (std::size_t i = 0; i < axes.operands.size(); ++i) {
-    const LineAxes::Tensor& operand = axes.operands[i];
+    const StridedView::Tensor& operand = axes.operands[i];
     const std::int64_t from = element_of(axes, operand, lines) * operand.element_bytes;
     piece.b_offset = piece.in_bytes;  // that of the last operand
-    piece.fetches.push_back({inputs[i].address + static_cast<std::uint64_t>(from), piece.in_bytes,
+    piece.fetches.push_back({inputs[i].address + to_unsigned(from), piece.in_bytes,
                              lines_shape(axes, operand, lines, TransferEnd::kSource)});
     piece.in_bytes = align_up(piece.in_bytes + elements * operand.element_bytes, kBufferAlignment);
   }
-  const LineAxes::Tensor& result = axes.result;
+  const StridedView::Tensor& result = axes.result;
   piece.out_bytes = elements * result.element_bytes;
-  piece.destination =
-      output.address + static_cast<std::uint64_t>(element_of(axes, result, lines) * result.element_bytes);
+  piece.destination = output.address + to_unsigned(element_of(axes, result, lines) * result.element_bytes);
   piece.store = lines_shape(axes, result, lines, TransferEnd::kDestination);
   return piece;
 }
 
 }  // namespace
 
-std::int64_t LineAxes::lines() const {
+std::int64_t StridedView::lines() const {
   std::int64_t count = 1;
   for (std::size_t axis = 0; axis + 1 < extents.size(); ++axis) count *= extents[axis];
   return count;
@@ -109,21 +108,21 @@ std::vector<std::int64_t> dense_strides(const std::vector<std::int64_t>& shape) 
   return strides;
 }
 
-LineAxes::Tensor dense_tensor(const TensorInfo& info) {
+StridedView::Tensor dense_tensor(const TensorInfo& info) {
   return {0, dense_strides(info.shape), dtype_size(info.dtype)};
 }
 
-void VectorWork::cut_lines(const LineAxes& all, LineUse use, const std::optional<VectorRun>& run,
+void VectorWork::cut_lines(const StridedView& all, LineUse use, const std::optional<VectorRun>& run,
                            VectorCut& cut) const {
-  const LineAxes axes = joined(all, use);
+  const StridedView axes = joined(all, use);
   std::int64_t element = axes.result.element_bytes;
-  for (const LineAxes::Tensor& operand : axes.operands) element += operand.element_bytes;
+  for (const StridedView::Tensor& operand : axes.operands) element += operand.element_bytes;
   const std::int64_t room = std::min<std::int64_t>(cut.step_bytes() / element, kMostOfField);
   if (room == 0 || (use == LineUse::kPixel && room < axes.line())) beyond_nram("a pixel and its result");
-  const Interval part = part_of(static_cast<int>(axes.lines()), cut.share().cores, cut.share().core, 1);
+  const Interval part = part_of(to_int(axes.lines()), cut.share().cores, cut.share().core, 1);
   // A single line is divided among the cores instead.
   const bool one_line = axes.lines() == 1 && use == LineUse::kElements;
-  Interval elements{0, static_cast<int>(axes.line())};
+  Interval elements{0, to_int(axes.line())};
   if (one_line) elements = part_of(elements.size(), cut.share().cores, cut.share().core, 64);
   const std::int64_t length =
       std::min<std::int64_t>(room, one_line ? std::max(1, ceil_div(elements.size(), 2)) : axes.line());
@@ -156,7 +155,7 @@ class ConcatWork : public VectorWork {
 
  private:
   void cut(VectorCut& cut) const override {
-    const auto axis = static_cast<std::size_t>(concat_.axis);
+    const auto axis = to_size(concat_.axis);
     const auto bytes_from_axis = [axis](const TensorInfo& info) {
       std::int64_t bytes = dtype_size(info.dtype);
       for (std::size_t a = axis; a < info.shape.size(); ++a) bytes *= info.shape[a];
@@ -164,7 +163,7 @@ class ConcatWork : public VectorWork {
     };
     const std::int64_t row = bytes_from_axis(output_);
     const bool channels = axis + 1 == output_.shape.size();
-    const auto all = static_cast<int>(output_.size_bytes() / row);
+    const auto all = to_int(output_.size_bytes() / row);
     if (cut.step_bytes() == 0) beyond_nram("a byte");
     for (const VectorCut::Span& span :
          channels ? cut.spans(all)
@@ -192,9 +191,8 @@ class ConcatWork : public VectorWork {
         const std::int64_t bytes = std::min(run, depth - from);
         VectorPiece piece;
         piece.in_bytes = count * bytes;
-        piece.fetches.push_back(
-            {input.address + static_cast<std::uint64_t>(at * depth + from), 0, one_run(piece.in_bytes)});
-        piece.destination = result_.address + static_cast<std::uint64_t>(at * to.row + to.first + from);
+        piece.fetches.push_back({input.address + to_unsigned(at * depth + from), 0, one_run(piece.in_bytes)});
+        piece.destination = result_.address + to_unsigned(at * to.row + to.first + from);
         piece.store.run = bytes, piece.store.columns = count;
         piece.store.source_column = bytes, piece.store.destination_column = to.row;
         cut.pieces.push_back(std::move(piece));
@@ -219,7 +217,7 @@ class MoveWork : public VectorWork {
  private:
   void cut(VectorCut& cut) const override {
     const int size = dtype_size(output_.dtype);
-    const LineAxes axes{
+    const StridedView axes{
         move_.extents, {{move_.offset, move_.strides, size}}, {0, dense_strides(move_.extents), size}};
     cut_lines(axes, LineUse::kElements, std::nullopt, cut);
   }
@@ -233,30 +231,30 @@ class GatherWork : public VectorWork {
   GatherWork(const Gather& gather, const VectorJob& job) : VectorWork(job), gather_(gather) {
     const std::set<std::int64_t> indices(gather.indices.begin(), gather.indices.end());
     const TensorInfo& input = inputs_[0].info;
-    const std::int64_t extent = input.shape[static_cast<std::size_t>(gather.axis)];
-    touched_ = output_.size_bytes() + input.size_bytes() / extent * static_cast<std::int64_t>(indices.size());
+    const std::int64_t extent = nth(input.shape, gather.axis);
+    touched_ = output_.size_bytes() + input.size_bytes() / extent * ssize(indices);
   }
 
  private:
   // The cores divide the indices; a piece is an index of one place of the outer axes, or a part of it.
   void cut(VectorCut& cut) const override {
-    const auto axis = static_cast<std::size_t>(gather_.axis);
+    const auto axis = to_size(gather_.axis);
     std::int64_t inner = dtype_size(output_.dtype), outers = 1;
     for (std::size_t a = axis + 1; a < output_.shape.size(); ++a) inner *= output_.shape[a];
     for (std::size_t a = 0; a < axis; ++a) outers *= output_.shape[a];
-    const auto count = static_cast<std::int64_t>(gather_.indices.size());
+    const auto count = ssize(gather_.indices);
     const std::int64_t extent = inputs_[0].info.shape[axis], run = std::min(inner, cut.step_bytes());
     if (run == 0) beyond_nram("a byte");
-    const Interval part = part_of(static_cast<int>(outers * count), cut.share().cores, cut.share().core, 1);
+    const Interval part = part_of(to_int(outers * count), cut.share().cores, cut.share().core, 1);
     for (std::int64_t at = part.begin; at < part.end; ++at) {
-      const std::int64_t index = gather_.indices[static_cast<std::size_t>(at % count)];
+      const std::int64_t index = nth(gather_.indices, at % count);
       for (std::int64_t from = 0; from < inner; from += run) {
         VectorPiece piece;
         piece.in_bytes = std::min(run, inner - from);
         piece.fetches.push_back(
-            {inputs_[0].address + static_cast<std::uint64_t>((at / count * extent + index) * inner + from), 0,
+            {inputs_[0].address + to_unsigned((at / count * extent + index) * inner + from), 0,
              one_run(piece.in_bytes)});
-        piece.destination = result_.address + static_cast<std::uint64_t>(at * inner + from);
+        piece.destination = result_.address + to_unsigned(at * inner + from);
         piece.store = one_run(piece.in_bytes);
         cut.pieces.push_back(std::move(piece));
       }

@@ -17,7 +17,7 @@ class ReduceWork : public RunWork {
     run_.arithmetic = greatest ? Arithmetic::kExact : reduce.requant.arithmetic;
     const auto& shape = inputs_[0].info.shape;
     for (std::size_t axis = 0; axis < shape.size(); ++axis) {
-      const auto number = static_cast<int>(axis);
+      const auto number = to_int(axis);
       std::int64_t& extent = number < reduce.axes.front()  ? outers_
                              : number > reduce.axes.back() ? inner_
                                                            : count_;
@@ -41,19 +41,18 @@ class ReduceWork : public RunWork {
     const auto bytes = [&](std::int64_t outers) { return outers * (count_ + 1) * channels; };
     while (channels > 1 && bytes(1) > cut.step_bytes()) channels = ceil_div<std::int64_t>(channels, 2);
     if (bytes(1) > cut.step_bytes()) beyond_nram("the elements of a mean and their mean");
-    const auto columns = static_cast<int>(ceil_div(inner_, channels));
-    const Interval part =
-        part_of(static_cast<int>(outers_) * columns, cut.share().cores, cut.share().core, 1);
+    const auto columns = to_int(ceil_div(inner_, channels));
+    const Interval part = part_of(to_int(outers_) * columns, cut.share().cores, cut.share().core, 1);
     for (int at = part.begin; at < part.end;) {
       std::int64_t outers = 1;
       if (columns == 1) {
         const std::int64_t half = ceil_div(part.size(), 2);
         outers = std::min<std::int64_t>({part.end - at, half, kMostOfField, cut.step_bytes() / bytes(1)});
       }
-      const auto first = static_cast<int>(at % columns * channels);
-      const auto end = static_cast<int>(std::min<std::int64_t>(inner_, first + channels));
+      const auto first = to_int(at % columns * channels);
+      const auto end = to_int(std::min<std::int64_t>(inner_, first + channels));
       add_reduced(at / columns, outers, {first, end}, cut);
-      at += static_cast<int>(outers);
+      at += to_int(outers);
     }
   }
 
@@ -71,8 +70,8 @@ class ReduceWork : public RunWork {
       fetch.rows = count_, fetch.source_row = inner_, fetch.destination_row = channels.size();
     }
     const std::int64_t element = first * count_ * inner_ + channels.begin;
-    piece.fetches.push_back({inputs_[0].address + static_cast<std::uint64_t>(element), 0, fetch});
-    piece.destination = result_.address + static_cast<std::uint64_t>(first * inner_ + channels.begin);
+    piece.fetches.push_back({inputs_[0].address + to_unsigned(element), 0, fetch});
+    piece.destination = result_.address + to_unsigned(first * inner_ + channels.begin);
     piece.store = one_run(piece.out_bytes);
     cut.pieces.push_back(std::move(piece));
   }
@@ -87,7 +86,7 @@ class RowWork : public RunWork {
   /// The parameters are there.
   void prepare(const std::optional<OutputRange>& range) {
     const TensorInfo& input = inputs_[0].info;
-    channels_ = static_cast<int>(input.shape.back());
+    channels_ = to_int(input.shape.back());
     need_row();
     bound(range);
     check_parameters();
@@ -101,7 +100,7 @@ class RowWork : public RunWork {
 
  private:
   void cut(VectorCut& cut) const override {
-    for (const VectorCut::Span& span : cut.spans(static_cast<int>(inputs_[0].info.elements() / channels_)))
+    for (const VectorCut::Span& span : cut.spans(to_int(inputs_[0].info.elements() / channels_)))
       cut_span(span.part(), cut);
   }
 
@@ -114,9 +113,8 @@ class RowWork : public RunWork {
       const std::int64_t count = std::min<std::int64_t>(most, part.end - at);
       VectorPiece piece;
       piece.in_bytes = count * channels_, piece.out_bytes = count * out;
-      piece.fetches.push_back(
-          {inputs_[0].address + static_cast<std::uint64_t>(at * channels_), 0, one_run(piece.in_bytes)});
-      piece.destination = result_.address + static_cast<std::uint64_t>(at * out);
+      piece.fetches.push_back({inputs_[0].address + to_unsigned(at * channels_), 0, one_run(piece.in_bytes)});
+      piece.destination = result_.address + to_unsigned(at * out);
       piece.store = one_run(piece.out_bytes);
       VectorRow run = row_;
       run.pixels = static_cast<std::uint32_t>(count);
@@ -185,9 +183,8 @@ class DynamicQuantizeWork : public RunWork {
         piece.run = part, piece.result_place = place;
         piece.in_bytes = count * 4;
         piece.out_bytes = count * dtype_size(part.out_type);
-        piece.fetches.push_back(
-            {inputs_[0].address + static_cast<std::uint64_t>(at * 4), 0, one_run(count * 4)});
-        piece.destination = result_.address + static_cast<std::uint64_t>(at);
+        piece.fetches.push_back({inputs_[0].address + to_unsigned(at * 4), 0, one_run(count * 4)});
+        piece.destination = result_.address + to_unsigned(at);
         piece.store = one_run(piece.out_bytes);
         cut.pieces.push_back(std::move(piece));
       }

@@ -51,7 +51,7 @@ class VectorTasks : public VectorLayer {
     std::size_t steps = 0;
     for (std::size_t i = 0; i < pieces.size(); ++i) {
       if (pieces[i].empty()) continue;
-      Core& core = cores.emplace_back(graph, copies, chip_, static_cast<int>(i));
+      Core& core = cores.emplace_back(graph, copies, chip_, to_int(i));
       make_room(graph, core, pieces[i]);
       steps = std::max(steps, pieces[i].size());
     }
@@ -60,18 +60,18 @@ class VectorTasks : public VectorLayer {
     if (path != DataPath::kDirect) make_streams(graph, cores, staging, dram);
     for (Core& core : cores) {
       if (parameters == 0) break;
-      const auto size = static_cast<std::int64_t>(work_->parameters().size());
+      const auto size = ssize(work_->parameters());
       dram.load(core, {{parameters, core.place.nram, one_run(size)}},
                 {{core.parameters, 0, AccessKind::kWrite}});
       bytes.kernels += size;
     }
     for (std::size_t step = 0; step < steps; ++step) {
       for (Core& core : cores) {
-        const auto& of_core = pieces[static_cast<std::size_t>(core.number)];
+        const auto& of_core = nth(pieces, core.number);
         if (step < of_core.size()) run_piece(core, of_core[step], dram, bytes);
       }
     }
-    return static_cast<int>(cores.size());
+    return count_of(cores);
   }
 
   void make_room(TaskGraph& graph, Core& core, const std::vector<VectorPiece>& pieces) const {
@@ -95,7 +95,7 @@ class VectorTasks : public VectorLayer {
     for (const auto& [cluster, numbers] : in_cluster) {
       Staging& of_cluster =
           staging.emplace(cluster, Staging(graph, hardware_, cluster, layer_.name)).first->second;
-      const std::int64_t bytes = of_cluster.share(4 * static_cast<int>(numbers.size()));
+      const std::int64_t bytes = of_cluster.share(4 * count_of(numbers));
       for (const int number : numbers) {
         dram.load_by(number, of_cluster, of_cluster.add_stream(bytes, 2));
         dram.store_by(number, of_cluster, of_cluster.add_stream(bytes, 2));

@@ -33,7 +33,7 @@ VectorWork::VectorWork(const VectorJob& job)
       output_(job.layer.output),
       inputs_(job.inputs),
       result_(job.output),
-      channels_(static_cast<int>(output_.shape.back())),
+      channels_(to_int(output_.shape.back())),
       touched_(output_.size_bytes()) {
   for (const Placement& input : inputs_) touched_ += input.info.size_bytes();
 }
@@ -49,17 +49,18 @@ std::vector<Transfer> VectorWork::loads_of(const VectorPiece& piece, std::uint64
   for (const VectorPiece::Fetch& fetch : piece.fetches) {
     const auto input = std::find_if(inputs_.begin(), inputs_.end(), [&](const Placement& place) {
       return fetch.source >= place.address &&
-             fetch.source < place.address + static_cast<std::uint64_t>(place.info.size_bytes());
+             fetch.source < place.address + to_unsigned(place.info.size_bytes());
     });
-    const Transfer load{fetch.source, to + static_cast<std::uint64_t>(fetch.offset), fetch.shape};
-    for (const Transfer& part : moved(input->stored, {load}, TransferEnd::kSource)) loads.push_back(part);
+    const Transfer load{fetch.source, to + to_unsigned(fetch.offset), fetch.shape};
+    for (const Transfer& part : relaid(input->stored, {load}, TransferEnd::kSource)) loads.push_back(part);
   }
-  return turned(loads, turned_bytes(chip_));
+  return transposed(loads, transposed_bytes(chip_));
 }
 
 std::vector<Transfer> VectorWork::stores_of(const VectorPiece& piece, std::uint64_t from) const {
-  return turned(moved(result_.stored, {{from, piece.destination, piece.store}}, TransferEnd::kDestination),
-                turned_bytes(chip_));
+  return transposed(
+      relaid(result_.stored, {{from, piece.destination, piece.store}}, TransferEnd::kDestination),
+      transposed_bytes(chip_));
 }
 
 void VectorWork::cannot_fit(const std::string& what) const {
@@ -82,14 +83,14 @@ void VectorWork::need_row() const {
 }
 
 void VectorWork::check_parameters() const {
-  if (static_cast<std::int64_t>(parameters_.size()) > chip_.core.vector.parameter_bytes) {
+  if (ssize(parameters_) > chip_.core.vector.parameter_bytes) {
     cannot_fit(fmt::format("{} bytes of factors, chip.core.vector.parameter_bytes is {}", parameters_.size(),
                            chip_.core.vector.parameter_bytes));
   }
 }
 
 std::int64_t VectorWork::parameter_room() const {
-  return align_up(static_cast<std::int64_t>(parameters_.size()), kBufferAlignment);
+  return align_up(ssize(parameters_), kBufferAlignment);
 }
 
 RunWork::RunWork(const VectorJob& job, VectorKind kind) : VectorWork(job) {
@@ -120,16 +121,15 @@ std::int64_t VectorCut::step_bytes() const {
 
 Interval VectorCut::images() const {
   if (share_.part) return {share_.part->image, share_.part->image + 1};
-  return {0, static_cast<int>(work_.output_.shape[0])};
+  return {0, to_int(work_.output_.shape[0])};
 }
 
 Interval VectorCut::columns() const {
-  return share_.part ? share_.part->columns : Interval{0, static_cast<int>(work_.output_.shape[2])};
+  return share_.part ? share_.part->columns : Interval{0, to_int(work_.output_.shape[2])};
 }
 
 Interval VectorCut::rows() const {
-  const Interval all =
-      share_.part ? share_.part->rows : Interval{0, static_cast<int>(work_.output_.shape[1])};
+  const Interval all = share_.part ? share_.part->rows : Interval{0, to_int(work_.output_.shape[1])};
   if (share_.core >= all.size()) return {};
   const Interval part = part_of(all.size(), std::min(share_.cores, all.size()), share_.core, 1);
   return {all.begin + part.begin, all.begin + part.end};
@@ -137,8 +137,7 @@ Interval VectorCut::rows() const {
 
 std::vector<VectorCut::Span> VectorCut::spans(int pixels) const {
   if (!share_.part) return {{{0, pixels}, share_.core, share_.cores}};
-  const auto height = static_cast<int>(work_.output_.shape[1]),
-             width = static_cast<int>(work_.output_.shape[2]);
+  const auto height = to_int(work_.output_.shape[1]), width = to_int(work_.output_.shape[2]);
   const int first = share_.part->image * height;
   const Interval part = share_.part->rows, of_row = columns();
   if (of_row.size() == width)
@@ -181,7 +180,7 @@ TaskCost cost_of(double lanes, double read, double written, const ChipConfig& ch
 // through the ports.
 TaskCost run_cost(const VectorRun& run, const VectorPiece& piece, const ChipConfig& chip) {
   const double pixels = static_cast<double>(run.rows) * run.columns;
-  const double steps = static_cast<double>(ceil_div<int>(run.channels, chip.core.vector.lanes));
+  const double steps = ceil_div<int>(run.channels, chip.core.vector.lanes);
   const bool pooling = run.kind == VectorKind::kMaxPool || run.kind == VectorKind::kAveragePool ||
                        run.kind == VectorKind::kMean;
   const double passes = pooling ? static_cast<double>(run.kernel_h) * run.kernel_w : 1;
@@ -200,7 +199,7 @@ TaskCost run_cost(const VectorResize& run, const VectorPiece& /*piece*/, const C
   };
   const double rows = taps({run.height, run.h_first, run.h_step, run.h_divisor}, run.rows);
   const double columns = taps({run.width, run.w_first, run.w_step, run.w_divisor}, run.columns);
-  const double steps = static_cast<double>(ceil_div<int>(run.channels, chip.core.vector.lanes));
+  const double steps = ceil_div<int>(run.channels, chip.core.vector.lanes);
   const int burst = chip.core.copy.burst_bytes, width = chip.core.bus.bytes_per_clock;
   // `pairs` runs of two taps and `singles` of one, some of which cross the window of a burst.
   const auto port = [&](double pairs, double singles) {
@@ -216,7 +215,7 @@ TaskCost run_cost(const VectorResize& run, const VectorPiece& /*piece*/, const C
 // Three times over the channels, and the bytes through the ports.
 TaskCost run_cost(const VectorRow& run, const VectorPiece& piece, const ChipConfig& chip) {
   const double width = chip.core.bus.bytes_per_clock, passes = run.results() == 1 ? 2 : 3;
-  const double steps = static_cast<double>(ceil_div<int>(run.channels, chip.core.vector.lanes));
+  const double steps = ceil_div<int>(run.channels, chip.core.vector.lanes);
   return cost_of(run.pixels * steps * passes, static_cast<double>(piece.in_bytes) / width,
                  static_cast<double>(piece.out_bytes) / width, chip);
 }

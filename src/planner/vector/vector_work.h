@@ -70,7 +70,7 @@ struct VectorShare {
 };
 
 class VectorCut;
-struct LineAxes;
+struct StridedView;
 enum class LineUse : std::uint8_t;
 
 /// A layer for vector units; layer and chip outlive what is made of it.
@@ -114,7 +114,7 @@ class VectorWork {
   void need_row() const;
 
   /// The work on tensors that are gone through line by line; without `run` nothing is computed.
-  void cut_lines(const LineAxes& axes, LineUse use, const std::optional<VectorRun>& run,
+  void cut_lines(const StridedView& axes, LineUse use, const std::optional<VectorRun>& run,
                  VectorCut& cut) const;
 
   const ChipConfig& chip_;

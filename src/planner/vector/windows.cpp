@@ -39,7 +39,7 @@ ResizeAxis exact_axis(ResizeCoordinates rule, int in, int out) {
 
 Interval ResizeAxis::needed(Resize::Mode mode, Interval outs) const {
   const auto pixel = [&](std::int64_t at) {
-    return static_cast<int>(std::clamp<std::int64_t>(floor_div(at, divisor), 0, extent - 1));
+    return to_int(std::clamp<std::int64_t>(floor_div(at, divisor), 0, extent - 1));
   };
   const std::int64_t last = first + (outs.end - std::int64_t{1}) * step;
   // The next pixel is needed where the last output lies beyond the one below it.
@@ -94,7 +94,7 @@ class MapWork : public RunWork {
     const std::int64_t pixel = (image * in[1] + h.in) * in[2] + w.in;
     const std::int64_t result = (image * output_.shape[1] + h.out) * output_.shape[2] + w.out;
     const auto address = [&](std::uint64_t map, std::int64_t first) {
-      return map + static_cast<std::uint64_t>(first * channels_ + channels.begin);
+      return map + to_unsigned(first * channels_ + channels.begin);
     };
     VectorPiece piece;
     piece.in_bytes = std::int64_t{h.ins} * w.ins * channels.size();
@@ -147,14 +147,14 @@ class PoolingWork : public MapWork {
     check_parameters();
     // A pooling need not touch every input.
     const auto& shape = inputs_[0].info.shape;
-    const std::int64_t pixels = axis(0).touched(static_cast<int>(output_.shape[1])) *
-                                axis(1).touched(static_cast<int>(output_.shape[2]));
+    const std::int64_t pixels =
+        axis(0).touched(to_int(output_.shape[1])) * axis(1).touched(to_int(output_.shape[2]));
     touched_ = output_.size_bytes() + shape[0] * pixels * channels_;
   }
 
  private:
   WindowAxis axis(std::size_t number) const {
-    return {static_cast<int>(inputs_[0].info.shape[1 + number]), pool_.kernel[number], pool_.stride[number],
+    return {to_int(inputs_[0].info.shape[1 + number]), pool_.kernel[number], pool_.stride[number],
             pool_.dilation[number], pool_.pads[number]};
   }
 
@@ -162,7 +162,7 @@ class PoolingWork : public MapWork {
     const Interval part = cut.rows(), across = cut.columns();
     if (part.empty()) return;
     const WindowAxis h = axis(0), w = axis(1);
-    int rows = std::max(1, static_cast<int>(ceil_div(part.size(), 2))), columns = across.size();
+    int rows = std::max(1, to_int(ceil_div(part.size(), 2))), columns = across.size();
     int channels = channels_;
     const auto fits = [&] {  // into NRAM, and into the instruction, which counts pixels in 16 bits
       const bool counted = std::max({h.span(rows), w.span(columns), rows, columns}) <= UINT16_MAX;
@@ -171,7 +171,7 @@ class PoolingWork : public MapWork {
                  cut.step_bytes();
     };
     while (rows > 1 && !fits()) --rows;
-    while (columns > 1 && !fits()) columns = static_cast<int>(ceil_div(columns, 2));
+    while (columns > 1 && !fits()) columns = to_int(ceil_div(columns, 2));
     while (channels > 1 && !fits()) channels = ceil_div(channels, 2);
     if (!fits()) beyond_nram("a window and its result");
     for_parts(cut, rows, columns, [&](int image, Interval r, Interval c) {
@@ -200,13 +200,12 @@ class ResizeWork : public MapWork {
   ResizeWork(const Resize& resize, const VectorJob& job) : MapWork(job, VectorKind::kTable), resize_(resize) {
     const auto& in = inputs_[0].info.shape;
     for (const std::size_t axis : {0U, 1U}) {
-      axes_[axis] =
-          resize_axis(resize, static_cast<int>(in[1 + axis]), static_cast<int>(output_.shape[1 + axis]));
+      axes_[axis] = resize_axis(resize, to_int(in[1 + axis]), to_int(output_.shape[1 + axis]));
     }
     need_row();
     check_parameters();
-    const std::int64_t pixels = axes_[0].touched(resize.mode, static_cast<int>(output_.shape[1])) *
-                                axes_[1].touched(resize.mode, static_cast<int>(output_.shape[2]));
+    const std::int64_t pixels = axes_[0].touched(resize.mode, to_int(output_.shape[1])) *
+                                axes_[1].touched(resize.mode, to_int(output_.shape[2]));
     touched_ = output_.size_bytes() + in[0] * pixels * channels_;
   }
 
@@ -223,9 +222,9 @@ class ResizeWork : public MapWork {
       return (span(h, rows) * span(w, columns) + std::int64_t{rows} * columns) * channels_ <=
              cut.step_bytes();
     };
-    int rows = std::max(1, static_cast<int>(ceil_div(part.size(), 2))), columns = across.size();
+    int rows = std::max(1, to_int(ceil_div(part.size(), 2))), columns = across.size();
     while (rows > 1 && !fits(rows, columns)) --rows;
-    while (columns > 1 && !fits(rows, columns)) columns = static_cast<int>(ceil_div(columns, 2));
+    while (columns > 1 && !fits(rows, columns)) columns = to_int(ceil_div(columns, 2));
     if (!fits(rows, columns)) beyond_nram("the pixels around a place and their mean");
     for_parts(cut, rows, columns, [&](int image, Interval r, Interval c) { add_resized(image, r, c, cut); });
   }
@@ -262,8 +261,7 @@ class ResizeWork : public MapWork {
 
 // Those of the outputs `outs` that are not border, counted from the first pixel of the input.
 Interval inside(Interval outs, int before, std::int64_t extent) {
-  return {std::max(0, outs.begin - before),
-          static_cast<int>(std::min<std::int64_t>(extent, outs.end - before))};
+  return {std::max(0, outs.begin - before), to_int(std::min<std::int64_t>(extent, outs.end - before))};
 }
 
 /// DMA engines fill a buffer, put the input into it and store it.
@@ -278,7 +276,7 @@ class PadWork : public VectorWork {
     const auto fits = [&](int rows, int columns) {
       return std::int64_t{rows} * columns * channels_ <= cut.step_bytes();
     };
-    int rows = std::max(1, static_cast<int>(ceil_div(part.size(), 2))), columns = across.size();
+    int rows = std::max(1, to_int(ceil_div(part.size(), 2))), columns = across.size();
     while (rows > 1 && !fits(rows, columns)) --rows;
     while (columns > 1 && !fits(rows, columns)) columns = ceil_div(columns, 2);
     if (!fits(rows, columns)) beyond_nram("a pixel");
@@ -295,8 +293,7 @@ class PadWork : public VectorWork {
     piece.in_bytes = piece.store.run * rows.size();
     piece.destination =
         result_.address +
-        static_cast<std::uint64_t>(
-            ((image * output_.shape[1] + rows.begin) * output_.shape[2] + columns.begin) * channels_);
+        to_unsigned(((image * output_.shape[1] + rows.begin) * output_.shape[2] + columns.begin) * channels_);
     if (!h.empty() && !w.empty()) {
       // Pixels of the input keep together where they have all channels.
       const bool together = in[3] == channels_;
@@ -307,8 +304,8 @@ class PadWork : public VectorWork {
       const std::int64_t pixel = (image * in[1] + h.begin) * in[2] + w.begin;
       const std::int64_t first = (h.begin + pad_.pads[0] - rows.begin) * piece.store.run +
                                  (w.begin + pad_.pads[1] - columns.begin) * std::int64_t{channels_};
-      piece.fetches.push_back({inputs_[0].address + static_cast<std::uint64_t>(pixel * in[3]),
-                               first + pad_.channel_pads[0], fetch});
+      piece.fetches.push_back(
+          {inputs_[0].address + to_unsigned(pixel * in[3]), first + pad_.channel_pads[0], fetch});
     }
     if (piece.fetches.empty() || piece.fetches.front().shape.bytes() < piece.in_bytes)
       piece.fill = static_cast<std::uint8_t>(pad_.value);

@@ -94,7 +94,7 @@ void add_layer(std::vector<Group>& groups, const Json& layer, std::size_t run, s
     into->layers.insert(into->layers.end(), group.layers.begin(), group.layers.end());
     for (std::size_t r = 0; r < group.places.size(); ++r)
       into->places[r].insert(into->places[r].end(), group.places[r].begin(), group.places[r].end());
-    groups.erase(groups.begin() + static_cast<std::ptrdiff_t>(g));
+    groups.erase(groups.begin() + to_signed(g));
   }
   if (into == nullptr) into = &groups.emplace_back(Group{scene, {}, {}});
   for (const std::string& name : names) {
@@ -151,7 +151,8 @@ std::string comparison(const std::vector<RunFacts>& runs) {
                      "</tbody></table>\n";
   if (!same_workload) return html;
   return html +
-         "<h3>Cycles of the layers</h3>\n<p>A fused unit stands beside all layers that it is made of, taken "
+         "<h3>Cycles of the layers</h3>\n<p>A fusion group stands beside all layers that it is made of, "
+         "taken "
          "together.</p>\n<table>" +
          head + "<tbody>\n" + layer_rows(runs) + "</tbody></table>\n";
 }

@@ -140,7 +140,7 @@ std::string layer_name(const Json& layer) {
 
 std::string layer_kind(const Json& layer) {
   const std::size_t layers = layer["layers"].size();
-  return layers == 0 ? layer["op"].get<std::string>() : fmt::format("fused unit of {} layers", layers);
+  return layers == 0 ? layer["op"].get<std::string>() : fmt::format("fusion group of {} layers", layers);
 }
 
 std::int64_t array_cycles(const Json& layer) {
@@ -235,11 +235,11 @@ std::string help_against_losses(const RunFacts& run) {
   const Json& total = run.cited.report()["total"];
   if (!total.contains("lost_macs")) return "A dataflow or an array whose lanes these layers fill would help.";
   const std::string_view loss = largest_loss_name(total);
-  if (loss == kMacLossNames[static_cast<std::size_t>(MacLoss::kNoPixel)])
+  if (loss == nth(kMacLossNames, MacLoss::kNoPixel))
     return "Most of what the schedule loses is <b>no_pixel</b>: an array with fewer lanes or tiles of "
            "another shape, "
            "which the rows of these maps fill, or a larger batch would help.";
-  if (loss == kMacLossNames[static_cast<std::size_t>(MacLoss::kNoKernel)])
+  if (loss == nth(kMacLossNames, MacLoss::kNoKernel))
     return "Most of what the schedule loses is <b>no_kernel</b>: an array with fewer columns, which the "
            "kernels of "
            "these layers fill, would help.";

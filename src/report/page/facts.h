@@ -50,9 +50,9 @@ const char* check_result(const Json& report);
 
 /// Where a layer stands in its report.
 std::string layer_at(std::size_t layer);
-/// "scene/name", without the scene "main"; of a fused unit its first and its last layer.
+/// "scene/name", without the scene "main"; of a fusion group its first and its last layer.
 std::string layer_name(const Json& layer);
-/// The operator, of a fused unit how many layers it has.
+/// The operator, of a fusion group how many layers it has.
 std::string layer_kind(const Json& layer);
 /// All cycles of all arrays in a layer.
 std::int64_t array_cycles(const Json& layer);

@@ -60,7 +60,7 @@ std::size_t assign_lanes(std::vector<Node>& nodes) {
   for (std::size_t row = 0; row < nodes.size(); ++row) {
     const auto lane =
         std::find_if(free_from.begin(), free_from.end(), [&](std::size_t r) { return r <= row; });
-    nodes[row].lane = static_cast<std::size_t>(lane - free_from.begin());
+    nodes[row].lane = to_size(lane - free_from.begin());
     if (lane == free_from.end()) free_from.push_back(0);
     free_from[nodes[row].lane] = std::max(nodes[row].last, row + 1);
   }
@@ -112,7 +112,7 @@ std::string row_text(const RunFacts& run, const std::vector<Node>& nodes, std::s
                                 : node.name;
   svg += text_at(x, y, shown) + text_at(x + kNameWidth, y, node.op, "fill=\"#555\"");
   if (!node.entry) return svg;
-  const bool first = std::none_of(nodes.begin(), nodes.begin() + static_cast<std::ptrdiff_t>(row),
+  const bool first = std::none_of(nodes.begin(), nodes.begin() + to_signed(row),
                                   [&](const Node& n) { return same_unit(n, node); });
   if (!first) return svg;
   const std::string place = layer_at(*node.entry);
@@ -155,7 +155,7 @@ std::string graph(const RunFacts& run) {
   return fmt::format(
       "<h3>The graph of layers</h3>\n<p>Lines lead from a layer down to those that read its result. The "
       "layers "
-      "of a fused unit, on a blue field, run together, and cycles and bytes are the "
+      "of a fusion group, on a blue field, run together, and cycles and bytes are the "
       "unit's.</p>\n<p>{}{}</p>\n"
       "<svg class=\"drawing\" viewBox=\"0 0 {:.0f} {:.0f}\" role=\"img\" aria-label=\"The graph of "
       "layers\">\n{}{}{}</svg>\n",

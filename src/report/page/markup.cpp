@@ -116,7 +116,7 @@ std::string shade(double share) {
   constexpr std::array<int, 3> kLight{240, 245, 250}, kDark{8, 48, 107};
   const double part = std::clamp(share, 0.0, 1.0);
   const auto mixed = [&](std::size_t i) {
-    return static_cast<int>(std::lround(kLight[i] + part * (kDark[i] - kLight[i])));
+    return to_int(std::lround(kLight[i] + part * (kDark[i] - kLight[i])));
   };
   return fmt::format("#{:02x}{:02x}{:02x}", mixed(0), mixed(1), mixed(2));
 }

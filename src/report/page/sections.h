@@ -43,8 +43,8 @@ std::string memory_over_time(const RunFacts& run);
 std::string graph(const RunFacts& run);
 /// A dot for each layer: MACs a second over MACs a byte.
 std::string roofline(const RunFacts& run);
-/// The fused units and their layers, for reports without `graph`; empty when there are none.
-std::string fused_units(const RunFacts& run);
+/// The fusion groups and their layers, for reports without `graph`; empty when there are none.
+std::string fusion_groups(const RunFacts& run);
 /// Several runs beside each other.
 std::string comparison(const std::vector<RunFacts>& runs);
 

@@ -73,7 +73,7 @@ std::string traffic_over_time(const RunFacts& run) {
              kTrafficWidth, kTrafficHeight, svg);
 }
 
-std::string fused_units(const RunFacts& run) {
+std::string fusion_groups(const RunFacts& run) {
   const Json& layers = run.cited.report()["layers"];
   std::string rows;
   for (std::size_t i = 0; i < layers.size(); ++i) {
@@ -89,7 +89,7 @@ std::string fused_units(const RunFacts& run) {
                                        prefixed(dram_bytes(layers[i]))));
   }
   if (rows.empty()) return "";
-  return "<h3>Fused units</h3>\n<p>The layers of a unit run together, in this order; what passes between "
+  return "<h3>Fusion groups</h3>\n<p>The layers of a unit run together, in this order; what passes between "
          "them "
          "stays on the chip. Layers that are not here run alone.</p>\n<table><thead><tr><th>layers</th><th "
          "class=\"n\">cycles</th><th class=\"n\">bytes over DRAM</th></tr></thead><tbody>\n" +

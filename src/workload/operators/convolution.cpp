@@ -1,5 +1,7 @@
 #include "workload/operators/convolution.h"
 
+#include "base/types.h"
+
 #include <algorithm>
 #include <cstdlib>
 
@@ -101,7 +103,7 @@ void AccumulatorForm::check_requant(Conv2d& conv, const char* outputs, const Pla
   }
   Requant& requant = *conv.requant;
   const auto check_list = [&](const std::vector<double>& scales, const char* key) {
-    if (scales.size() <= 1 || scales.size() == static_cast<std::size_t>(conv.out_channels)) return;
+    if (scales.size() <= 1 || scales.size() == to_size(conv.out_channels)) return;
     place.key(key).refuse(
         fmt::format("a list of {} entries", scales.size()),
         fmt::format("a number or a list of {} entries, the {}", conv.out_channels, outputs));
@@ -150,9 +152,9 @@ void check_accumulators(const Conv2d& conv, const LayerSource& source) {
   const std::int64_t per_kernel = conv.weights.shape.back() * conv.kernel[0] * conv.kernel[1];
   std::int64_t bound = 0;
   for (std::int64_t kernel = 0; kernel * per_kernel < conv.weights.elements(); ++kernel) {
-    const std::int64_t sum = kernel_size(&conv.weights.bytes[static_cast<std::size_t>(kernel * per_kernel)],
-                                         per_kernel, conv.weight_zero_point);
-    const std::int64_t bias = conv.bias.empty() ? 0 : conv.bias[static_cast<std::size_t>(kernel % outputs)];
+    const std::int64_t sum =
+        kernel_size(&nth(conv.weights.bytes, kernel * per_kernel), per_kernel, conv.weight_zero_point);
+    const std::int64_t bias = conv.bias.empty() ? 0 : nth(conv.bias, kernel % outputs);
     bound = std::max(bound, std::abs(bias) + sum * farthest(source.input()));
   }
   check_bound(bound, source);
@@ -162,11 +164,11 @@ void check_transposed_accumulators(const Conv2d& conv, const LayerSource& source
   const std::int64_t depth = conv.weights.shape.back();
   const auto tap = [&](std::int64_t kernel, int row, int column) {
     const std::int64_t at = ((kernel * conv.kernel[0] + row) * conv.kernel[1] + column) * depth;
-    return kernel_size(&conv.weights.bytes[static_cast<std::size_t>(at)], depth, conv.weight_zero_point);
+    return kernel_size(&nth(conv.weights.bytes, at), depth, conv.weight_zero_point);
   };
   std::int64_t bound = 0;
   for (std::int64_t kernel = 0; kernel < conv.out_channels; ++kernel) {
-    const std::int64_t bias = conv.bias.empty() ? 0 : conv.bias[static_cast<std::size_t>(kernel)];
+    const std::int64_t bias = conv.bias.empty() ? 0 : nth(conv.bias, kernel);
     bound = std::max(bound, std::abs(bias));
     for (int r = 0; r < std::min(conv.stride[0], conv.kernel[0]); ++r) {
       for (int c = 0; c < std::min(conv.stride[1], conv.kernel[1]); ++c) {
@@ -264,7 +266,7 @@ class FullyConnectedForm : public Conv2dForm {
   void load(const LayerSource& source, Layer& layer) const override {
     Conv2d conv = conv_;
     const auto& map = source.input().shape;
-    conv.kernel = {static_cast<int>(map[1]), static_cast<int>(map[2])};
+    conv.kernel = {to_int(map[1]), to_int(map[2])};
     infer_output(conv, source, layer.output);
     check_requant(conv, "out_features", source.place);
     if (conv.requant) conv.requant->rule = ProductRule::kFullyConnected;

@@ -1,4 +1,5 @@
 // Operators that move bytes and compute nothing; and resize.
+#include "base/types.h"
 #include "workload/operators/operator.h"
 #include "workload/tensor_source.h"
 
@@ -70,7 +71,7 @@ class ConcatForm : public OperatorForm {
     const TensorInfo& first = source.input();
     const std::string first_name = shown(source.names.front());
     const int axis = axis_of(axis_, first.shape.size(), source.place.key("axis"));
-    const auto joined = static_cast<std::size_t>(axis);
+    const auto joined = to_size(axis);
     const bool channels = first.shape.size() == 4 && axis == 3;
     layer.output = first;
     layer.operation = Concat{axis};
@@ -177,7 +178,7 @@ class TransposeForm : public OperatorForm {
     std::vector<int> sorted = perm_;
     std::sort(sorted.begin(), sorted.end());
     bool all = sorted.size() == shape.size();
-    for (std::size_t i = 0; i < sorted.size(); ++i) all = all && sorted[i] == static_cast<int>(i);
+    for (std::size_t i = 0; i < sorted.size(); ++i) all = all && sorted[i] == to_int(i);
     if (!all)
       source.place.key("perm").refuse(fmt::format("[{}]", fmt::join(perm_, ", ")),
                                       fmt::format("the axes of {}, each once", shape_text(shape)));
@@ -185,7 +186,7 @@ class TransposeForm : public OperatorForm {
     Move move;
     layer.output = source.input();
     for (std::size_t axis = 0; axis < shape.size(); ++axis) {
-      const auto from = static_cast<std::size_t>(perm_[axis]);
+      const auto from = to_size(perm_[axis]);
       layer.output.shape[axis] = shape[from];
       move.strides.push_back(strides[from]);
     }
@@ -248,14 +249,14 @@ class GatherForm : public OperatorForm {
   void load(const LayerSource& source, Layer& layer) const override {
     const auto& shape = source.input().shape;
     const int axis = axis_of(axis_, shape.size(), source.place.key("axis"));
-    const auto along = static_cast<std::size_t>(axis);
+    const auto along = to_size(axis);
     for (std::size_t i = 0; i < indices_.size(); ++i) {
       if (indices_[i] >= shape[along])
         source.place.key("indices").item(i).refuse_value(
             indices_[i], fmt::format("0 to {}, the input has {}", shape[along] - 1, shape[along]));
     }
     layer.output = source.input();
-    layer.output.shape[along] = static_cast<std::int64_t>(indices_.size());
+    layer.output.shape[along] = ssize(indices_);
     check_shape(layer.output.shape, source.place);
     layer.operation = Gather{axis, indices_};
   }

@@ -1,5 +1,6 @@
 #include "workload/operators/operator.h"
 
+#include "base/types.h"
 #include "workload/npy.h"
 
 #include <fmt/format.h>
@@ -85,7 +86,7 @@ void describe_input_scale(Fields& v, double& scale) {
 // ---- checks and shapes ----
 
 int axis_of(int axis, std::size_t rank, const Place& place) {
-  const int size = static_cast<int>(rank), from_start = axis < 0 ? axis + size : axis;
+  const int size = to_int(rank), from_start = axis < 0 ? axis + size : axis;
   if (from_start < 0 || from_start >= size)
     place.refuse_value(axis, fmt::format("{} to {}, an axis of {}", -size, size - 1, size));
   return from_start;
@@ -100,8 +101,8 @@ void check_zero_point(std::int32_t zero_point, DType dtype, const Place& place) 
 
 std::vector<double> one_a_channel(const std::vector<double>& values, std::int64_t channels,
                                   const LayerSource& source, const char* key) {
-  if (values.size() == 1) return std::vector<double>(static_cast<std::size_t>(channels), values.front());
-  if (values.size() != static_cast<std::size_t>(channels)) {
+  if (values.size() == 1) return std::vector<double>(to_size(channels), values.front());
+  if (values.size() != to_size(channels)) {
     source.place.key(key).refuse(fmt::format("a list of {} entries", values.size()),
                                  fmt::format("a number or a list of {} entries, the channels", channels));
   }

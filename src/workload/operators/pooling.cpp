@@ -1,4 +1,5 @@
 // Operators that make one element of several: poolings of maps, reductions along axes.
+#include "base/types.h"
 #include "workload/operators/operator.h"
 #include "workload/tensor_source.h"
 
@@ -133,7 +134,7 @@ class GlobalPoolForm : public PoolForm {
   void load(const LayerSource& source, Layer& layer) const override {
     Pooling pool = pool_;
     for (std::size_t axis = 0; axis < 2; ++axis)
-      pool.kernel[axis] = pool.stride[axis] = static_cast<int>(source.input().shape[1 + axis]);
+      pool.kernel[axis] = pool.stride[axis] = to_int(source.input().shape[1 + axis]);
     load_pool(pool, source, layer);
   }
 };
@@ -159,7 +160,7 @@ std::vector<std::int64_t> reduced_shape(const std::vector<int>& axes, bool keep_
   std::vector<std::int64_t> shape;
   std::int64_t count = 1;
   for (std::size_t axis = 0; axis < in.size(); ++axis) {
-    const bool goes = std::count(axes.begin(), axes.end(), static_cast<int>(axis)) > 0;
+    const bool goes = std::count(axes.begin(), axes.end(), to_int(axis)) > 0;
     if (goes) count *= in[axis];
     if (!goes || keep_dims) shape.push_back(goes ? 1 : in[axis]);
   }

@@ -1,4 +1,5 @@
 // Products of matrices: matmul.
+#include "base/types.h"
 #include "workload/operators/convolution.h"
 
 #include <algorithm>
@@ -65,7 +66,7 @@ void infer(const Matrices& a, const Matrices& b, const Place& place, Conv2d& con
   }
   conv.pixels = PixelAxes::kMatrices;
   conv.product = {a.order, b.order, a.axes(), b.axes(), a.rows(), a.columns()};
-  conv.out_channels = static_cast<int>(b.columns());
+  conv.out_channels = to_int(b.columns());
   output.shape = broadcast(a, b);
   output.shape.push_back(a.rows());
   output.shape.push_back(b.columns());
@@ -78,8 +79,7 @@ void transpose(Tensor& tensor, std::int64_t rows, std::int64_t columns) {
   for (std::int64_t matrix = 0; matrix < tensor.elements(); matrix += rows * columns) {
     for (std::int64_t row = 0; row < rows; ++row) {
       for (std::int64_t column = 0; column < columns; ++column)
-        tensor.bytes[static_cast<std::size_t>(matrix + column * rows + row)] =
-            plain[static_cast<std::size_t>(matrix + row * columns + column)];
+        nth(tensor.bytes, matrix + column * rows + row) = nth(plain, matrix + row * columns + column);
     }
   }
 }

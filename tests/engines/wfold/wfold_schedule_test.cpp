@@ -127,7 +127,7 @@ Operands operands_of(const WfoldSchedule& schedule, const WfoldBeat& beat) {
 }
 std::vector<std::vector<int>> units_from(int column) {
   std::vector<std::vector<int>> units(4);
-  for (int i = 0; i < 16; ++i) units[static_cast<std::size_t>(i / 4)].push_back(column + i);
+  for (int i = 0; i < 16; ++i) groups[static_cast<std::size_t>(i / 4)].push_back(column + i);
   return units;
 }
 

@@ -22,8 +22,7 @@ void OffsetUnit::keep(const Pipeline::BeatTimes& times, bool ends) {
   under.times = times;
   under.operands = operands_, under.references = references_;
   under.lines.resize(references_.size());
-  under.kernels.resize(static_cast<std::size_t>(slice.count) *
-                       static_cast<std::size_t>(job_->schedule.vector()));
+  under.kernels.resize(to_size(slice.count) * to_size(job_->schedule.vector()));
   if (ends) {
     for (const Thread& thread : threads_) under.results.push_back(thread.result);
     under.rows = rows_;
@@ -40,13 +39,13 @@ void OffsetUnit::move_data(Cycle now) {
   }
   for (; !writes_.empty() && writes_.front().at <= now; writes_.pop_front()) {
     const Write& front = writes_.front();
-    results_.write(front.address, front.data.data(), static_cast<int>(front.data.size()), 0);
+    results_.write(front.address, front.data.data(), count_of(front.data), 0);
   }
 }
 
 // Lines and kernels that are requested now.
 void OffsetUnit::fetch(Under& under, Cycle now) {
-  const auto size = static_cast<std::size_t>(config_.cache.line_bytes);
+  const auto size = to_size(config_.cache.line_bytes);
   for (std::size_t i = 0; i < under.references.size(); ++i) {
     const LineCache::Reference& reference = under.references[i];
     if (!reference.missed || reference.requested > now || !under.lines[i].empty()) continue;
@@ -57,49 +56,47 @@ void OffsetUnit::fetch(Under& under, Cycle now) {
   under.kernels_read = true;
   const Job& job = *under.job;
   const Slice& slice = job.schedule.slices()[under.slice];
-  kernels_.read(
-      job.run.weights + static_cast<std::uint64_t>(slice.weights) + under.beat * under.kernels.size(),
-      under.kernels.data(), static_cast<int>(under.kernels.size()), 0);
+  kernels_.read(job.run.weights + to_unsigned(slice.weights) + under.beat * under.kernels.size(),
+                under.kernels.data(), count_of(under.kernels), 0);
 }
 
 // The lanes: operands are taken from lines in their places and from lines that enter them, in order.
 void OffsetUnit::multiply(Under& under) {
-  const auto size = static_cast<std::size_t>(config_.cache.line_bytes);
+  const auto size = to_size(config_.cache.line_bytes);
   const Job& job = *under.job;
   const Slice& slice = job.schedule.slices()[under.slice];
   const int vector = job.schedule.vector();
-  std::vector<std::uint8_t> bytes(under.operands.size() * static_cast<std::size_t>(vector));
+  std::vector<std::uint8_t> bytes(under.operands.size() * to_size(vector));
   const auto collect = [&](std::uint64_t line, const std::uint8_t* from) {
     for (std::size_t t = 0; t < under.operands.size(); ++t) {
       const Operand& operand = under.operands[t];
       for (int i = 0; i < operand.bytes; ++i) {
-        const std::uint64_t address = operand.address + static_cast<std::uint64_t>(i);
-        if (address / size == line)
-          bytes[t * static_cast<std::size_t>(vector) + static_cast<std::size_t>(i)] = from[address % size];
+        const std::uint64_t address = operand.address + to_unsigned(i);
+        if (address / size == line) bytes[t * to_size(vector) + to_size(i)] = from[address % size];
       }
     }
   };
   // Lines that were there are read before others take their places.
   for (const LineCache::Reference& r : under.references) {
-    if (!r.missed) collect(r.line, places_.data() + static_cast<std::size_t>(r.place) * size);
+    if (!r.missed) collect(r.line, places_.data() + to_size(r.place) * size);
   }
   for (std::size_t i = 0; i < under.references.size(); ++i) {
     const LineCache::Reference& r = under.references[i];
     if (!r.missed) continue;
     std::copy(under.lines[i].begin(), under.lines[i].end(),
-              places_.begin() + static_cast<std::ptrdiff_t>(static_cast<std::size_t>(r.place) * size));
+              places_.begin() + to_signed(to_size(r.place) * size));
     collect(r.line, under.lines[i].data());
   }
   if (signals_ && context_.trace() != nullptr) trace_operands(under, bytes);
   if (under.begins) std::fill(sums_.begin(), sums_.end(), 0);
   const bool is_unsigned = job.conv.input_type == DType::kUint8, wide = job.conv.weight_type == DType::kUint8;
   for (std::size_t t = 0; t < under.operands.size(); ++t) {
-    std::int32_t* sums = sums_.data() + t * static_cast<std::size_t>(config_.columns);
+    std::int32_t* sums = sums_.data() + t * to_size(config_.columns);
     for (int i = 0; i < under.operands[t].bytes; ++i) {
-      const std::uint8_t byte = bytes[t * static_cast<std::size_t>(vector) + static_cast<std::size_t>(i)];
+      const std::uint8_t byte = bytes[t * to_size(vector) + to_size(i)];
       const int x = (is_unsigned ? byte : static_cast<std::int8_t>(byte)) - job.conv.input_zero_point;
       for (int k = 0; k < slice.count; ++k) {
-        const std::uint8_t weight = under.kernels[static_cast<std::size_t>(k * vector + i)];
+        const std::uint8_t weight = nth(under.kernels, k * vector + i);
         sums[k] += x * ((wide ? weight : static_cast<std::int8_t>(weight)) - job.conv.weight_zero_point);
       }
     }
@@ -110,23 +107,22 @@ void OffsetUnit::multiply(Under& under) {
 }
 
 void OffsetUnit::read_records(Job& job, const Slice& slice) {
-  std::vector<std::uint8_t> bytes(static_cast<std::size_t>(slice.count) * kPostParameterBytes);
-  kernels_.read(job.run.post + static_cast<std::uint64_t>(slice.first) * kPostParameterBytes, bytes.data(),
-                static_cast<int>(bytes.size()), 0);
+  std::vector<std::uint8_t> bytes(to_size(slice.count) * kPostParameterBytes);
+  kernels_.read(job.run.post + to_unsigned(slice.first) * kPostParameterBytes, bytes.data(), count_of(bytes),
+                0);
   for (int k = 0; k < slice.count; ++k)
-    job.records[static_cast<std::size_t>(slice.first + k)] =
-        decode_post_parameter(bytes.data() + static_cast<std::size_t>(k) * kPostParameterBytes);
+    nth(job.records, slice.first + k) =
+        decode_post_parameter(bytes.data() + to_size(k) * kPostParameterBytes);
 }
 
 // Rows leave for NRAM in the cycles that are known by now.
 void OffsetUnit::store_rows(const Under& under) {
   const Job& job = *under.job;
   const Slice& slice = job.schedule.slices()[under.slice];
-  const auto offset = static_cast<std::uint64_t>(slice.first * dtype_size(job.conv.output_type));
+  const auto offset = to_unsigned(slice.first * dtype_size(job.conv.output_type));
   for (std::size_t t = 0; t < under.rows.size(); ++t)
-    writes_.push_back(
-        {under.rows[t].sent, under.results[t] + offset,
-         post_processed(job, slice, sums_.data() + t * static_cast<std::size_t>(config_.columns))});
+    writes_.push_back({under.rows[t].sent, under.results[t] + offset,
+                       post_processed(job, slice, sums_.data() + t * to_size(config_.columns))});
 }
 
 // ---- traces ----
@@ -166,11 +162,11 @@ void OffsetUnit::trace_operands(const Under& under, const std::vector<std::uint8
     const int value = (type == DType::kUint8 ? byte : static_cast<std::int8_t>(byte)) - zero;
     trace.change(signal, at, static_cast<std::uint32_t>(value) & 0x1FF);
   };
-  const auto vector = static_cast<std::size_t>(under.job->schedule.vector());
-  const auto lanes = static_cast<std::size_t>(config_.vector);
+  const auto vector = to_size(under.job->schedule.vector());
+  const auto lanes = to_size(config_.vector);
   signals_->valid.high(&trace, at, at + context_.clock.period_ps());
   for (std::size_t t = 0; t < under.operands.size(); ++t) {
-    for (std::size_t i = 0; i < static_cast<std::size_t>(under.operands[t].bytes); ++i)
+    for (std::size_t i = 0; i < to_size(under.operands[t].bytes); ++i)
       show(signals_->maps[t * lanes + i], bytes[t * vector + i], conv.input_type, conv.input_zero_point);
   }
   for (std::size_t i = 0; i < under.kernels.size(); ++i)
@@ -181,7 +177,7 @@ void OffsetUnit::trace_operands(const Under& under, const std::vector<std::uint8
 void OffsetUnit::trace_beat(const Pipeline::BeatTimes& times, const Beat& beat) {
   Trace& trace = *context_.observers.trace;
   const Picoseconds at = context_.clock.at(times.begin);
-  const auto value = [](std::int64_t number) { return static_cast<std::uint64_t>(number); };
+  const auto value = [](std::int64_t number) { return to_unsigned(number); };
   trace.change(signals_->beat, at, 1);
   trace.change(signals_->beat, context_.clock.at(times.end), 0);
   trace.change(signals_->group, at, value(group_)), trace.change(signals_->slice, at, slice_);
@@ -190,7 +186,7 @@ void OffsetUnit::trace_beat(const Pipeline::BeatTimes& times, const Beat& beat) 
   const auto missed = std::count_if(references_.begin(), references_.end(),
                                     [](const LineCache::Reference& r) { return r.missed; });
   trace.change(signals_->misses, at, value(missed));
-  trace.change(signals_->hits, at, value(static_cast<std::int64_t>(references_.size()) - missed));
+  trace.change(signals_->hits, at, value(ssize(references_) - missed));
   trace.change(signals_->conflicts, at, value(times.looked.cycles));
 }
 

@@ -22,18 +22,18 @@ Stretch& OffsetUnit::stretch_of(const Slice& slice, const std::vector<Beat>& bea
     if (slice.group != of_group_ || !stay) forget_stretches();
     of_group_ = slice.group, stretch_ = 0;
   }
-  return stretches_.at(
-      stretch_, beat_, beats, pipeline_.cache, [&](const Beat& beat, std::vector<Operand>& operands) {
-        gather(beat, slice.group, operands);
-        // Beats that would leave the map are looked at one by one.
-        const std::uint64_t end = job_->run.map + static_cast<std::uint64_t>(map_size());
-        std::int64_t room = map_size();
-        for (const Operand& operand : operands) {
-          if (operand.bytes > 0)
-            room = std::min(room, static_cast<std::int64_t>(end - operand.address) - operand.bytes);
-        }
-        return room;
-      });
+  return stretches_.at(stretch_, beat_, beats, pipeline_.cache,
+                       [&](const Beat& beat, std::vector<Operand>& operands) {
+                         gather(beat, slice.group, operands);
+                         // Beats that would leave the map are looked at one by one.
+                         const std::uint64_t end = job_->run.map + to_unsigned(map_size());
+                         std::int64_t room = map_size();
+                         for (const Operand& operand : operands) {
+                           if (operand.bytes > 0)
+                             room = std::min(room, to_signed(end - operand.address) - operand.bytes);
+                         }
+                         return room;
+                       });
 }
 
 // The next beats of the run that need nothing but the same lines; false when it is not known yet when their
@@ -86,8 +86,8 @@ void OffsetUnit::repeat_beat(const Slice& slice, std::size_t count) {
   } else {
     for (std::size_t i = 0; i < count; ++i, ++beat_) pipeline_.beats_again(1, kernel_accesses(slice), told);
   }
-  stats.beats += static_cast<std::int64_t>(count);
-  stats.wram_read += static_cast<std::int64_t>(count) * bytes;
+  stats.beats += to_signed(count);
+  stats.wram_read += to_signed(count) * bytes;
 }
 
 // Kernels of a slice, kernel by kernel, in the order of the beats; the zero point taken off.
@@ -96,11 +96,9 @@ const std::vector<std::int16_t>& OffsetUnit::widened_kernels(const Slice& slice)
   if (!wide.empty()) return wide;
   const Job& job = *job_;
   const std::vector<Beat>& beats = job.schedule.beats(slice.group);
-  const auto vector = static_cast<std::size_t>(job.schedule.vector()),
-             count = static_cast<std::size_t>(slice.count);
+  const auto vector = to_size(job.schedule.vector()), count = to_size(slice.count);
   bytes_.resize(beats.size() * vector * count);
-  kernels_.direct_read(job.run.weights + static_cast<std::uint64_t>(slice.weights), bytes_.data(),
-                       static_cast<int>(bytes_.size()));
+  kernels_.direct_read(job.run.weights + to_unsigned(slice.weights), bytes_.data(), count_of(bytes_));
   wide.assign(count * width_, 0);
   const std::uint8_t* from = bytes_.data();
   for (std::size_t b = 0; b < beats.size(); ++b) {
@@ -116,7 +114,7 @@ void OffsetUnit::widen_threads(const std::vector<Beat>& beats) {
   if (widened_) return;
   widened_ = true;
   const Job& job = *job_;
-  const auto vector = static_cast<std::size_t>(job.schedule.vector());
+  const auto vector = to_size(job.schedule.vector());
   wide_threads_.assign(threads_.size() * width_, 0);
   for (std::size_t number = 0; number < stretches_.found(); ++number) {
     const Stretch& stretch = stretches_.all()[number];
@@ -125,15 +123,14 @@ void OffsetUnit::widen_threads(const std::vector<Beat>& beats) {
       const int moved = beat.beyond - beats[stretch.begin].beyond;
       std::size_t together = 1;
       while (beat.count == job.schedule.vector() && i + together < stretch.beats &&
-             beats[stretch.begin + i + together].beyond ==
-                 beat.beyond + static_cast<int>(together) * beat.count)
+             beats[stretch.begin + i + together].beyond == beat.beyond + to_int(together) * beat.count)
         ++together;
-      const int size = static_cast<int>(together) * beat.count;
-      bytes_.resize(static_cast<std::size_t>(size));
+      const int size = to_int(together) * beat.count;
+      bytes_.resize(to_size(size));
       for (std::size_t t = 0; t < stretch.operands.size(); ++t) {
         const Operand& operand = stretch.operands[t];
         if (operand.bytes == 0) continue;
-        lines_.direct_read(operand.address + static_cast<std::uint64_t>(moved), bytes_.data(), size);
+        lines_.direct_read(operand.address + to_unsigned(moved), bytes_.data(), size);
         widen(bytes_.data(), size, rolling::OperandName::kA, job.conv,
               wide_threads_.data() + t * width_ + (stretch.begin + i) * vector);
       }
@@ -144,28 +141,26 @@ void OffsetUnit::widen_threads(const std::vector<Beat>& beats) {
 
 void OffsetUnit::multiply_slice(const Slice& slice) {
   Job& job = *job_;
-  const std::size_t elements =
-      job.schedule.beats(slice.group).size() * static_cast<std::size_t>(job.schedule.vector());
+  const std::size_t elements = job.schedule.beats(slice.group).size() * to_size(job.schedule.vector());
   const std::size_t width = align_up(elements, kWhole);
   if (width != width_) widened_ = false;
   width_ = width;
   widen_threads(job.schedule.beats(slice.group));
   const std::vector<std::int16_t>& kernels = widened_kernels(slice);
   if (job.run.first) std::fill(sums_.begin(), sums_.end(), 0);
-  rolling::multiply_block({wide_threads_.data(), width_}, static_cast<int>(threads_.size()),
-                          {kernels.data(), width_}, slice.count, static_cast<int>(width_), sums_.data(),
-                          static_cast<std::size_t>(config_.columns));
+  rolling::multiply_block({wide_threads_.data(), width_}, count_of(threads_), {kernels.data(), width_},
+                          slice.count, to_int(width_), sums_.data(), to_size(config_.columns));
   if (!job.run.last) return;
   if (!job.records.empty() && group_ == 0) read_records(job, slice);
-  const auto offset = static_cast<std::uint64_t>(slice.first * dtype_size(job.conv.output_type));
+  const auto offset = to_unsigned(slice.first * dtype_size(job.conv.output_type));
   for (std::size_t t = 0; t < threads_.size(); ++t) {
     const std::vector<std::uint8_t> row =
-        post_processed(job, slice, sums_.data() + t * static_cast<std::size_t>(config_.columns));
+        post_processed(job, slice, sums_.data() + t * to_size(config_.columns));
     const std::uint64_t address = threads_[t].result + offset;
     if (faulty_)
-      results_.write(address, row.data(), static_cast<int>(row.size()), 0);
+      results_.write(address, row.data(), count_of(row), 0);
     else
-      results_.direct_write(address, row.data(), static_cast<int>(row.size()));
+      results_.direct_write(address, row.data(), count_of(row));
   }
 }
 

@@ -47,7 +47,7 @@ void check_fields(const ConvSetup& c, const OffsetSetup& s, const OffsetMap& m, 
 // The bytes of a map, all channels of all pixels.
 std::uint64_t map_bytes(const OffsetSetup& s, const OffsetMap& m) {
   const int block = s.layout == MapLayout::kNhwc ? 1 : s.block;
-  return std::uint64_t{m.height} * m.width * static_cast<std::uint64_t>(align_up<int>(s.channels, block));
+  return std::uint64_t{m.height} * m.width * to_unsigned(align_up<int>(s.channels, block));
 }
 
 }  // namespace
@@ -76,8 +76,8 @@ OffsetUnit::OffsetUnit(sc_core::sc_module_name name, const SimContext& context, 
       kernels_("kernels", context, wram, config.port_bytes),
       pipeline_(config, port_times(config, nram, wram)),
       work_(context, *this, {"", "utilization", "%", CounterInfo::Kind::kWork}),
-      sums_(static_cast<std::size_t>(config.rows) * static_cast<std::size_t>(config.columns)),
-      places_(static_cast<std::size_t>(config.cache.bytes)) {
+      sums_(to_size(config.rows) * to_size(config.columns)),
+      places_(to_size(config.cache.bytes)) {
   SC_METHOD(step);
   sensitive << wake_;
   dont_initialize();
@@ -178,8 +178,8 @@ void OffsetUnit::begin_run(Cycle now) {
 void OffsetUnit::hold_memories(Job& job, Cycle now) {
   const OffsetRun& run = job.run;
   const std::string user = summary(job.instruction);
-  const auto kernels = static_cast<std::uint64_t>(run.kernels);
-  const auto element = static_cast<std::uint64_t>(dtype_size(job.conv.output_type));
+  const auto kernels = to_unsigned(run.kernels);
+  const auto element = to_unsigned(dtype_size(job.conv.output_type));
   const BytePattern map{run.map, map_bytes(job.setup, job.map)};
   if (!run.same_map) lines_.holds().end_watch();
   if (lines_.holds().changed())
@@ -187,8 +187,7 @@ void OffsetUnit::hold_memories(Job& job, Cycle now) {
   lines_.holds().watch(map);
   job.reads.push_back(lines_.hold(user, Holds::Access::kRead, map, now));
   job.reads.push_back(kernels_.hold(user, Holds::Access::kRead,
-                                    {run.weights, static_cast<std::uint64_t>(job.schedule.weight_bytes())},
-                                    now));
+                                    {run.weights, to_unsigned(job.schedule.weight_bytes())}, now));
   if (!run.last) return;
   if (job.conv.post_parameters)
     job.reads.push_back(
@@ -208,7 +207,7 @@ void OffsetUnit::advance(Cycle limit) {
 
 bool OffsetUnit::begin_group() {
   const std::int64_t first = group_ * config_.rows;
-  const int count = static_cast<int>(std::min<std::int64_t>(config_.rows, job_->shape.threads() - first));
+  const int count = to_int(std::min<std::int64_t>(config_.rows, job_->shape.threads() - first));
   std::optional<Cycle> there = job_->began;
   if (config_.addresses == Addresses::kTables) there = tables.threads_from(group_, next_request());
   if (!there) return false;
@@ -221,24 +220,23 @@ bool OffsetUnit::begin_group() {
 // A little-endian entry of the image.
 std::int32_t OffsetUnit::entry(std::int64_t offset, int bytes) const {
   std::uint32_t value = 0;
-  std::memcpy(&value, tables.bytes() + offset, static_cast<std::size_t>(bytes));
+  std::memcpy(&value, tables.bytes() + offset, to_size(bytes));
   return static_cast<std::int32_t>(value);
 }
 
 // The registers of the threads.
 void OffsetUnit::activate(std::int64_t first, int count) {
   const Job& job = *job_;
-  threads_.resize(static_cast<std::size_t>(count));
+  threads_.resize(to_size(count));
   forget_stretches();
   for (int i = 0; i < count; ++i) {
-    Thread& thread = threads_[static_cast<std::size_t>(i)];
+    Thread& thread = nth(threads_, i);
     const std::int64_t number = first + i;
     const Pixel pixel = job.shape.pixel(number);
-    thread.result = job.run.result +
-                    static_cast<std::uint64_t>(std::int64_t{pixel.row} * job.map.columns + pixel.column) *
-                        job.run.result_pixel;
+    thread.result = job.run.result + to_unsigned(std::int64_t{pixel.row} * job.map.columns + pixel.column) *
+                                         job.run.result_pixel;
     if (config_.addresses == Addresses::kComputed) {
-      const auto t = static_cast<std::size_t>(number);
+      const auto t = to_size(number);
       thread.base = computed_->bases[t];
       thread.row = job.shape.first_row(pixel.row), thread.column = job.shape.first_column(pixel.column);
       continue;
@@ -254,7 +252,7 @@ void OffsetUnit::activate(std::int64_t first, int count) {
 }
 
 std::int64_t OffsetUnit::map_size() const {
-  return static_cast<std::int64_t>(map_bytes(job_->setup, job_->map));
+  return to_signed(map_bytes(job_->setup, job_->map));
 }
 
 // Appends the operands of a beat, by thread. Tables are bytes in DRAM, which may say anything: what they name
@@ -268,8 +266,7 @@ void OffsetUnit::gather(const Beat& beat, int group, std::vector<Operand>& opera
     offset += std::int64_t{entry(std::int64_t{beat.entry} * kEntryBytes)} +
               entry(job.image.groups + std::int64_t{group} * kEntryBytes);
   else
-    offset += std::int64_t{computed_->offsets[static_cast<std::size_t>(beat.entry)]} +
-              computed_->groups[static_cast<std::size_t>(group)];
+    offset += std::int64_t{nth(computed_->offsets, beat.entry)} + nth(computed_->groups, group);
   const MaskKind masks = job.shape.masks();
   const bool coordinates = masks == MaskKind::kCoordinates || (!reads && masks != MaskKind::kNone);
   const int down = beat.row * job.conv.dilation_h, right = beat.column * job.conv.dilation_w;
@@ -287,7 +284,7 @@ void OffsetUnit::gather(const Beat& beat, int group, std::vector<Operand>& opera
     if (at < 0 || at + beat.count > map)
       throw SimulationError(fmt::format("offset.run: its tables name bytes {} to {} of a map of {} bytes", at,
                                         at + beat.count - 1, map));
-    operand.address = job.run.map + static_cast<std::uint64_t>(at);
+    operand.address = job.run.map + to_unsigned(at);
     operand.bytes = beat.count;
   }
 }
@@ -302,9 +299,7 @@ std::optional<Cycle> OffsetUnit::offset_from(const Beat& beat) {
 // Accesses of WRAM for the kernels of the next beat.
 int OffsetUnit::kernel_accesses(const Slice& slice) const {
   const int bytes = slice.count * job_->schedule.vector();
-  return kernels_.accesses(job_->run.weights + static_cast<std::uint64_t>(
-                                                   slice.weights + static_cast<std::int64_t>(beat_) * bytes),
-                           bytes);
+  return kernels_.accesses(job_->run.weights + to_unsigned(slice.weights + to_signed(beat_) * bytes), bytes);
 }
 
 // The next beat of the run; false when it is not known yet when its offset is there.
@@ -360,11 +355,10 @@ void OffsetUnit::account(const Pipeline::BeatTimes& t) {
 // The last beat of a slice went through: its sums leave.
 void OffsetUnit::end_slice(const Slice& slice) {
   const Job& job = *job_;
-  const std::int64_t macs =
-      static_cast<std::int64_t>(threads_.size()) * slice.count * job.setup.useful_taps * job.run.channels;
+  const std::int64_t macs = ssize(threads_) * slice.count * job.setup.useful_taps * job.run.channels;
   stats.useful_macs += macs, job_->macs += macs;
-  const auto threads = static_cast<std::int64_t>(threads_.size());
-  const auto products = static_cast<std::int64_t>(job.schedule.beats(slice.group).size()) * config_.vector;
+  const auto threads = ssize(threads_);
+  const auto products = ssize(job.schedule.beats(slice.group)) * config_.vector;
   stats.losses = stats.losses + MacLosses{(config_.rows - threads) * config_.columns * products,
                                           threads * (config_.columns - slice.count) * products,
                                           threads * slice.count * products - macs};
@@ -377,18 +371,17 @@ void OffsetUnit::end_slice(const Slice& slice) {
   Cycle records = 0;
   if (!job.records.empty() && group_ == 0) {
     const int bytes = slice.count * kPostParameterBytes;
-    const std::uint64_t from = job.run.post + static_cast<std::uint64_t>(slice.first) * kPostParameterBytes;
+    const std::uint64_t from = job.run.post + to_unsigned(slice.first) * kPostParameterBytes;
     records = pipeline_.read_records(kernels_.accesses(from, bytes));
     stats.wram_read += bytes;
   }
   const int element = dtype_size(job.conv.output_type), bytes = slice.count * element;
   row_accesses_.clear();
   for (const Thread& thread : threads_)
-    row_accesses_.push_back(
-        results_.accesses(thread.result + static_cast<std::uint64_t>(slice.first * element), bytes));
+    row_accesses_.push_back(results_.accesses(thread.result + to_unsigned(slice.first * element), bytes));
   written_ = pipeline_.end_slice(slice.count, records, row_accesses_, rows_);
-  stats.results += static_cast<std::int64_t>(threads_.size()) * slice.count;
-  stats.nram_written += static_cast<std::int64_t>(threads_.size()) * bytes;
+  stats.results += ssize(threads_) * slice.count;
+  stats.nram_written += ssize(threads_) * bytes;
 }
 
 void OffsetUnit::end_run() {
@@ -425,18 +418,17 @@ void OffsetUnit::schedule(Cycle now) {
 // The rows of a slice as they are written, one thread after the other.
 std::vector<std::uint8_t> OffsetUnit::post_processed(const Job& job, const Slice& slice,
                                                      const std::int32_t* sums) const {
-  const auto element = static_cast<std::size_t>(dtype_size(job.conv.output_type));
-  std::vector<std::uint8_t> data(static_cast<std::size_t>(slice.count) * element);
+  const auto element = to_size(dtype_size(job.conv.output_type));
+  std::vector<std::uint8_t> data(to_size(slice.count) * element);
   if (element == 1 && !job.records.empty()) {
     post_process_bytes(sums, slice.count, job.conv, job.records.data() + slice.first, data.data());
     return data;
   }
   const PostParameter none{};
   for (int k = 0; k < slice.count; ++k) {
-    const PostParameter& record =
-        job.records.empty() ? none : job.records[static_cast<std::size_t>(slice.first + k)];
+    const PostParameter& record = job.records.empty() ? none : nth(job.records, slice.first + k);
     const std::int32_t value = post_process(sums[k], job.conv, record);
-    std::memcpy(data.data() + static_cast<std::size_t>(k) * element, &value, element);
+    std::memcpy(data.data() + to_size(k) * element, &value, element);
   }
   return data;
 }

@@ -291,8 +291,8 @@ class OffsetUnit : public CommandedUnit {
 
   // Bytes of a line of NRAM: the last one may be cut.
   int line_size(std::uint64_t line) const {
-    const auto whole = static_cast<std::uint64_t>(config_.cache.line_bytes);
-    return static_cast<int>(std::min(whole, nram_end_ - line * whole));
+    const auto whole = to_unsigned(config_.cache.line_bytes);
+    return to_int(std::min(whole, nram_end_ - line * whole));
   }
 
   std::uint64_t nram_end_ = 0;

@@ -24,7 +24,7 @@ void TableMemory::begin(std::uint64_t address, const ImageLayout& image, const T
   }
   held_.reset();
   address_ = address;
-  image_.resize(static_cast<std::size_t>(image.end));
+  image_.resize(to_size(image.end));
   threads_ = offsets_ = rest_ = Stream{};
   rest_.parts = {{image.taps, image.threads}}, rest_.total = 1;
   divide(image, schedule, rows, ceil_div<std::int64_t>(shape.threads(), rows));
@@ -40,7 +40,7 @@ void TableMemory::hold_all(std::uint64_t address, const ImageLayout& image, Cycl
   }
   ++stats.loads;
   held_ = address_ = address;
-  image_.resize(static_cast<std::size_t>(image.end));
+  image_.resize(to_size(image.end));
   threads_ = offsets_ = rest_ = Stream{};
   rest_.parts = {{0, image.end}}, rest_.total = 1;
   want(rest_, from);
@@ -48,7 +48,7 @@ void TableMemory::hold_all(std::uint64_t address, const ImageLayout& image, Cycl
 
 void TableMemory::divide(const ImageLayout& image, const OffsetSchedule& schedule, int rows,
                          std::int64_t groups) {
-  const TableParts parts = parts_of_image(image, static_cast<int>(table_bytes_), taps_, rows, groups);
+  const TableParts parts = parts_of_image(image, to_int(table_bytes_), taps_, rows, groups);
   if (!parts.fits())
     throw SimulationError(
         fmt::format("{}: half of the table cache of {} bytes holds no part of tables of {} bytes",
@@ -60,7 +60,7 @@ void TableMemory::divide(const ImageLayout& image, const OffsetSchedule& schedul
   for (std::int64_t group = 0; group < groups; group += groups_of_part_)
     threads_.parts.push_back({image.threads + group * record,
                               std::min(image.end, image.threads + (group + groups_of_part_) * record)});
-  threads_.total = static_cast<std::int64_t>(threads_.parts.size());
+  threads_.total = ssize(threads_.parts);
   if (offsets_.held) {
     offsets_.parts = {{0, offsets}}, offsets_.total = 1;
     return;
@@ -68,21 +68,21 @@ void TableMemory::divide(const ImageLayout& image, const OffsetSchedule& schedul
   first_part_.clear(), first_entry_.clear();
   for (const Slice& slice : schedule.slices()) {
     const std::vector<Beat>& beats = schedule.beats(slice.group);
-    first_part_.push_back(static_cast<std::int64_t>(offsets_.parts.size()));
+    first_part_.push_back(ssize(offsets_.parts));
     first_entry_.push_back(beats.front().entry);
     const std::int64_t begin = std::int64_t{beats.front().entry} * kEntryBytes;
     const std::int64_t end = (std::int64_t{beats.back().entry} + 1) * kEntryBytes;
     for (std::int64_t at = begin; at < end; at += segments_of_part_ * segment)
       offsets_.parts.push_back({at, std::min(end, at + segments_of_part_ * segment)});
   }
-  offsets_.total = static_cast<std::int64_t>(offsets_.parts.size()) * groups;
+  offsets_.total = ssize(offsets_.parts) * groups;
 }
 
 // Asks for the next part of a stream.
 void TableMemory::want(Stream& stream, Cycle from) {
   if (stream.wanted == stream.total) return;
   const std::int64_t number = stream.wanted++;
-  const Range range = stream.parts[static_cast<std::size_t>(number) % stream.parts.size()];
+  const Range range = stream.parts[to_size(number) % stream.parts.size()];
   stream.arrived.emplace_back();
   if (!stream.held) stats.streamed_bytes += range.end - range.begin;
   request_range(range, stream, number, from);
@@ -120,8 +120,7 @@ std::optional<Cycle> TableMemory::offsets_from(std::int64_t group, std::size_t s
   if (held_ || !rest) return rest;
   if (offsets_.held) return offsets_.arrived.front();
   const std::int64_t segment = (beat.entry - first_entry_[slice]) / taps_;
-  const std::int64_t part = group * static_cast<std::int64_t>(offsets_.parts.size()) + first_part_[slice] +
-                            segment / segments_of_part_;
+  const std::int64_t part = group * ssize(offsets_.parts) + first_part_[slice] + segment / segments_of_part_;
   return forward(offsets_, part, used);
 }
 
@@ -130,10 +129,10 @@ void TableMemory::step(Cycle now, Activity idle) {
     std::vector<std::uint8_t> data = port.take_front();
     Request& front = requests_.front();
     std::memcpy(image_.data() + front.range.begin + front.received, data.data(), data.size());
-    front.received += static_cast<std::int64_t>(data.size());
+    front.received += ssize(data);
     port.recycle(std::move(data));
     if (front.received < front.range.end - front.range.begin) continue;
-    front.stream->arrived[static_cast<std::size_t>(front.number - front.stream->current)] = now;
+    nth(front.stream->arrived, front.number - front.stream->current) = now;
     requests_.pop_front();
   }
   const auto next = std::find_if(requests_.begin(), requests_.end(),
@@ -146,11 +145,10 @@ void TableMemory::step(Cycle now, Activity idle) {
     port.ledger.enter(port.granted(now) ? Activity::kOutstanding : port.waits_for(), now);
     return;
   }
-  const std::uint64_t address = address_ + static_cast<std::uint64_t>(next->range.begin + next->requested);
-  const auto window = static_cast<std::uint64_t>(burst_bytes_);
-  const int bytes =
-      static_cast<int>(std::min<std::int64_t>(next->range.end - next->range.begin - next->requested,
-                                              static_cast<std::int64_t>(window - address % window)));
+  const std::uint64_t address = address_ + to_unsigned(next->range.begin + next->requested);
+  const auto window = to_unsigned(burst_bytes_);
+  const int bytes = to_int(std::min<std::int64_t>(next->range.end - next->range.begin - next->requested,
+                                                  to_signed(window - address % window)));
   next->requested += bytes;
   port.issue(tlm::TLM_READ_COMMAND, address, bytes, port.buffer(bytes), now);
 }

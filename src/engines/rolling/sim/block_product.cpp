@@ -17,7 +17,7 @@ void multiply_portable(const Lines& a, int rows, const Lines& b, int columns, in
       const std::int16_t* w = b.line(j);
       std::int32_t sum = 0;
       for (int n = 0; n < length; ++n) sum += std::int32_t{x[n]} * w[n];
-      sums[static_cast<std::size_t>(i) * stride + static_cast<std::size_t>(j)] += sum;
+      sums[to_size(i) * stride + to_size(j)] += sum;
     }
   }
 }
@@ -62,7 +62,7 @@ __attribute__((target("avx2"))) void multiply_avx2(const Lines& a, int rows, con
         }
       }
       for (int r = 0; r < kRows; ++r) {
-        auto* place = reinterpret_cast<__m128i*>(sums + static_cast<std::size_t>(i + r) * stride + j);
+        auto* place = reinterpret_cast<__m128i*>(sums + to_size(i + r) * stride + j);
         _mm_storeu_si128(place, _mm_add_epi32(_mm_loadu_si128(place), sums_of(part[r])));
       }
     }
@@ -72,7 +72,7 @@ __attribute__((target("avx2"))) void multiply_avx2(const Lines& a, int rows, con
                       sums + whole_columns, stride);
   if (whole_rows < rows)
     multiply_portable(a.from(whole_rows), rows - whole_rows, b, columns, length,
-                      sums + static_cast<std::size_t>(whole_rows) * stride, stride);
+                      sums + to_size(whole_rows) * stride, stride);
 }
 
 // Four rows and four columns at a time; what is left by the narrower form.
@@ -97,7 +97,7 @@ __attribute__((target("avx512f,avx512bw,avx512vnni"))) void multiply_vnni(const 
         }
       }
       for (int r = 0; r < kRows; ++r) {
-        std::int32_t* place = sums + static_cast<std::size_t>(i + r) * stride + j;
+        std::int32_t* place = sums + to_size(i + r) * stride + j;
         __m256i half[kColumns];
         for (int k = 0; k < kColumns; ++k) {
           __m256i halves[2];
@@ -114,7 +114,7 @@ __attribute__((target("avx512f,avx512bw,avx512vnni"))) void multiply_vnni(const 
                   stride);
   if (whole_rows < rows)
     multiply_avx2(a.from(whole_rows), rows - whole_rows, b, columns, length,
-                  sums + static_cast<std::size_t>(whole_rows) * stride, stride);
+                  sums + to_size(whole_rows) * stride, stride);
 }
 
 // Four lines at a time.

@@ -16,13 +16,13 @@ void Rounds::begin(std::shared_ptr<Job> job) {
 
 Round* Rounds::at(std::int64_t number) {
   if (number >= end_) return nullptr;
-  while (first_ + static_cast<std::int64_t>(rounds_.size()) <= number) make();
-  return &rounds_[static_cast<std::size_t>(number - first_)];
+  while (first_ + ssize(rounds_) <= number) make();
+  return &nth(rounds_, number - first_);
 }
 
 void Rounds::make() {
   rounds_.emplace_back();
-  advance(rounds_.back(), first_ + static_cast<std::int64_t>(rounds_.size()) - 1);
+  advance(rounds_.back(), first_ + ssize(rounds_) - 1);
 }
 
 // A round that nobody looked beyond becomes the one after it.

@@ -24,7 +24,7 @@ class Departures {
     int lines = 0;
   };
   /// `lines` lines, all of them in place before cycle 0.
-  explicit Departures(int lines) : ring_(static_cast<std::size_t>(lines)) { ring_.front() = {-lines, lines}; }
+  explicit Departures(int lines) : ring_(to_size(lines)) { ring_.front() = {-lines, lines}; }
 
   const Stretch& oldest() const { return ring_[head_]; }
   /// `lines` lines of the oldest stretch are forgotten for as many new ones, which are in place from cycle

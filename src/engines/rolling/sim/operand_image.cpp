@@ -51,27 +51,24 @@ void widen(const std::uint8_t* bytes, int count, OperandName operand, const Conv
 
 void OperandImage::read_map(const ImageSource& source, std::vector<std::int16_t>& map) {
   const RollingRun& run = source.run;
-  const std::size_t size =
-      static_cast<std::size_t>(source.setup.images) * run.height * run.width * source.setup.pixel_bytes;
+  const std::size_t size = to_size(source.setup.images) * run.height * run.width * source.setup.pixel_bytes;
   map.resize(size);
   if (map.empty()) return;
   std::vector<std::uint8_t> bytes(size);
-  source.port.direct_read(run.map, bytes.data(), static_cast<int>(size));
-  widen(bytes.data(), static_cast<int>(size), OperandName::kA, source.conv, map.data());
+  source.port.direct_read(run.map, bytes.data(), to_int(size));
+  widen(bytes.data(), to_int(size), OperandName::kA, source.conv, map.data());
 }
 
 void OperandImage::begin(const ImageSource& source, int lines) {
   const RollingSchedule& schedule = source.schedule;
-  const auto n = static_cast<std::size_t>(schedule.product().n);
+  const auto n = to_size(schedule.product().n);
   length_ = (n + kWhole - 1) / kWhole * kWhole;
-  lines_ = static_cast<std::size_t>(lines);
+  lines_ = to_size(lines);
   elements_.resize(lines_ * length_);
   for (std::size_t line = 0; length_ > n && line < lines_; ++line)
-    std::fill_n(elements_.begin() + static_cast<std::ptrdiff_t>(line * length_ + n), length_ - n,
-                std::int16_t{0});
-  cuts_.resize(static_cast<std::size_t>(schedule.cuts()));
-  for (int cut = 0; cut < schedule.cuts(); ++cut)
-    cuts_[static_cast<std::size_t>(cut)] = {schedule.cut(cut).size, 0};
+    std::fill_n(elements_.begin() + to_signed(line * length_ + n), length_ - n, std::int16_t{0});
+  cuts_.resize(to_size(schedule.cuts()));
+  for (int cut = 0; cut < schedule.cuts(); ++cut) nth(cuts_, cut) = {schedule.cut(cut).size, 0};
   inside_.clear(), accesses_.clear();
   valid_ = true;
 }
@@ -95,12 +92,11 @@ void OperandImage::gather(const ImageSource& source, int group, const std::vecto
   const int block = taps == 1 ? channels : source.schedule.channel_block();
   const std::int64_t first = std::int64_t{source.setup.group_channels} * group + run.first_channel;
   Pixels pixels(source);
-  std::vector<const std::int16_t*> under(static_cast<std::size_t>(taps));  // null: padding
+  std::vector<const std::int16_t*> under(to_size(taps));  // null: padding
   for (std::size_t line = 0; line < lines_; ++line, pixels.next()) {
     for (int tap = 0; tap < taps; ++tap) {
       const std::int64_t number = pixels.under(tap);
-      under[static_cast<std::size_t>(tap)] =
-          number < 0 ? nullptr : map.data() + (number * source.setup.pixel_bytes + first);
+      nth(under, tap) = number < 0 ? nullptr : map.data() + (number * source.setup.pixel_bytes + first);
     }
     std::int16_t* to = elements_.data() + line * length_;
     for (int channel = 0; channel < channels; channel += block) {
@@ -122,16 +118,15 @@ void OperandImage::count_inside(const ImageSource& source) {
   if (taps > 1) {
     for (int cut = 0; cut < source.schedule.cuts(); ++cut) {
       const int at = source.schedule.cut(cut).begin, first = at / (block * taps) * block;
-      cuts_[static_cast<std::size_t>(cut)].tap =
-          (at - first * taps) / std::min(block, source.run.channels - first);
+      nth(cuts_, cut).tap = (at - first * taps) / std::min(block, source.run.channels - first);
     }
   }
-  inside_.resize(static_cast<std::size_t>(taps) * (lines_ + 1));
+  inside_.resize(to_size(taps) * (lines_ + 1));
   Pixels pixels(source);
-  for (int tap = 0; tap < taps; ++tap) inside_[static_cast<std::size_t>(tap) * (lines_ + 1)] = 0;
+  for (int tap = 0; tap < taps; ++tap) inside_[to_size(tap) * (lines_ + 1)] = 0;
   for (std::size_t line = 0; line < lines_; ++line, pixels.next()) {
     for (int tap = 0; tap < taps; ++tap) {
-      std::uint32_t* before = inside_.data() + static_cast<std::size_t>(tap) * (lines_ + 1) + line;
+      std::uint32_t* before = inside_.data() + to_size(tap) * (lines_ + 1) + line;
       before[1] = before[0] + (pixels.under(tap) >= 0 ? 1 : 0);
     }
   }
@@ -140,10 +135,10 @@ void OperandImage::count_inside(const ImageSource& source) {
 OperandImage::Sum OperandImage::short_accesses(Span cuts, Span lines) const {
   Sum sum;
   for (int number = cuts.begin; number < cuts.end(); ++number) {
-    const Cut& cut = cuts_[static_cast<std::size_t>(number)];
+    const Cut& cut = nth(cuts_, number);
     std::int64_t count = lines.size;
     if (!inside_.empty()) {
-      const std::uint32_t* before = inside_.data() + static_cast<std::size_t>(cut.tap) * (lines_ + 1);
+      const std::uint32_t* before = inside_.data() + to_size(cut.tap) * (lines_ + 1);
       count = before[lines.end()] - before[lines.begin];
     }
     sum.accesses += count, sum.bytes += count * cut.bytes;
@@ -159,10 +154,10 @@ void OperandImage::count_accesses(const ImageSource& source, OperandName operand
       const Span span = source.schedule.cut(cut);
       pieces.clear();
       if (operand == OperandName::kA)
-        source.lines.find_pixel(static_cast<int>(line), group, span, pieces);
+        source.lines.find_pixel(to_int(line), group, span, pieces);
       else
-        source.lines.find_kernel(static_cast<int>(line), span, pieces);
-      Access& access = accesses_[line * cuts_.size() + static_cast<std::size_t>(cut)];
+        source.lines.find_kernel(to_int(line), span, pieces);
+      Access& access = accesses_[line * cuts_.size() + to_size(cut)];
       for (const Piece& piece : pieces)
         access.bytes += piece.bytes, access.count += source.port.accesses(piece.address, piece.bytes);
     }
@@ -172,15 +167,15 @@ void OperandImage::count_accesses(const ImageSource& source, OperandName operand
 // Kernels lie block by block, in each cut by cut, in each kernel by kernel (OperandLines::find_kernel).
 void OperandImage::read_kernels(const ImageSource& source) {
   begin(source, source.schedule.product().k);
-  const auto n = static_cast<std::size_t>(source.schedule.product().n);
+  const auto n = to_size(source.schedule.product().n);
   bytes_.resize(lines_ * n), wide_.resize(bytes_.size());
-  source.port.direct_read(source.run.weights, bytes_.data(), static_cast<int>(bytes_.size()));
-  widen(bytes_.data(), static_cast<int>(bytes_.size()), OperandName::kB, source.conv, wide_.data());
+  source.port.direct_read(source.run.weights, bytes_.data(), count_of(bytes_));
+  widen(bytes_.data(), count_of(bytes_), OperandName::kB, source.conv, wide_.data());
   if (source.setup.transposition == Transposition::kWhileLoading) {
     transpose(source);
     return;
   }
-  const auto block = static_cast<std::size_t>(source.setup.block_kernels);
+  const auto block = to_size(source.setup.block_kernels);
   const std::int16_t* from = wide_.data();
   for (std::size_t first = 0; first < lines_; first += block) {
     const std::size_t end = std::min(lines_, first + block);
@@ -188,7 +183,7 @@ void OperandImage::read_kernels(const ImageSource& source) {
     for (const Cut& cut : cuts_) {
       for (std::size_t line = first; line < end; ++line, from += cut.bytes)
         std::copy_n(from, cut.bytes, elements_.data() + line * length_ + at);
-      at += static_cast<std::size_t>(cut.bytes);
+      at += to_size(cut.bytes);
     }
   }
   if (!source.port.in_one_access(cuts_.front().bytes)) count_accesses(source, OperandName::kB, 0);
@@ -196,8 +191,8 @@ void OperandImage::read_kernels(const ImageSource& source) {
 
 // Blocks of kernels that lie element by element (OperandLines::find_across).
 void OperandImage::transpose(const ImageSource& source) {
-  const auto n = static_cast<std::size_t>(source.schedule.product().n);
-  const auto block = static_cast<std::size_t>(source.setup.block_kernels);
+  const auto n = to_size(source.schedule.product().n);
+  const auto block = to_size(source.setup.block_kernels);
   const std::int16_t* from = wide_.data();
   for (std::size_t first = 0; first < lines_; first += block) {
     const std::size_t end = std::min(lines_, first + block);

@@ -42,10 +42,8 @@ class OperandImage {
   void read_kernels(const ImageSource& source);
 
   /// The rows or columns from `line` on, `length` elements each; those that do not exist are 0.
-  Lines lines(int line) const {
-    return {elements_.data() + static_cast<std::size_t>(line) * length_, length_};
-  }
-  int length() const { return static_cast<int>(length_); }
+  Lines lines(int line) const { return {elements_.data() + to_size(line) * length_, length_}; }
+  int length() const { return to_int(length_); }
 
   /// No line takes more than one access, or has more bytes than the port.
   bool short_lines() const { return accesses_.empty(); }
@@ -60,7 +58,7 @@ class OperandImage {
   Sum short_accesses(Span cuts, Span lines) const;
   /// Of one line, if they are not.
   const Access& access(int cut, int line) const {
-    return accesses_[static_cast<std::size_t>(line) * cuts_.size() + static_cast<std::size_t>(cut)];
+    return accesses_[to_size(line) * cuts_.size() + to_size(cut)];
   }
 
  private:

@@ -10,7 +10,7 @@
 namespace tilebeat::rolling {
 
 OperandLoader::OperandLoader(OperandName operand, const RollingConfig& config)
-    : config_(config), operand_(operand), lines_(static_cast<std::size_t>(config.line_queue)) {}
+    : config_(config), operand_(operand), lines_(to_size(config.line_queue)) {}
 
 OperandLoader::Line& OperandLoader::prepare(Round& round) {
   if (next_load_ == 0) {
@@ -30,7 +30,7 @@ OperandLoader::Line& OperandLoader::prepare(Round& round) {
 }
 
 void OperandLoader::find_pieces(const Round& round, OperandName operand, Line& line) {
-  line.bytes.resize(static_cast<std::size_t>(line.load.filled.size));
+  line.bytes.resize(to_size(line.load.filled.size));
   round.job->lines.find(operand, round.block, round.round, line.load, line.pieces);
 }
 
@@ -63,8 +63,7 @@ int batch_of(const RollingConfig& config) {
 BusLoader::BusLoader(OperandName operand, const SimContext& context, const RollingConfig& config,
                      int max_outstanding, sc_core::sc_event& changed)
     : OperandLoader(operand, config),
-      port(std::string(kOperandNames[static_cast<std::size_t>(operand)]).c_str(), context, max_outstanding,
-           changed),
+      port(std::string(nth(kOperandNames, operand)).c_str(), context, max_outstanding, changed),
       batch_(batch_of(config)) {}
 
 void BusLoader::take(Cycle now) {
@@ -126,8 +125,7 @@ void BusLoader::request(Rounds& rounds, Cycle now, Activity idle) {
     return;
   }
   const std::uint64_t address = pending_.front().address;
-  const int most =
-      std::min(config_.request_bytes, static_cast<int>(kBurstBoundary - address % kBurstBoundary));
+  const int most = std::min(config_.request_bytes, to_int(kBurstBoundary - address % kBurstBoundary));
   std::vector<Fragment> fragments;
   if (!spare_.empty()) {
     fragments = std::move(spare_.back());
@@ -138,11 +136,11 @@ void BusLoader::request(Rounds& rounds, Cycle now, Activity idle) {
     if (pending_.empty() && !prepare_next(rounds, now)) break;
     if (pending_.empty()) continue;  // a line of padding
     Pending& next = pending_.front();
-    if (next.address != address + static_cast<std::uint64_t>(bytes)) break;
+    if (next.address != address + to_unsigned(bytes)) break;
     const int taken = std::min(next.fragment.bytes, most - bytes);
     fragments.push_back({next.fragment.line, next.fragment.at, taken});
     bytes += taken;
-    next.address += static_cast<std::uint64_t>(taken);
+    next.address += to_unsigned(taken);
     next.fragment.at += taken, next.fragment.bytes -= taken;
     if (next.fragment.bytes == 0) pending_.pop_front();
   }
@@ -163,21 +161,17 @@ ScratchpadLoader::ScratchpadLoader(OperandName operand, const SimContext& contex
                                    const RollingConfig& config, const MemoryConfig& memory,
                                    Granularity granularity)
     : OperandLoader(operand, config),
-      port(std::string(kOperandNames[static_cast<std::size_t>(operand)]), context, memory, config.port_bytes),
+      port(std::string(nth(kOperandNames, operand)), context, memory, config.port_bytes),
       granularity_(granularity),
       reads_images_(granularity == Granularity::kTile),
       departures_(config.line_queue) {}
 
 // What the lines of B depend on, besides the memory.
 ScratchpadLoader::KernelsKey ScratchpadLoader::key_of(const Job& job) {
-  return {static_cast<std::int64_t>(job.run.weights),
-          job.run.kernels,
-          job.schedule.product().n,
-          job.schedule.lanes(),
-          job.setup.block_kernels,
-          static_cast<std::int64_t>(job.setup.transposition),
-          job.conv.weight_zero_point,
-          static_cast<std::int64_t>(job.conv.weight_type)};
+  return {to_signed(job.run.weights), job.run.kernels,
+          job.schedule.product().n,   job.schedule.lanes(),
+          job.setup.block_kernels,    to_signed(job.setup.transposition),
+          job.conv.weight_zero_point, to_signed(job.conv.weight_type)};
 }
 
 void ScratchpadLoader::begin(Job& job, Cycle now) {
@@ -190,7 +184,7 @@ void ScratchpadLoader::begin(Job& job, Cycle now) {
     begin_kernels(job, unchanged);
   } else {
     const int last = job.run.first_kernel + job.run.kernels - 1;
-    maps_.resize(static_cast<std::size_t>(last / job.setup.group_kernels - job.first_group() + 1));
+    maps_.resize(to_size(last / job.setup.group_kernels - job.first_group() + 1));
     for (OperandImage& image : maps_) image.invalidate();
     OperandImage::read_map(source_of(job), elements_);
   }
@@ -206,7 +200,7 @@ void ScratchpadLoader::begin_kernels(const Job& job, bool unchanged) {
     return !kernels.image.empty() && kernels.key == key;
   });
   if (known != kernels_.end()) {
-    current_ = static_cast<std::size_t>(known - kernels_.begin());
+    current_ = to_size(known - kernels_.begin());
     return;
   }
   current_ = oldest_;
@@ -268,7 +262,7 @@ const OperandImage& ScratchpadLoader::image_of(const Round& round) {
   if (operand_ == OperandName::kB) return kernels_[current_].image;
   const Job& job = *round.job;
   const int group = job.lines.group_of(round.block);
-  OperandImage& image = maps_[static_cast<std::size_t>(group - job.first_group())];
+  OperandImage& image = nth(maps_, group - job.first_group());
   if (image.empty()) image.read_pixels(source_of(job), group, elements_);
   return image;
 }

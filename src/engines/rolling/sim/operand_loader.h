@@ -81,10 +81,8 @@ class OperandLoader {
   void enter(Cycle at, Activity release);
 
  protected:
-  Line& line(std::int64_t number) { return lines_[static_cast<std::size_t>(number % config_.line_queue)]; }
-  const Line& line(std::int64_t number) const {
-    return lines_[static_cast<std::size_t>(number % config_.line_queue)];
-  }
+  Line& line(std::int64_t number) { return nth(lines_, number % config_.line_queue); }
+  const Line& line(std::int64_t number) const { return nth(lines_, number % config_.line_queue); }
   /// The round of the line that is requested next; null when there is none.
   Round* next_round(Rounds& rounds) {
     if (next_round_ == nullptr) next_round_ = rounds.at(round_);

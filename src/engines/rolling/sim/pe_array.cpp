@@ -17,10 +17,9 @@ PeArray::PeArray(const Shape& shape, Trace* trace, const std::string& scope)
     : shape_(shape),
       lines_(std::max(shape.rows, shape.columns)),
       lanes_(align_up(std::max(shape.rows, shape.columns), kVector)),
-      registers_(static_cast<std::size_t>(kOperands) *
-                 static_cast<std::size_t>(shape.groups * lines_ * lanes_)),
-      tags_(static_cast<std::size_t>(kOperands) * static_cast<std::size_t>(shape.groups * lines_)),
-      spare_(static_cast<std::size_t>(lanes_)),
+      registers_(to_size(kOperands) * to_size(shape.groups * lines_ * lanes_)),
+      tags_(to_size(kOperands) * to_size(shape.groups * lines_)),
+      spare_(to_size(lanes_)),
       trace_(trace) {
   if (trace == nullptr) return;
   for (const std::string_view operand : kOperandNames) {
@@ -42,16 +41,15 @@ PeArray::Pe PeArray::pe_of(Variant variant, int line, int lane) const {
 
 std::int16_t PeArray::stored(OperandName operand, Variant variant, int group, int line, int lane,
                              std::int16_t element) const {
-  if (!fault_ || fault_->bank != static_cast<int>(operand) * shape_.groups + group) return element;
+  if (!fault_ || fault_->bank != to_int(operand) * shape_.groups + group) return element;
   const Pe pe = pe_of(variant, line, lane);
   if (fault_->address != pe.row * shape_.columns + pe.column) return element;
   return static_cast<std::int16_t>(element ^ fault_->mask);
 }
 
 void PeArray::clear(OperandName operand, int group) {
-  std::fill_n(registers_.begin() + static_cast<std::ptrdiff_t>(offset(operand, group, 0)), lines_ * lanes_,
-              std::int16_t{0});
-  std::fill_n(tags_.begin() + static_cast<std::ptrdiff_t>(tag_index(operand, group, 0)), lines_, Tag{});
+  std::fill_n(registers_.begin() + to_signed(offset(operand, group, 0)), lines_ * lanes_, std::int16_t{0});
+  std::fill_n(tags_.begin() + to_signed(tag_index(operand, group, 0)), lines_, Tag{});
 }
 
 void PeArray::load(OperandName operand, Variant variant, int group, const Load& load, int first_tag,
@@ -71,7 +69,7 @@ void PeArray::load(OperandName operand, Variant variant, int group, const Load& 
 }
 
 void PeArray::multiply(int group, int lines, std::vector<std::int32_t>& sums) const {
-  sums.resize(static_cast<std::size_t>(lines));
+  sums.resize(to_size(lines));
   multiply_lines(line(OperandName::kA, group, 0), line(OperandName::kB, group, 0), lines, lanes_,
                  sums.data());
 }
@@ -81,7 +79,7 @@ namespace {
 // What lies in `ring` places of `size` elements moves by one place; `spare` has room for a place.
 template <class T>
 void roll_places(T* first, int ring, int size, Direction direction, T* spare) {
-  T* last = first + static_cast<std::ptrdiff_t>(ring - 1) * size;
+  T* last = first + to_signed(ring - 1) * size;
   if (direction == Direction::kFront) {
     std::copy_n(first, size, spare);
     std::copy(first + size, last + size, first);
@@ -118,11 +116,10 @@ void PeArray::trace(Variant variant, OperandName operand, int group, Picoseconds
   for (int i = 0; i < lines; ++i) {
     for (int lane = 0; lane < lanes; ++lane) {
       const Pe pe = pe_of(variant, i, lane);
-      const int bank = static_cast<int>(operand) * shape_.groups + group;
-      const SignalId signal =
-          signals_[static_cast<std::size_t>((bank * shape_.rows + pe.row) * shape_.columns + pe.column)];
+      const int bank = to_int(operand) * shape_.groups + group;
+      const SignalId signal = nth(signals_, (bank * shape_.rows + pe.row) * shape_.columns + pe.column);
       if (tags(operand, group)[i].valid) {
-        trace_->change(signal, at, static_cast<std::uint64_t>(line(operand, group, i)[lane]) & kNineBits);
+        trace_->change(signal, at, to_unsigned(line(operand, group, i)[lane]) & kNineBits);
       } else {
         trace_->unknown(signal, at);
       }

@@ -18,7 +18,7 @@ struct Lines {
   const std::int16_t* first = nullptr;
   std::size_t stride = 0;
 
-  const std::int16_t* line(int number) const { return first + static_cast<std::size_t>(number) * stride; }
+  const std::int16_t* line(int number) const { return first + to_size(number) * stride; }
   Lines from(int number) const { return {line(number), stride}; }
 };
 
@@ -81,11 +81,10 @@ class PeArray {
 
  private:
   std::size_t offset(OperandName operand, int group, int line) const {
-    return static_cast<std::size_t>(((static_cast<int>(operand) * shape_.groups + group) * lines_ + line) *
-                                    lanes_);
+    return to_size(((to_int(operand) * shape_.groups + group) * lines_ + line) * lanes_);
   }
   std::size_t tag_index(OperandName operand, int group, int line) const {
-    return static_cast<std::size_t>((static_cast<int>(operand) * shape_.groups + group) * lines_ + line);
+    return to_size((to_int(operand) * shape_.groups + group) * lines_ + line);
   }
   struct Pe {
     int row = 0, column = 0;

@@ -26,15 +26,15 @@ ResultBuffer::ResultBuffer(const char* name, const SimContext& context, const Ro
 }
 
 std::optional<Cycle> ResultBuffer::free_from(std::int64_t number) const {
-  return free_from_[static_cast<std::size_t>(number % 2)];
+  return nth(free_from_, number % 2);
 }
 
 void ResultBuffer::begin(std::int64_t number, const OutputBlock& block) {
-  Half& half = halves_[static_cast<std::size_t>(number % 2)];
+  Half& half = nth(halves_, number % 2);
   const int side = std::max({block.rows.size, block.columns.size, block.parts * block.lines});
-  half.stride = static_cast<std::size_t>(side);
+  half.stride = to_size(side);
   half.sums.assign(half.stride * half.stride, 0);
-  free_from_[static_cast<std::size_t>(number % 2)].reset();
+  nth(free_from_, number % 2).reset();
 }
 
 void ResultBuffer::complete(std::int64_t number, const Round& round,
@@ -101,7 +101,7 @@ void ResultBuffer::drain_to_bus(Cycle now, Activity idle) {
       if (front.clocks > 0) ledger.enter(Activity::kBusy, now);
       continue;
     }
-    if (static_cast<int>(staged_.size()) >= config_.write_queue) {
+    if (count_of(staged_) >= config_.write_queue) {
       ledger.enter(Activity::kWriteQueue, now);
       return;
     }
@@ -126,7 +126,7 @@ void ResultBuffer::drain_until(Cycle last) {
       stats.realign_clocks += front.clocks;
       continue;
     }
-    const bool full = static_cast<int>(sent_.size()) >= config_.write_queue;
+    const bool full = count_of(sent_) >= config_.write_queue;
     const Cycle begin = full ? std::max(free_at_, sent_.front() + 1) : free_at_;
     if (begin > last) return;
     if (full) sent_.pop_front();
@@ -139,7 +139,7 @@ void ResultBuffer::drain_until(Cycle last) {
 }
 
 void ResultBuffer::end_drain() {
-  free_from_[static_cast<std::size_t>(drains_.front().number % 2)] = free_at_;
+  nth(free_from_, drains_.front().number % 2) = free_at_;
   drains_.pop_front();
 }
 
@@ -149,16 +149,16 @@ int ResultBuffer::row_cycles(const Drain& drain) const {
 
 std::uint64_t ResultBuffer::address_of_row(const Drain& drain) const {
   const RollingRun& run = drain.job->run;
-  return run.result + static_cast<std::uint64_t>(drain.block.rows.begin + drain.next_row) * run.result_pixel +
-         static_cast<std::uint64_t>(drain.block.columns.begin * dtype_size(drain.job->conv.output_type));
+  return run.result + to_unsigned(drain.block.rows.begin + drain.next_row) * run.result_pixel +
+         to_unsigned(drain.block.columns.begin * dtype_size(drain.job->conv.output_type));
 }
 
 // The next row of the output block, as it is written.
 void ResultBuffer::post_process_row(Drain& drain, std::vector<std::uint8_t>& data) {
   const ConvSetup& conv = drain.job->conv;
-  const auto element = static_cast<std::size_t>(dtype_size(conv.output_type));
+  const auto element = to_size(dtype_size(conv.output_type));
   const int columns = drain.block.columns.size, row = drain.next_row;
-  data.resize(static_cast<std::size_t>(columns) * element);
+  data.resize(to_size(columns) * element);
   stats.results += columns;
   std::uint8_t* to = data.data();
   const bool in_place = granularity_ == Granularity::kTile;
@@ -170,8 +170,7 @@ void ResultBuffer::post_process_row(Drain& drain, std::vector<std::uint8_t>& dat
   for (int column = 0; column < columns; ++column, to += element) {
     const SumPlace place =
         in_place ? SumPlace{row, column} : drain.job->schedule.aligned_at(drain.block, {row, column});
-    const PostParameter& record =
-        drain.records.empty() ? none : drain.records[static_cast<std::size_t>(column)];
+    const PostParameter& record = drain.records.empty() ? none : nth(drain.records, column);
     const std::int32_t value = post_process(sum(drain.number, place), conv, record);
     if (element == 1)
       *to = static_cast<std::uint8_t>(value);
@@ -189,8 +188,7 @@ void ResultBuffer::stage_row(Drain& drain, Cycle /*now*/) {
     staged.address = address + begin;
     const std::size_t end =
         std::min<std::size_t>(row_.size(), begin + (kWriteBoundary - staged.address % kWriteBoundary));
-    staged.data.assign(row_.begin() + static_cast<std::ptrdiff_t>(begin),
-                       row_.begin() + static_cast<std::ptrdiff_t>(end));
+    staged.data.assign(row_.begin() + to_signed(begin), row_.begin() + to_signed(end));
     staged.ready = free_at_ + config_.post_latency_cycles;
     if (end == row_.size()) staged.completes = drain.job;
     staged_.push_back(std::move(staged));
@@ -203,14 +201,14 @@ void ResultBuffer::stage_row(Drain& drain, Cycle /*now*/) {
 void ResultBuffer::write_row(Drain& drain, Cycle at) {
   post_process_row(drain, row_);
   const std::uint64_t address = address_of_row(drain);
-  const int bytes = static_cast<int>(row_.size()), accesses = port->accesses(address, bytes);
+  const int bytes = count_of(row_), accesses = port->accesses(address, bytes);
   const Cycle sent = std::max(free_at_ + config_.post_latency_cycles, next_request_);
   requests_.spend(Activity::kOutputReady, std::max<Cycle>(0, at - requests_.settled_at()));
   requests_.spend(Activity::kStaging, sent - requests_.settled_at());
   requests_.spend(Activity::kBusy, accesses);
   next_request_ = sent + accesses;
   sent_.push_back(sent);
-  if (static_cast<int>(sent_.size()) > config_.write_queue) sent_.pop_front();
+  if (count_of(sent_) > config_.write_queue) sent_.pop_front();
   stats.requests += accesses;
   stats.bytes += bytes;
   Job& job = *drain.job;
@@ -237,7 +235,7 @@ void ResultBuffer::write(Cycle now, Activity idle) {
   if (port) {
     for (; !staged_.empty() && staged_.front().ready <= now; staged_.pop_front()) {
       const Staged& front = staged_.front();
-      port->write(front.address, front.data.data(), static_cast<int>(front.data.size()), 0);
+      port->write(front.address, front.data.data(), count_of(front.data), 0);
     }
     return;
   }
@@ -249,7 +247,7 @@ void ResultBuffer::write(Cycle now, Activity idle) {
   Staged staged = std::move(staged_.front());
   staged_.pop_front();
   under_way_.push_back(std::move(staged.completes));
-  const int bytes = static_cast<int>(staged.data.size());
+  const int bytes = count_of(staged.data);
   ++stats.requests;
   stats.bytes += bytes;
   bus->issue(tlm::TLM_WRITE_COMMAND, staged.address, bytes, std::move(staged.data), now);

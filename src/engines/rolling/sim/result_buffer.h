@@ -60,22 +60,19 @@ class ResultBuffer {
     std::int32_t* first = nullptr;
     std::size_t stride = 0;
     std::int32_t& operator[](const SumPlace& place) const {
-      return first[static_cast<std::size_t>(place.line) * stride + static_cast<std::size_t>(place.index)];
+      return first[to_size(place.line) * stride + to_size(place.index)];
     }
   };
   Sums sums(std::int64_t number) {
-    Half& half = halves_[static_cast<std::size_t>(number % 2)];
+    Half& half = nth(halves_, number % 2);
     return {half.sums.data(), half.stride};
   }
   /// Adds to a sum; in tile granularity `place` is its row and column.
   std::int32_t& sum(std::int64_t number, const SumPlace& place) {
-    Half& half = halves_[static_cast<std::size_t>(number % 2)];
-    return half
-        .sums[static_cast<std::size_t>(place.line) * half.stride + static_cast<std::size_t>(place.index)];
+    Half& half = nth(halves_, number % 2);
+    return half.sums[to_size(place.line) * half.stride + to_size(place.index)];
   }
-  std::size_t stride(std::int64_t number) const {
-    return halves_[static_cast<std::size_t>(number % 2)].stride;
-  }
+  std::size_t stride(std::int64_t number) const { return nth(halves_, number % 2).stride; }
   /// Sums number `number` are complete, the last one is added in cycle `at`.
   void complete(std::int64_t number, const Round& round, const std::vector<PostParameter>& records, Cycle at);
 

@@ -13,8 +13,7 @@ void RollingUnit::run_clock(Cycle now) {
   for (const OperandName operand : {OperandName::kA, OperandName::kB}) {
     const bool entered = enter_lines(operand, now);
     if (context_.trace() != nullptr)
-      context_.observers.trace->change(signals_->load[static_cast<std::size_t>(operand)],
-                                       context_.clock.at(now), entered ? 1 : 0);
+      context_.observers.trace->change(nth(signals_->load, operand), context_.clock.at(now), entered ? 1 : 0);
   }
   if (!rounds_.empty()) {
     const Round& round = rounds_.front();
@@ -86,7 +85,7 @@ void RollingUnit::beat(const Round& round, Cycle now) {
       *sum++ = {tags ? schedule.aligned_at(round.block, {row->number, column->number}) : place, value};
     ++row, ++column, ++place.line;
   }
-  sums.count = static_cast<std::size_t>(sum - sums.values.data());
+  sums.count = to_size(sum - sums.values.data());
   trees_.push_back(std::move(sums));
 }
 
@@ -94,9 +93,9 @@ void RollingUnit::beat(const Round& round, Cycle now) {
 // in every cycle.
 void RollingUnit::stream(const Round& round, Cycle now) {
   const int group = first_group(round), rows = round.block.rows.size, columns = round.block.columns.size;
-  accumulators_.resize(static_cast<std::size_t>(config_.rows) * static_cast<std::size_t>(config_.columns));
+  accumulators_.resize(to_size(config_.rows) * to_size(config_.columns));
   const auto accumulator = [&](int row, int column) -> std::int32_t& {
-    return accumulators_[static_cast<std::size_t>(row * config_.columns + column)];
+    return nth(accumulators_, row * config_.columns + column);
   };
   if (step_->kind == Step::Kind::kBeat) {
     for (int row = 0; row < rows; ++row) {
@@ -196,7 +195,7 @@ RollingUnit::Sums RollingUnit::sums_due(Cycle due) {
   Sums sums;
   sums.due = due, sums.number = sums_;
   if (spare_.empty()) {
-    sums.values.resize(static_cast<std::size_t>(std::max(config_.rows, config_.columns)));
+    sums.values.resize(to_size(std::max(config_.rows, config_.columns)));
     return sums;
   }
   sums.values = std::move(spare_.back());
@@ -225,7 +224,7 @@ void RollingUnit::declare_signals() {
   signals_->phase = trace.add_signal(scope, "phase", 8, Radix::kDecimal);
   signals_->step = trace.add_signal(scope, "step", 3, Radix::kDecimal);
   for (const OperandName operand : {OperandName::kA, OperandName::kB}) {
-    const auto index = static_cast<std::size_t>(operand);
+    const auto index = to_size(operand);
     signals_->load[index] = trace.add_signal(scope, fmt::format("load_{}", kOperandNames[index]), 1);
   }
   signals_->sums_valid = trace.add_signal(scope, "sums", 1);
@@ -238,14 +237,14 @@ void RollingUnit::trace_step(Cycle now) {
   if (context_.trace() == nullptr) return;
   Trace& trace = *context_.observers.trace;
   const Picoseconds at = context_.clock.at(now);
-  const auto value = [](int number) { return static_cast<std::uint64_t>(number); };
+  const auto value = [](int number) { return to_unsigned(number); };
   trace.change(
       signals_->group, at,
       value(rounds_.front().job->schedule.group_of(step_->part, step_->cut) + first_group(rounds_.front())));
   trace.change(signals_->computation, at, value(step_->computation));
   if (step_->kind == Step::Kind::kBeat) signals_->beat.high(&trace, at, context_.clock.at(now + 1));
   trace.change(signals_->phase, at, value(step_->phase));
-  trace.change(signals_->step, at, value(static_cast<int>(step_->kind)));
+  trace.change(signals_->step, at, value(to_int(step_->kind)));
 }
 
 // The sums that are added in the result buffer in this cycle.
@@ -256,8 +255,7 @@ void RollingUnit::trace_clock(Cycle now) {
     trace.change(signals_->sums_valid, due, 1);
     trace.change(signals_->sums_valid, context_.clock.at(trees_.back().due + 1), 0);
     for (std::size_t line = 0; line < line_sums_.size() && line < signals_->sums.size(); ++line)
-      trace.change(signals_->sums[line], due,
-                   static_cast<std::uint64_t>(static_cast<std::uint32_t>(line_sums_[line])));
+      trace.change(signals_->sums[line], due, to_unsigned(static_cast<std::uint32_t>(line_sums_[line])));
   }
 }
 

@@ -32,14 +32,14 @@ void RollingUnit::run_ahead() {
 void RollingUnit::load_front() {
   Round& round = rounds_.front();
   const bool records_come = round.records == Records::kLoaded;
-  std::vector<PostParameter>& records = arriving_[static_cast<std::size_t>(records_come ? set_of(round) : 0)];
+  std::vector<PostParameter>& records = nth(arriving_, records_come ? set_of(round) : 0);
   if (records_come) records.clear();
   for (const OperandName operand : {OperandName::kA, OperandName::kB}) {
     const Activity release = operand == OperandName::kA ? Activity::kInputRelease : Activity::kWeightRelease;
     const Cycle in_place = static_cast<ScratchpadLoader&>(loader(operand))
                                .load_round(round, *groups_free_from(round), release, records);
-    round.loaded[static_cast<std::size_t>(operand)] = in_place;
-    if (round.ends_job) loaded_[static_cast<std::size_t>(operand)] = in_place;
+    nth(round.loaded, operand) = in_place;
+    if (round.ends_job) nth(loaded_, operand) = in_place;
   }
   do_round();
 }
@@ -90,7 +90,7 @@ void RollingUnit::multiply_round(const Round& round) {
       if (columns.empty()) continue;
       std::int32_t* sums = &results.sum(sums_, {rows.begin, columns.begin});
       for (int cut = 0; cut < cuts; ++cut) {
-        const auto lanes = static_cast<std::size_t>(array_.lanes());
+        const auto lanes = to_size(array_.lanes());
         multiply_block({array_.line(OperandName::kA, first + schedule.group_of(i, cut), 0), lanes}, rows.size,
                        {array_.line(OperandName::kB, first + schedule.group_of(j, cut), 0), lanes},
                        columns.size, array_.lanes(), sums, results.stride(sums_));

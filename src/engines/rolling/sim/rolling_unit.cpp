@@ -48,7 +48,7 @@ RollingUnit::RollingUnit(sc_core::sc_module_name name, const SimContext& context
       array_(shape_of(config), context.observers.trace, std::string(this->name()) + ".array"),
       work_(context, *this, {"", "utilization", "%", CounterInfo::Kind::kWork}) {
   for (const OperandName operand : {OperandName::kA, OperandName::kB}) {
-    auto& made = loaders[static_cast<std::size_t>(operand)];
+    auto& made = nth(loaders, operand);
     if (memories) {
       made = std::make_unique<ScratchpadLoader>(operand, context, config,
                                                 operand == OperandName::kA ? memories->nram : memories->wram,
@@ -168,16 +168,16 @@ void RollingUnit::hold_memories(Job& job, Cycle now) {
   const std::string user = summary(job.instruction);
   ScratchpadPort& a = static_cast<ScratchpadLoader&>(*loaders[0]).port;
   ScratchpadPort& b = static_cast<ScratchpadLoader&>(*loaders[1]).port;
-  const auto images = static_cast<std::uint64_t>(job.setup.images);
-  const auto kernels = static_cast<std::uint64_t>(run.kernels);
+  const auto images = to_unsigned(job.setup.images);
+  const auto kernels = to_unsigned(run.kernels);
   const std::uint64_t map = images * run.height * run.width * job.setup.pixel_bytes;
-  const std::uint64_t weights = kernels * static_cast<std::uint64_t>(job.schedule.product().n);
+  const std::uint64_t weights = kernels * to_unsigned(job.schedule.product().n);
   job.reads.push_back(a.hold(user, Holds::Access::kRead, {run.map, map}, now));
   job.reads.push_back(b.hold(user, Holds::Access::kRead, {run.weights, weights}, now));
   if (!run.last) return;
   if (job.conv.post_parameters)
     job.reads.push_back(b.hold(user, Holds::Access::kRead, {run.post, kernels * kPostParameterBytes}, now));
-  const auto element = static_cast<std::uint64_t>(dtype_size(job.conv.output_type));
+  const auto element = to_unsigned(dtype_size(job.conv.output_type));
   job.writes.push_back(results.port->hold(
       user, Holds::Access::kWrite,
       {run.result, kernels * element, run.result_pixel, images * run.rows * run.columns}, now));
@@ -224,7 +224,7 @@ std::optional<Cycle> RollingUnit::groups_free_from(const Round& round) const {
   const std::int64_t before = round.number - round.job->sets;
   if (before < 0) return 0;
   if (before >= rounds_ended_) return std::nullopt;
-  return ended_[static_cast<std::size_t>(before) % kMostGroups] + 1;
+  return ended_[to_size(before) % kMostGroups] + 1;
 }
 
 bool RollingUnit::enter_lines(OperandName operand, Cycle last) {
@@ -242,9 +242,9 @@ bool RollingUnit::enter_lines(OperandName operand, Cycle last) {
     from.enter(at, operand == OperandName::kA ? Activity::kInputRelease : Activity::kWeightRelease);
     entered = true;
     if (!ends_round) continue;
-    round.loaded[static_cast<std::size_t>(operand)] = in_place;
+    nth(round.loaded, operand) = in_place;
     if (!round.ends_job) continue;
-    loaded_[static_cast<std::size_t>(operand)] = in_place;
+    nth(loaded_, operand) = in_place;
     from.ledger.enter(Activity::kNoWork, in_place + 1);
   }
   return entered;
@@ -252,11 +252,10 @@ bool RollingUnit::enter_lines(OperandName operand, Cycle last) {
 
 void RollingUnit::load_line(const OperandLoader::Line& line, Round& round, OperandName operand) {
   if (line.load.kind == Load::Kind::kRecord) {
-    arriving_[static_cast<std::size_t>(set_of(round))].push_back(decode_post_parameter(line.bytes.data()));
+    nth(arriving_, set_of(round)).push_back(decode_post_parameter(line.bytes.data()));
     return;
   }
-  if (line.begins_round && operand == OperandName::kB)
-    arriving_[static_cast<std::size_t>(set_of(round))].clear();
+  if (line.begins_round && operand == OperandName::kB) nth(arriving_, set_of(round)).clear();
   if (from_images()) return;
   const Order& order = round.job->schedule.order();
   if (line.begins_round) {
@@ -264,7 +263,7 @@ void RollingUnit::load_line(const OperandLoader::Line& line, Round& round, Opera
   }
   const RollingSchedule& schedule = round.job->schedule;
   const int group = first_group(round) + schedule.group_of(line.load.part, line.load.cut);
-  const auto size = static_cast<std::size_t>(line.load.filled.size);
+  const auto size = to_size(line.load.filled.size);
   const bool whole = line.pieces.size() == 1 && line.pieces.front().bytes == line.load.filled.size;
   if (whole)
     elements_.resize(size);
@@ -302,8 +301,7 @@ void RollingUnit::end_round(Cycle last) {
   const RollingSchedule& schedule = round.job->schedule;
   ++stats.rounds;
   count_reloading(round);
-  if (round.records == Records::kLoaded)
-    records_ = std::move(arriving_[static_cast<std::size_t>(set_of(round))]);
+  if (round.records == Records::kLoaded) records_ = std::move(nth(arriving_, set_of(round)));
   if (!round.job->conv.post_parameters) records_.clear();  // those of an earlier run are not this one's
   const Cycle added = last + tree_clocks(round);
   if (round.round + 1 == schedule.rounds_per_block()) {
@@ -319,7 +317,7 @@ void RollingUnit::end_round(Cycle last) {
     ++sums_;
   }
   if (round.ends_job && !round.job->run.last) round.job->accumulated = added;
-  ended_[static_cast<std::size_t>(round.number) % kMostGroups] = last;
+  ended_[to_size(round.number) % kMostGroups] = last;
   last_ended_ = last;
   ++rounds_ended_;
   rounds_.pop();

@@ -105,13 +105,13 @@ class RollingUnit : public CommandedUnit {
   void finish_jobs(Cycle now);
   bool works(Cycle now) const { return !rounds_.empty() || (last_ended_ && *last_ended_ >= now); }
   Activity idle(Cycle now) const { return works(now) ? Activity::kOutputReady : blocker_; }
-  OperandLoader& loader(OperandName operand) { return *loaders[static_cast<std::size_t>(operand)]; }
+  OperandLoader& loader(OperandName operand) { return *nth(loaders, operand); }
   void schedule(Cycle now);
 
   // Lines that enter by cycle `last`.
   bool enter_lines(OperandName operand, Cycle last);
   void load_line(const OperandLoader::Line& line, Round& round, OperandName operand);
-  int set_of(const Round& round) const { return static_cast<int>(round.number % round.job->sets); }
+  int set_of(const Round& round) const { return to_int(round.number % round.job->sets); }
   int first_group(const Round& round) const { return set_of(round) * round.job->schedule.order().groups(); }
   std::optional<Cycle> groups_free_from(const Round& round) const;
   Cycle tree_clocks(const Round& round) const;

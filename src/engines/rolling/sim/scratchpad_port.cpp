@@ -19,12 +19,12 @@ std::optional<ScratchpadPort::Shifts> ScratchpadPort::shifts_of(const MemoryConf
 
 ScratchpadPort::ScratchpadPort(const std::string& name, const SimContext& context, const MemoryConfig& memory,
                                int width_bytes)
-    : banks(name.c_str(), static_cast<std::size_t>(memory.banks)),
+    : banks(name.c_str(), to_size(memory.banks)),
       period_(context.clock.period_ps()),
       memory_(memory),
       width_(width_bytes),
       shifts_(shifts_of(memory)),
-      direct_(static_cast<std::size_t>(memory.banks)) {
+      direct_(to_size(memory.banks)) {
   for (auto& bank : banks) bank.register_invalidate_direct_mem_ptr(this, &ScratchpadPort::withdraw);
 }
 
@@ -35,12 +35,11 @@ void ScratchpadPort::withdraw(sc_dt::uint64 /*begin*/, sc_dt::uint64 /*end*/) {
 void ScratchpadPort::bind(Scratchpad& memory, int port) {
   target_ = &memory;
   base_ = memory.base(), size_ = memory.size();
-  for (int bank = 0; bank < memory_.banks; ++bank)
-    banks[static_cast<std::size_t>(bank)].bind(memory.engine_port(port, bank));
+  for (int bank = 0; bank < memory_.banks; ++bank) nth(banks, bank).bind(memory.engine_port(port, bank));
 }
 
 std::uint64_t ScratchpadPort::offset_of(std::uint64_t address, int bytes) const {
-  if (address < base_ || address - base_ + static_cast<std::uint64_t>(bytes) > size_)
+  if (address < base_ || address - base_ + to_unsigned(bytes) > size_)
     throw SimulationError(
         fmt::format("{}: no memory at address {:#x} ({} bytes)", banks.name(), address, bytes));
   return address - base_;
@@ -53,18 +52,17 @@ ScratchpadPort::Word ScratchpadPort::word_at(std::uint64_t offset, int bytes) co
   if (shifts_) {
     const std::uint32_t word = at >> shifts_->word, within = at & (width - 1);
     return {word & (count - 1), (std::uint64_t{word >> shifts_->bank} << shifts_->word) + within,
-            std::min(bytes, static_cast<int>(width - within))};
+            std::min(bytes, to_int(width - within))};
   }
   const std::uint32_t word = at / width, within = at % width;
   return {word % count, std::uint64_t{word / count} * width + within,
-          std::min(bytes, static_cast<int>(width - within))};
+          std::min(bytes, to_int(width - within))};
 }
 
 // Every bank serves one word in a cycle.
 int ScratchpadPort::access_bytes(std::uint64_t offset, int bytes) const {
   if (in_one_access(bytes)) return bytes;
-  const int row = memory_.banks * memory_.bank_bytes -
-                  static_cast<int>(offset % static_cast<std::uint64_t>(memory_.bank_bytes));
+  const int row = memory_.banks * memory_.bank_bytes - to_int(offset % to_unsigned(memory_.bank_bytes));
   return std::min({bytes, width_, row});
 }
 
@@ -86,7 +84,7 @@ int ScratchpadPort::accesses(std::uint64_t address, int bytes) const {
   int count = 0;
   while (bytes > 0) {
     const int taken = access_bytes(offset, bytes);
-    offset += static_cast<std::uint64_t>(taken), bytes -= taken;
+    offset += to_unsigned(taken), bytes -= taken;
     ++count;
   }
   return count;
@@ -103,7 +101,7 @@ int ScratchpadPort::move(tlm::tlm_command command, std::uint64_t address, std::u
       const Word word = word_at(offset, left);
       transport(banks[word.bank], payload_, command, word.address, data, static_cast<unsigned>(word.bytes),
                 to_sc_time((delay + count) * period_));
-      data += word.bytes, offset += static_cast<std::uint64_t>(word.bytes), left -= word.bytes;
+      data += word.bytes, offset += to_unsigned(word.bytes), left -= word.bytes;
     }
   }
   return count;
@@ -134,16 +132,16 @@ ScratchpadPort::Contents ScratchpadPort::open_direct() {
 void ScratchpadPort::direct_read(std::uint64_t address, std::uint8_t* to, int bytes) const {
   for (std::uint64_t offset = offset_of(address, bytes); bytes > 0;) {
     const Word word = word_at(offset, bytes);
-    std::memcpy(to, direct_[word.bank] + word.address, static_cast<std::size_t>(word.bytes));
-    to += word.bytes, offset += static_cast<std::uint64_t>(word.bytes), bytes -= word.bytes;
+    std::memcpy(to, direct_[word.bank] + word.address, to_size(word.bytes));
+    to += word.bytes, offset += to_unsigned(word.bytes), bytes -= word.bytes;
   }
 }
 
 void ScratchpadPort::direct_write(std::uint64_t address, const std::uint8_t* from, int bytes) const {
   for (std::uint64_t offset = offset_of(address, bytes); bytes > 0;) {
     const Word word = word_at(offset, bytes);
-    std::memcpy(direct_[word.bank] + word.address, from, static_cast<std::size_t>(word.bytes));
-    from += word.bytes, offset += static_cast<std::uint64_t>(word.bytes), bytes -= word.bytes;
+    std::memcpy(direct_[word.bank] + word.address, from, to_size(word.bytes));
+    from += word.bytes, offset += to_unsigned(word.bytes), bytes -= word.bytes;
   }
 }
 

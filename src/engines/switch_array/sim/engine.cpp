@@ -11,9 +11,7 @@ namespace tilebeat {
 SwitchArrayEngine::SwitchArrayEngine(sc_core::sc_module_name name, const SimContext& context,
                                      const SwitchArrayConfig& config, int bytes_per_clock,
                                      Granularity granularity, bool trace_accumulators, BuildOrder& order)
-    : sc_module(name),
-      input_banks(static_cast<std::size_t>(config.rows)),
-      parameter_banks(static_cast<std::size_t>(config.columns)) {
+    : sc_module(name), input_banks(to_size(config.rows)), parameter_banks(to_size(config.columns)) {
   const int p = config.port_channels;
   std::vector<std::function<void()>> steps;
   steps.emplace_back([&] {
@@ -37,7 +35,7 @@ SwitchArrayEngine::SwitchArrayEngine(sc_core::sc_module_name name, const SimCont
   for (int i = 0; i < config.rows; ++i) {
     steps.emplace_back([&, i] {
       const std::string bank = fmt::format("b{}", i);
-      auto& slot = input_banks[static_cast<std::size_t>(i)];
+      auto& slot = nth(input_banks, i);
       slot = std::make_unique<SramBank>(bank.c_str(), context, std::int64_t{2} * config.bank_depth_words * p,
                                         2, 2);
       slot->trace_port(fmt::format("{}.banks", this->name()), bank, kReadPort, p);
@@ -47,7 +45,7 @@ SwitchArrayEngine::SwitchArrayEngine(sc_core::sc_module_name name, const SimCont
   for (int i = 0; i < config.columns; ++i) {
     steps.emplace_back([&, i] {
       const std::string bank = fmt::format("w{}", i);
-      auto& slot = parameter_banks[static_cast<std::size_t>(i)];
+      auto& slot = nth(parameter_banks, i);
       slot = std::make_unique<SramBank>(bank.c_str(), context, std::int64_t{config.parameter_depth_words} * p,
                                         2);
       slot->trace_port(fmt::format("{}.parameters", this->name()), bank, kReadPort, p);
@@ -69,8 +67,7 @@ SwitchArrayEngine::SwitchArrayEngine(sc_core::sc_module_name name, const SimCont
   pe_array->drain.bind(post_processor->drain);
   parameter_loader->post_write.bind(post_processor->parameters);
   for (int g = 0; g < config.groups; ++g) {
-    post_processor->output[static_cast<std::size_t>(g)].bind(
-        output_buffer->ports[static_cast<std::size_t>(g)]);
+    nth(post_processor->output, g).bind(nth(output_buffer->ports, g));
   }
 }
 
@@ -136,7 +133,7 @@ class SwitchArrayUnit : public MatrixUnit {
     visitor.counter(store_name_, "stored", "bytes", store_->bytes);
   }
   void inject_fault(const Fault& fault) override {
-    engine_->input_banks.at(static_cast<std::size_t>(fault.bank))->inject_fault(fault.address, fault.mask);
+    engine_->input_banks.at(to_size(fault.bank))->inject_fault(fault.address, fault.mask);
   }
 
  private:
@@ -165,7 +162,7 @@ class SwitchArrayUnit : public MatrixUnit {
     visit_banks(visitor, "engine.w", engine_->parameter_banks, &MemoryBytes::parameter_buffer_read,
                 &MemoryBytes::parameter_buffer_write);
     const SramBank& output = *engine_->output_buffer;
-    const int reading = static_cast<int>(output.ports.size()) - 1;
+    const int reading = count_of(output.ports) - 1;
     for (int port = 0; port <= reading; ++port) {
       const BankPortStats& moved = output.stats(port);
       const bool reads = port == reading;

@@ -15,18 +15,16 @@ InputArrangement::InputArrangement(sc_core::sc_module_name name, const SimContex
                                    const SwitchArrayConfig& config, int bytes_per_clock)
     : sc_module(name),
       stream("stream"),
-      bank_write("bank_write", static_cast<std::size_t>(config.rows)),
+      bank_write("bank_write", to_size(config.rows)),
       context_(context),
       config_(config),
       shape_(array_shape(config)),
       bytes_per_clock_(bytes_per_clock),
       queues_(config.rows, config.arrangement_queue_words),
-      assembling_(static_cast<std::size_t>(bytes_per_clock) + 1,
-                  std::vector<std::uint8_t>(static_cast<std::size_t>(config.port_channels))),
+      assembling_(to_size(bytes_per_clock) + 1, std::vector<std::uint8_t>(to_size(config.port_channels))),
       write_word_(tlm::TLM_WRITE_COMMAND, config.port_channels),
-      direct_(static_cast<std::size_t>(config.rows), config.port_channels,
-              static_cast<std::uint64_t>(config.bank_depth_words) *
-                  static_cast<std::uint64_t>(config.port_channels)) {
+      direct_(to_size(config.rows), config.port_channels,
+              to_unsigned(config.bank_depth_words) * to_unsigned(config.port_channels)) {
   stream.register_b_transport(this, &InputArrangement::b_transport);
   for (auto& bank : bank_write) bank.register_invalidate_direct_mem_ptr(this, &InputArrangement::withdraw);
 }
@@ -45,7 +43,7 @@ void InputArrangement::begin(const LoadInput& load) {
     throw SimulationError(fmt::format("load.input: slice {} is no multiple of the {} channels of a word",
                                       load.slice, config_.port_channels));
   }
-  plane_bytes_ = static_cast<std::uint64_t>(arrangement_->words_per_plane() * config_.port_channels);
+  plane_bytes_ = to_unsigned(arrangement_->words_per_plane() * config_.port_channels);
   row_ = column_ = filled_ = 0;
   begin_slice(0);
 }
@@ -70,9 +68,9 @@ void InputArrangement::b_transport(tlm::tlm_generic_payload& payload, sc_core::s
 // The words of the tile are written bit by bit.
 void InputArrangement::note_access() {
   if (holds == nullptr) return;
-  const auto first = static_cast<std::uint64_t>(tile_.copy * config_.bank_depth_words);
+  const auto first = to_unsigned(tile_.copy * config_.bank_depth_words);
   const int planes = ceil_div<int>(tile_.channels, config_.port_channels);
-  const auto words = static_cast<std::uint64_t>(planes * arrangement_->words_per_plane());
+  const auto words = to_unsigned(planes * arrangement_->words_per_plane());
   holds->input.access("load.input", Holds::Access::kWrite, first, first + words,
                       context_.clock.cycle_of(now_ps()));
 }
@@ -85,14 +83,13 @@ void InputArrangement::take_beat(const std::uint8_t* bytes, int count, Cycle rea
     if (channel_ == slice_begin_) {
       const BankSlot slot = arrangement_->place(row_, column_);
       bank_ = slot.bank.value();
-      address_ = static_cast<std::uint64_t>(tile_.copy * config_.bank_depth_words + slot.address) *
-                     static_cast<std::uint64_t>(p) +
-                 static_cast<std::uint64_t>(slice_begin_ / p) * plane_bytes_;
+      address_ = to_unsigned(tile_.copy * config_.bank_depth_words + slot.address) * to_unsigned(p) +
+                 to_unsigned(slice_begin_ / p) * plane_bytes_;
     }
     // Whole words of a pixel are written from the beat. One that straddles beats or ends a pixel early is
     // assembled and filled up first: as many bytes as there are, up to P.
     Words words;
-    int taken = std::min(slice_end_ - channel_, static_cast<int>(end - bytes));
+    int taken = std::min(slice_end_ - channel_, to_int(end - bytes));
     if (filled_ == 0 && taken >= p) {
       words.count = taken / p;
       words.from = bytes;
@@ -114,7 +111,7 @@ void InputArrangement::take_beat(const std::uint8_t* bytes, int count, Cycle rea
     }
     words.bank = bank_;
     words.address = address_;
-    address_ += static_cast<std::uint64_t>(words.count) * plane_bytes_;
+    address_ += to_unsigned(words.count) * plane_bytes_;
     words_.push_back(words);
     queues_.add_words(words.bank, words.count);
     if (channel_ == slice_end_) {
@@ -129,14 +126,13 @@ void InputArrangement::take_beat(const std::uint8_t* bytes, int count, Cycle rea
 
 // Into the banks' memory, where they leave that to the arrangement.
 void InputArrangement::write_words() {
-  const auto copy = static_cast<std::uint64_t>(tile_.copy * config_.bank_depth_words) *
-                    static_cast<std::uint64_t>(config_.port_channels);
+  const auto copy = to_unsigned(tile_.copy * config_.bank_depth_words) * to_unsigned(config_.port_channels);
   if (direct_.open(bank_write, copy)) {
     for (const Words& words : words_) {
       const std::uint8_t* from = words.from;
       std::uint64_t address = words.address;
       for (int n = 0; n < words.count; ++n, from += config_.port_channels, address += plane_bytes_)
-        direct_.write(static_cast<std::size_t>(words.bank), address, from);
+        direct_.write(to_size(words.bank), address, from);
     }
     return;
   }
@@ -144,9 +140,8 @@ void InputArrangement::write_words() {
   for (std::size_t i = 0; i < words_.size(); ++i) {
     const Words& words = words_[i];
     for (int n = 0; n < words.count; ++n) {
-      write_word_(bank_write[static_cast<std::size_t>(words.bank)],
-                  words.address + static_cast<std::uint64_t>(n) * plane_bytes_,
-                  words.from + static_cast<std::ptrdiff_t>(n) * config_.port_channels,
+      write_word_(nth(bank_write, words.bank), words.address + to_unsigned(n) * plane_bytes_,
+                  words.from + to_signed(n) * config_.port_channels,
                   to_sc_time(context_.clock.at(queues_.write_at(i) + n) - now));
     }
   }

@@ -14,7 +14,7 @@ ParameterLoader::ParameterLoader(sc_core::sc_module_name name, const SimContext&
                                  const SwitchArrayConfig& config, int bytes_per_clock)
     : sc_module(name),
       stream("stream"),
-      bank_write("bank_write", static_cast<std::size_t>(config.columns)),
+      bank_write("bank_write", to_size(config.columns)),
       post_write("post_write"),
       context_(context),
       config_(config),
@@ -22,9 +22,8 @@ ParameterLoader::ParameterLoader(sc_core::sc_module_name name, const SimContext&
       queues_(config.columns + 1, config.arrangement_queue_words),
       write_word_(tlm::TLM_WRITE_COMMAND, config.port_channels),
       write_record_(tlm::TLM_WRITE_COMMAND, kPostParameterBytes),
-      direct_(static_cast<std::size_t>(config.columns), config.port_channels,
-              static_cast<std::uint64_t>(config.parameter_depth_words) *
-                  static_cast<std::uint64_t>(config.port_channels)) {
+      direct_(to_size(config.columns), config.port_channels,
+              to_unsigned(config.parameter_depth_words) * to_unsigned(config.port_channels)) {
   stream.register_b_transport(this, &ParameterLoader::b_transport);
   for (auto& bank : bank_write) bank.register_invalidate_direct_mem_ptr(this, &ParameterLoader::withdraw);
 }
@@ -67,7 +66,7 @@ void ParameterLoader::b_transport(tlm::tlm_generic_payload& payload, sc_core::sc
 void ParameterLoader::note_access() {
   if (holds == nullptr) return;
   const Cycle now = context_.clock.cycle_of(now_ps());
-  const std::uint64_t record = std::uint64_t{load_.slot} * static_cast<std::uint64_t>(config_.columns);
+  const std::uint64_t record = std::uint64_t{load_.slot} * to_unsigned(config_.columns);
   holds->parameters.access("load.kernels", Holds::Access::kWrite, load_.parameter_word,
                            std::uint64_t{load_.parameter_word} + load_.words, now);
   holds->records.access("load.kernels", Holds::Access::kWrite, record, record + load_.post_records, now);
@@ -76,16 +75,15 @@ void ParameterLoader::note_access() {
 void ParameterLoader::take_beat(const std::uint8_t* bytes, int count, Cycle ready) {
   queues_.begin_beat(ready);
   writes_.clear();
-  assembled_.erase(assembled_.begin(), assembled_.begin() + static_cast<std::ptrdiff_t>(item_));
+  assembled_.erase(assembled_.begin(), assembled_.begin() + to_signed(item_));
   item_ = 0;
   const std::uint8_t* const end = bytes + count;
   while (true) {
     bytes = take_whole_words(bytes, end);
     if (!open_ && bytes == end && load_.group_channels == 0) break;  // there are no words without bytes
     if (!open_ && !begin_item()) break;
-    const int taken = std::min(brought_.size() - taken_, static_cast<int>(end - bytes));
-    std::copy_n(bytes, taken,
-                assembled_.begin() + static_cast<std::ptrdiff_t>(item_) + brought_.begin + taken_);
+    const int taken = std::min(brought_.size() - taken_, to_int(end - bytes));
+    std::copy_n(bytes, taken, assembled_.begin() + to_signed(item_) + brought_.begin + taken_);
     taken_ += taken;
     bytes += taken;
     if (taken_ < brought_.size()) break;
@@ -101,16 +99,16 @@ int ParameterLoader::store_beats(const std::uint8_t* bytes, int count, Cycle rea
   const int p = config_.port_channels, beat = std::min(count, bytes_per_clock_), of_beat = beat / p;
   if (open_ || load_.group_channels != 0 || of_beat * p != beat || of_beat > config_.columns) return 0;
   const std::int64_t expected = (load_.words - word_) * config_.columns - column_;
-  const auto beats = static_cast<int>(std::min<std::int64_t>(count / beat, expected / of_beat));
+  const auto beats = to_int(std::min<std::int64_t>(count / beat, expected / of_beat));
   if (beats == 0 || !direct_.open(bank_write, 0) ||
       !queues_.take_rows(ready, beats, column_, of_beat, config_.columns))
     return 0;
   for (int left = beats * of_beat; left > 0;) {
-    const auto address = static_cast<std::uint64_t>((load_.parameter_word + word_) * p);
+    const auto address = to_unsigned((load_.parameter_word + word_) * p);
     const int row = std::min(config_.columns - column_, left);
-    direct_.write_row(static_cast<std::size_t>(column_), static_cast<std::size_t>(row), address, bytes);
+    direct_.write_row(to_size(column_), to_size(row), address, bytes);
     left -= row;
-    bytes += static_cast<std::ptrdiff_t>(row) * p;
+    bytes += to_signed(row) * p;
     column_ += row;
     if (column_ == config_.columns) column_ = 0, ++word_;
   }
@@ -130,12 +128,11 @@ ParameterLoader::Write& ParameterLoader::add_write() {
   Write& write = writes_.emplace_back();
   if (word_ < load_.words) {
     write.bank = column_;
-    write.address = static_cast<std::uint64_t>((load_.parameter_word + word_) * config_.port_channels);
+    write.address = to_unsigned((load_.parameter_word + word_) * config_.port_channels);
     if (++column_ == config_.columns) column_ = 0, ++word_;
   } else {
     write.bank = config_.columns;
-    write.address =
-        static_cast<std::uint64_t>((load_.slot * config_.columns + record_++) * kPostParameterBytes);
+    write.address = to_unsigned((load_.slot * config_.columns + record_++) * kPostParameterBytes);
   }
   queues_.add_words(write.bank, 1);
   return write;
@@ -149,8 +146,7 @@ bool ParameterLoader::begin_item() {
   taken_ = 0;
   open_ = true;
   item_ = assembled_.size();
-  assembled_.resize(item_ + static_cast<std::size_t>(word ? config_.port_channels : kPostParameterBytes),
-                    load_.fill);
+  assembled_.resize(item_ + to_size(word ? config_.port_channels : kPostParameterBytes), load_.fill);
   return true;
 }
 
@@ -172,7 +168,7 @@ void ParameterLoader::write_items() {
     }
     const std::uint8_t* from = w.bytes != nullptr ? w.bytes : assembled_.data() + w.from;
     if (w.bank < config_.columns) {
-      write_word_(bank_write[static_cast<std::size_t>(w.bank)], w.address, from, delay);
+      write_word_(nth(bank_write, w.bank), w.address, from, delay);
     } else {
       write_record_(post_write, w.address, from, delay);
     }

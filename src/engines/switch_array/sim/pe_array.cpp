@@ -15,18 +15,18 @@ PeArray::PeArray(sc_core::sc_module_name name, const SimContext& context, const 
                  bool trace_accumulators)
     : sc_module(name),
       operands("operands"),
-      parameter_read("parameter_read", static_cast<std::size_t>(config.columns)),
+      parameter_read("parameter_read", to_size(config.columns)),
       drain("drain"),
       context_(context),
       config_(config),
       shape_(array_shape(config)),
       padded_(padded_channels(config.port_channels)),
       accumulators_(config.rows, config.columns, config.port_channels),
-      kernel_words_(static_cast<std::size_t>(config.columns * config.port_channels)),
-      wide_lanes_(static_cast<std::size_t>(config.rows * padded_)),
-      wide_kernels_(static_cast<std::size_t>(config.columns * padded_)),
-      shadow_(static_cast<std::size_t>(config.rows * config.columns)),
-      words_(static_cast<std::size_t>(config.columns), config.port_channels) {
+      kernel_words_(to_size(config.columns * config.port_channels)),
+      wide_lanes_(to_size(config.rows * padded_)),
+      wide_kernels_(to_size(config.columns * padded_)),
+      shadow_(to_size(config.rows * config.columns)),
+      words_(to_size(config.columns), config.port_channels) {
   operands.register_b_transport(this, &PeArray::b_transport);
   for (auto& bank : parameter_read) bank.register_invalidate_direct_mem_ptr(this, &PeArray::withdraw);
   if (context_.trace() != nullptr) declare_signals(trace_accumulators);
@@ -71,12 +71,12 @@ Cycle PeArray::run_beat(const ArrayOperands::OneBeat& message) {
   at += stalled;
 
   const int p = config_.port_channels;
-  const auto word = static_cast<std::uint64_t>(run.parameter_word) + static_cast<std::uint64_t>(beat.index);
+  const auto word = to_unsigned(run.parameter_word) + to_unsigned(beat.index);
   sc_core::sc_time delay;
   if (stalled > 0) delay = to_sc_time(stalled * context_.clock.period_ps());
   for (int column = 0; column < config_.columns; ++column) {
-    words_.read(parameter_read, static_cast<std::size_t>(column), word * static_cast<std::uint64_t>(p),
-                kernel_words_.data() + column * p, delay);
+    words_.read(parameter_read, to_size(column), word * to_unsigned(p), kernel_words_.data() + column * p,
+                delay);
   }
   widen_words(message.lanes, config_.rows, p, setup_.input_type == DType::kUint8, setup_.input_zero_point,
               wide_lanes_.data());
@@ -93,7 +93,7 @@ Cycle PeArray::run_beat(const ArrayOperands::OneBeat& message) {
 void PeArray::drain_cycle(const ArrayOperands::OneBeat& message, Cycle at) {
   for (int row = 0; row < config_.rows; ++row) {
     for (int column = 0; column < config_.columns; ++column) {
-      shadow_[static_cast<std::size_t>(row * config_.columns + column)] = accumulators_.sum(row, column);
+      nth(shadow_, row * config_.columns + column) = accumulators_.sum(row, column);
     }
   }
   shadow_free_ = at + drain_clocks();
@@ -110,11 +110,10 @@ void PeArray::trace_pes(Cycle at) {
   valid_.high(&trace, time, context_.clock.at(at + 1));
   for (int row = 0; row < config_.rows; ++row) {
     for (int column = 0; column < config_.columns; ++column) {
-      const auto index = static_cast<std::size_t>(row * config_.columns + column);
+      const auto index = to_size(row * config_.columns + column);
       std::int32_t sum = 0;
       for (int c = 0; c < padded_; ++c) {
-        sum += std::int32_t{wide_lanes_[static_cast<std::size_t>(row * padded_ + c)]} *
-               wide_kernels_[static_cast<std::size_t>(column * padded_ + c)];
+        sum += std::int32_t{nth(wide_lanes_, row * padded_ + c)} * nth(wide_kernels_, column * padded_ + c);
       }
       trace.change(pe_signals_[index], time, static_cast<std::uint32_t>(sum));
       if (!accumulator_signals_.empty()) {
@@ -132,7 +131,7 @@ Cycle PeArray::run_chunk(const ArrayOperands::WholeChunk& message) {
   const ConvRun& run = message.chunk.run;
   const ChunkGeometry& g = message.chunk.schedule.geometry();
   const int stride = accumulator_stride(config_.columns);
-  const auto wanted = static_cast<std::size_t>(g.rows) * g.columns * stride;
+  const auto wanted = to_size(g.rows * g.columns * stride);
   if (run.first) chunk_sums_.assign(wanted, 0);
   TileConvolution convolution{g.rows,     g.columns,  g.h_offset,   g.w_offset,   g.kernel_h,      g.kernel_w,
                               g.stride_h, g.stride_w, g.dilation_h, g.dilation_w, config_.columns, g.planes};
@@ -172,10 +171,11 @@ const std::vector<std::int16_t>& PeArray::read_kernels(const ConvRun& run, const
   for (auto& bank : parameter_read) {
     count_accesses(bank, beats, p);
   }
-  const std::size_t elements = static_cast<std::size_t>(words) * config_.columns * padded_;
+  const std::size_t elements = to_size(words) * to_size(config_.columns * padded_);
   const auto [known, is_new] = chunk_kernels_.try_emplace(run.parameter_word);
   std::vector<std::int16_t>& packed = known->second;
-  if (!is_new && packed.size() == accumulator_stride(config_.columns) * elements / config_.columns)
+  if (!is_new &&
+      packed.size() == to_size(accumulator_stride(config_.columns)) * elements / to_size(config_.columns))
     return packed;
   if (is_new && !spare_kernels_.empty()) {
     packed = std::move(spare_kernels_.back());
@@ -185,11 +185,11 @@ const std::vector<std::int16_t>& PeArray::read_kernels(const ConvRun& run, const
   for (int column = 0; column < config_.columns; ++column) {
     tlm::tlm_dmi dmi;
     payload_.set_address(0);
-    if (!parameter_read[static_cast<std::size_t>(column)]->get_direct_mem_ptr(payload_, dmi))
+    if (!nth(parameter_read, column)->get_direct_mem_ptr(payload_, dmi))
       throw SimulationError("a parameter bank refuses direct memory access");
-    const std::uint8_t* word = dmi.get_dmi_ptr() + static_cast<std::ptrdiff_t>(run.parameter_word) * p;
-    widen_words(word, static_cast<int>(words), p, setup_.weight_type == DType::kUint8,
-                setup_.weight_zero_point, wide_chunk_kernels_.data() + column * words * padded_);
+    const std::uint8_t* word = dmi.get_dmi_ptr() + to_signed(run.parameter_word) * p;
+    widen_words(word, to_int(words), p, setup_.weight_type == DType::kUint8, setup_.weight_zero_point,
+                wide_chunk_kernels_.data() + column * words * padded_);
   }
   pack_weights(geometry, run.planes * padded_, wide_chunk_kernels_, packed);
   return packed;

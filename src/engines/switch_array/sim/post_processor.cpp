@@ -19,13 +19,13 @@ PostProcessor::PostProcessor(sc_core::sc_module_name name, const SimContext& con
     : sc_module(name),
       drain("drain"),
       parameters("parameters"),
-      output("output", static_cast<std::size_t>(config.groups)),
+      output("output", to_size(config.groups)),
       completion("completion", Unit::kMatrix),
       context_(context),
       config_(config),
       shape_(array_shape(config)),
-      parameters_(static_cast<std::size_t>(config.parameter_slots * config.columns)),
-      pixel_(static_cast<std::size_t>(config.columns) * 4) {
+      parameters_(to_size(config.parameter_slots * config.columns)),
+      pixel_(to_size(config.columns) * 4) {
   drain.register_b_transport(this, &PostProcessor::take_results);
   parameters.register_b_transport(this, &PostProcessor::take_parameters);
   SC_METHOD(complete);
@@ -98,10 +98,9 @@ void PostProcessor::drain_lanes(const DrainMessage::OneCycle& results) {
       const int row = results.beat.row_block * shape_.groups + group;
       const int column = results.beat.column_block * shape_.lanes() + lane;
       if (row >= g.rows || column >= g.columns) continue;
-      process_pixel(chunk.run, results.sums + static_cast<std::ptrdiff_t>(group * shape_.lanes() + lane) *
-                                                  results.stride);
-      transport(output[static_cast<std::size_t>(group)], payload_, tlm::TLM_WRITE_COMMAND,
-                output_address(chunk, row, column), pixel_.data(), static_cast<unsigned>(pixel_bytes_),
+      process_pixel(chunk.run, results.sums + to_signed(group * shape_.lanes() + lane) * results.stride);
+      transport(nth(output, group), payload_, tlm::TLM_WRITE_COMMAND, output_address(chunk, row, column),
+                pixel_.data(), static_cast<unsigned>(pixel_bytes_),
                 to_sc_time(context_.clock.at(at) - now_ps()));
     }
   }
@@ -117,28 +116,24 @@ void PostProcessor::drain_chunk(const DrainMessage::WholeChunk& results) {
     throw SimulationError("the output buffer refuses direct memory access");
   for (int row = 0; row < g.rows; ++row) {
     for (int column = 0; column < g.columns; ++column) {
-      process_pixel(chunk.run,
-                    results.sums + (static_cast<std::ptrdiff_t>(row) * g.columns + column) * results.stride);
+      process_pixel(chunk.run, results.sums + (to_signed(row) * g.columns + column) * results.stride);
       const std::uint64_t address = output_address(chunk, row, column);
-      std::memcpy(dmi.get_dmi_ptr() + address, pixel_.data(), static_cast<std::size_t>(pixel_bytes_));
+      std::memcpy(dmi.get_dmi_ptr() + address, pixel_.data(), to_size(pixel_bytes_));
     }
   }
   for (int group = 0; group < shape_.groups; ++group) {
     const int rows = (g.rows - group + shape_.groups - 1) / shape_.groups;
-    count_accesses(output[static_cast<std::size_t>(group)], std::int64_t{rows} * g.columns, pixel_bytes_);
+    count_accesses(nth(output, group), std::int64_t{rows} * g.columns, pixel_bytes_);
   }
 }
 
 std::uint64_t PostProcessor::output_address(const ArrayChunk& chunk, int row, int column) const {
-  const auto pixel =
-      static_cast<std::uint64_t>(row) * static_cast<std::uint64_t>(chunk.schedule.geometry().columns) +
-      static_cast<std::uint64_t>(column);
+  const auto pixel = to_unsigned(row) * to_unsigned(chunk.schedule.geometry().columns) + to_unsigned(column);
   return chunk.run.output_base + pixel * chunk.run.output_stride;
 }
 
 void PostProcessor::process_pixel(const ConvRun& run, const std::int32_t* sums) {
-  const PostParameter* parameter =
-      parameters_.data() + static_cast<std::ptrdiff_t>(run.slot) * config_.columns;
+  const PostParameter* parameter = parameters_.data() + to_signed(run.slot) * config_.columns;
   if (is_byte(setup_.output_type)) {
     post_process_bytes(sums, run.kernels, setup_, parameter, pixel_.data());
   } else {

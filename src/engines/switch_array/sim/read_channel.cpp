@@ -15,9 +15,8 @@ std::deque<StridedBlock> blocks_of(const Instruction& instruction, const SwitchA
   if (const auto* load = instruction.operation.get_if<LoadInput>()) {
     const int slice = load->slice == 0 ? load->channels : load->slice;
     for (int begin = 0; begin < load->channels; begin += slice) {
-      blocks.push_back({load->address + static_cast<std::uint64_t>(begin),
-                        std::min(slice, load->channels - begin), load->width, load->pixel_stride,
-                        load->height, load->row_stride});
+      blocks.push_back({load->address + to_unsigned(begin), std::min(slice, load->channels - begin),
+                        load->width, load->pixel_stride, load->height, load->row_stride});
     }
   } else if (const auto* kernels = instruction.operation.get_if<LoadKernels>()) {
     const switch_array::KernelWords words(*kernels, array.columns, array.port_channels);
@@ -167,7 +166,7 @@ void ReadChannel::request(Cycle now) {
 void ReadChannel::account(Cycle now) {
   landing_fill_.level(now, landing_used_);
   if (Trace* trace = context_.trace(); trace != nullptr) {
-    trace->change(landing_signal_, context_.clock.at(now), static_cast<std::uint64_t>(landing_used_));
+    trace->change(landing_signal_, context_.clock.at(now), to_unsigned(landing_used_));
   }
   if (now < stream_free_) return;
   const bool idle = order_.empty() && !requesting_ && commands_.empty();

@@ -81,7 +81,7 @@ void StoreChannel::read_source(Cycle now) {
   }
   if (source_holds != nullptr) {
     source_holds->access("store.output", Holds::Access::kRead, source_address_,
-                         source_address_ + static_cast<std::uint64_t>(burst_bytes), now);
+                         source_address_ + to_unsigned(burst_bytes), now);
   }
   Staged staged;
   staged.address = cutter.address();
@@ -89,12 +89,12 @@ void StoreChannel::read_source(Cycle now) {
   const int beats = ceil_div(burst_bytes, bytes_per_clock_);
   for (int i = 0; i < beats; ++i) {
     const int at = i * bytes_per_clock_;
-    transport(source, payload_, tlm::TLM_READ_COMMAND, source_address_ + static_cast<std::uint64_t>(at),
+    transport(source, payload_, tlm::TLM_READ_COMMAND, source_address_ + to_unsigned(at),
               staged.data.data() + at, static_cast<unsigned>(std::min(bytes_per_clock_, burst_bytes - at)),
               to_sc_time(i * context_.clock.period_ps()));
     if (payload_.is_response_error()) throw SimulationError("store.output: reads beyond the output buffer");
   }
-  source_address_ += static_cast<std::uint64_t>(burst_bytes);
+  source_address_ += to_unsigned(burst_bytes);
   cutter.advance();
   staged.ready = now + beats;
   staged.last = cutter.done();
@@ -130,7 +130,7 @@ bool StoreChannel::request(Cycle now) {
   if (request_blocker(now) != Activity::kBusy) return false;
   Staged staged = std::move(staged_.front());
   staged_.pop_front();
-  const int burst_bytes = static_cast<int>(staged.data.size());
+  const int burst_bytes = count_of(staged.data);
   granting_bytes_ += burst_bytes;
   last_flags_.push_back(staged.last);
   port.issue(tlm::TLM_WRITE_COMMAND, staged.address, burst_bytes, std::move(staged.data), now);

@@ -32,21 +32,20 @@ ChunkGeometry geometry_of(const ConvSetup& s, const ConvRun& r) {
 SwitchNetwork::SwitchNetwork(sc_core::sc_module_name name, const SimContext& context,
                              const SwitchArrayConfig& config, Granularity granularity)
     : CommandedUnit(name, context, Unit::kMatrix),
-      bank_read("bank_read", static_cast<std::size_t>(config.rows)),
+      bank_read("bank_read", to_size(config.rows)),
       to_array("to_array"),
       config_(config),
       shape_(array_shape(config)),
       granularity_(granularity),
       work_(context, *this, {"", "utilization", "%", CounterInfo::Kind::kWork}),
-      bank_read_at_(static_cast<std::size_t>(config.rows), -1),
-      words_(static_cast<std::size_t>(config.rows), config.port_channels) {
+      bank_read_at_(to_size(config.rows), -1),
+      words_(to_size(config.rows), config.port_channels) {
   for (Stage* stage : {&read_, &switch_, &mac_}) {
-    stage->lanes.resize(static_cast<std::size_t>(config.rows));
-    stage->words.resize(static_cast<std::size_t>(config.rows * config.port_channels));
+    stage->lanes.resize(to_size(config.rows));
+    stage->words.resize(to_size(config.rows * config.port_channels));
   }
   for (int bank = 0; bank < config.rows; ++bank) {
-    bank_read[static_cast<std::size_t>(bank)].register_invalidate_direct_mem_ptr(
-        this, &SwitchNetwork::withdraw_memory, bank);
+    nth(bank_read, bank).register_invalidate_direct_mem_ptr(this, &SwitchNetwork::withdraw_memory, bank);
     for (auto& copy : bank_memory_) copy.push_back(nullptr);
   }
   SC_METHOD(step);
@@ -151,22 +150,22 @@ void SwitchNetwork::check_places() const {
 void SwitchNetwork::hold_buffers(Cycle now) {
   if (holds == nullptr) return;
   const std::string user = summary(queue_.front());
-  const auto blocks = static_cast<std::uint64_t>(run_.blocks);
+  const auto blocks = to_unsigned(run_.blocks);
   const std::uint64_t planes = (blocks - 1) * run_.plane_step + run_.planes;
   const bool aware = config_.arrangement == ArrangementKind::kStrideAware;
-  const auto plane_words = static_cast<std::uint64_t>(
+  const auto plane_words = to_unsigned(
       Arrangement(shape_, run_.height, run_.width, aware ? setup_.stride_h : 1, aware ? setup_.stride_w : 1)
           .words_per_plane());
-  const std::uint64_t copy = std::uint64_t{run_.copy} * static_cast<std::uint64_t>(config_.bank_depth_words);
+  const std::uint64_t copy = std::uint64_t{run_.copy} * to_unsigned(config_.bank_depth_words);
   const std::uint64_t words = blocks * run_.planes * setup_.kernel_h * setup_.kernel_w;
   holds->input.open(user, Holds::Access::kRead, {copy + run_.first_plane * plane_words, planes * plane_words},
                     now);
   holds->parameters.open(user, Holds::Access::kRead, {run_.parameter_word, words}, now);
   if (!run_.last) return;
-  const auto columns = static_cast<std::uint64_t>(config_.columns);
+  const auto columns = to_unsigned(config_.columns);
   if (setup_.post_parameters)
     holds->records.open(user, Holds::Access::kRead, {run_.slot * columns, blocks * columns}, now);
-  const auto element = static_cast<std::uint64_t>(dtype_size(setup_.output_type));
+  const auto element = to_unsigned(dtype_size(setup_.output_type));
   holds->output.open(user, Holds::Access::kWrite,
                      {run_.output_base, blocks * run_.kernels * element, run_.output_stride,
                       std::uint64_t{run_.rows} * run_.columns},
@@ -331,8 +330,8 @@ void SwitchNetwork::advance_pipeline(Cycle now) {
 void SwitchNetwork::load_read_stage() {
   const int p = config_.port_channels;
   const std::uint64_t plane_base =
-      static_cast<std::uint64_t>(run_.copy) * static_cast<std::uint64_t>(config_.bank_depth_words) +
-      static_cast<std::uint64_t>((run_.first_plane + next_beat_.plane) * arrangement_->words_per_plane());
+      to_unsigned(run_.copy) * to_unsigned(config_.bank_depth_words) +
+      to_unsigned((run_.first_plane + next_beat_.plane) * arrangement_->words_per_plane());
   pending_.clear();
   const Arrangement& arrangement = *arrangement_;
   Lane* const lanes = read_.lanes.data();
@@ -342,12 +341,12 @@ void SwitchNetwork::load_read_stage() {
     Lane& l = lanes[lane];
     l.selection = selection;
     if (!selection.valid) {
-      std::memset(words + lane * p, zero, static_cast<std::size_t>(p));
+      std::memset(words + lane * p, zero, to_size(p));
       return;
     }
     const BankSlot slot = arrangement.place(selection.h, selection.w);
     l.bank = slot.bank.value();
-    l.address = (plane_base + static_cast<std::uint64_t>(slot.address)) * static_cast<std::uint64_t>(p);
+    l.address = (plane_base + to_unsigned(slot.address)) * to_unsigned(p);
     pending_.push_back(lane);
   });
   read_.beat = next_beat_;
@@ -359,16 +358,15 @@ void SwitchNetwork::load_read_stage() {
 void SwitchNetwork::read_lanes(Cycle now) {
   std::size_t kept = 0;
   for (const int lane : pending_) {
-    Lane& l = read_.lanes[static_cast<std::size_t>(lane)];
-    Cycle& last = bank_read_at_[static_cast<std::size_t>(l.bank)];
+    Lane& l = nth(read_.lanes, lane);
+    Cycle& last = nth(bank_read_at_, l.bank);
     if (last == now) {
       pending_[kept++] = lane;
       continue;
     }
     last = now;
     ++stats.bank_read_words;
-    words_.read(bank_read, static_cast<std::size_t>(l.bank), l.address,
-                read_.words.data() + lane * config_.port_channels);
+    words_.read(bank_read, to_size(l.bank), l.address, read_.words.data() + lane * config_.port_channels);
   }
   pending_.resize(kept);
 }
@@ -376,19 +374,19 @@ void SwitchNetwork::read_lanes(Cycle now) {
 void SwitchNetwork::trace_switch(Cycle now) {
   Trace& trace = *context_.observers.trace;
   const Picoseconds at = context_.clock.at(now);
-  trace.change(beat_signal_, at, static_cast<std::uint64_t>(switch_.beat.index));
-  trace.change(row_block_signal_, at, static_cast<std::uint64_t>(switch_.beat.row_block));
-  trace.change(column_block_signal_, at, static_cast<std::uint64_t>(switch_.beat.column_block));
+  trace.change(beat_signal_, at, to_unsigned(switch_.beat.index));
+  trace.change(row_block_signal_, at, to_unsigned(switch_.beat.row_block));
+  trace.change(column_block_signal_, at, to_unsigned(switch_.beat.column_block));
   for (std::size_t i = 0; i < switch_.lanes.size(); ++i) {
     std::uint64_t word = 0;
-    const auto p = static_cast<std::size_t>(config_.port_channels);
+    const auto p = to_size(config_.port_channels);
     std::memcpy(&word, switch_.words.data() + i * p, std::min<std::size_t>(p, 8));
     trace.change(word_signals_[i], at, word);
     const Selection& selection = switch_.lanes[i].selection;
     if (selection.valid) {
       valid_[i].high(&trace, at, context_.clock.at(now + 1));
-      trace.change(row_signals_[i], at, static_cast<std::uint64_t>(selection.h));
-      trace.change(column_signals_[i], at, static_cast<std::uint64_t>(selection.w));
+      trace.change(row_signals_[i], at, to_unsigned(selection.h));
+      trace.change(column_signals_[i], at, to_unsigned(selection.w));
     } else {
       trace.unknown(row_signals_[i], at);
       trace.unknown(column_signals_[i], at);
@@ -434,7 +432,7 @@ const std::uint8_t* SwitchNetwork::bank_memory(std::size_t bank) {
   if (memory == nullptr) {
     tlm::tlm_dmi dmi;
     payload_.set_address(std::uint64_t{run_.copy} *
-                         static_cast<std::uint64_t>(config_.bank_depth_words * config_.port_channels));
+                         to_unsigned(config_.bank_depth_words * config_.port_channels));
     if (!bank_read[bank]->get_direct_mem_ptr(payload_, dmi))
       throw SimulationError("an input bank refuses direct memory access");
     memory = dmi.get_dmi_ptr();
@@ -444,7 +442,7 @@ const std::uint8_t* SwitchNetwork::bank_memory(std::size_t bank) {
 
 void SwitchNetwork::withdraw_memory(int bank, sc_dt::uint64 begin, sc_dt::uint64) {
   const bool second = begin >= static_cast<sc_dt::uint64>(config_.bank_depth_words * config_.port_channels);
-  bank_memory_[second ? 1 : 0][static_cast<std::size_t>(bank)] = nullptr;
+  nth(bank_memory_[second ? 1 : 0], bank) = nullptr;
   if (tile_of_ && tile_of_->copy == (second ? 1 : 0)) tile_of_.reset();
 }
 
@@ -469,17 +467,17 @@ void SwitchNetwork::read_tile() {
 
   const int padded = padded_channels(p);
   tile_.height = run_.height, tile_.width = run_.width, tile_.depth = run_.planes * padded;
-  tile_.pixels.resize(static_cast<std::size_t>(tile_.height) * tile_.width * tile_.depth);
+  tile_.pixels.resize(to_size(tile_.height) * to_size(tile_.width * tile_.depth));
   const std::ptrdiff_t plane_bytes = std::ptrdiff_t{arrangement_->words_per_plane()} * p;
-  std::vector<std::uint8_t> pixel(static_cast<std::size_t>(run_.planes * p));
+  std::vector<std::uint8_t> pixel(to_size(run_.planes * p));
   std::int16_t* out = tile_.pixels.data();
   for (int h = 0; h < tile_.height; ++h) {
     for (int w = 0; w < tile_.width; ++w, out += tile_.depth) {
       const BankSlot slot = arrangement_->place(h, w);
-      const std::uint8_t* word = bank_memory(static_cast<std::size_t>(slot.bank.value())) +
-                                 run_.first_plane * plane_bytes + slot.address * p;
+      const std::uint8_t* word =
+          bank_memory(to_size(slot.bank.value())) + run_.first_plane * plane_bytes + slot.address * p;
       for (int plane = 0; plane < run_.planes; ++plane)
-        std::memcpy(pixel.data() + plane * p, word + plane * plane_bytes, static_cast<std::size_t>(p));
+        std::memcpy(pixel.data() + plane * p, word + plane * plane_bytes, to_size(p));
       widen_words(pixel.data(), run_.planes, p, setup_.input_type == DType::kUint8, setup_.input_zero_point,
                   out);
     }

@@ -14,7 +14,7 @@ void LineReader::begin(const WfoldJob& job) {
   job_ = &job;
   const WfoldReadMode mode = job.run.read_mode;
   reader_.emplace(job.schedule, mode, config_.transit_bytes / 2);
-  limit_ = mode == WfoldReadMode::kTransit ? 2 : static_cast<std::size_t>(config_.line_queue);
+  limit_ = mode == WfoldReadMode::kTransit ? 2 : to_size(config_.line_queue);
   next_tile_ = 0;
   next_refill_ = next_line_ = 0;
   tile_ = job.schedule.tile(0);
@@ -27,7 +27,7 @@ void LineReader::take(Cycle now) {
     order_.pop_front();
     window.data.push_back(port.take_front());
     window.arrived.push_back(now);
-    stats.bytes += static_cast<std::int64_t>(window.data.back().size());
+    stats.bytes += ssize(window.data.back());
   }
 }
 
@@ -70,10 +70,10 @@ bool LineReader::request(Cycle now, Activity idle) {
   Window& window = windows_.back();
   const WfoldRequest& request = window.fetch.requests[window.issued++];
   order_.push_back(first_window_ + windows_.size() - 1);
-  const auto bytes = static_cast<int>(request.bytes.end - request.bytes.begin);
+  const auto bytes = to_int(request.bytes.end - request.bytes.begin);
   const std::uint64_t address =
       nram_ + job_->run.map +
-      static_cast<std::uint64_t>(request.row * job_->schedule.geometry().row_bytes + request.bytes.begin);
+      to_unsigned(request.row * job_->schedule.geometry().row_bytes + request.bytes.begin);
   ++stats.requests;
   port.issue(tlm::TLM_READ_COMMAND, address, bytes, port.buffer(bytes), now);
   return true;

@@ -28,8 +28,8 @@ void WfoldMaster::trace_clock(const SlaveClock& clock, Cycle now) {
   trace.change(broadcast_signal_, at, clock.line ? 1 : 0);
   trace.change(weights_signal_, at, clock.port_read ? 1 : 0);
   if (!clock.beat) return;
-  trace.change(tile_signal_, at, static_cast<std::uint64_t>(clock.beat->at.tile));
-  trace.change(refill_signal_, at, static_cast<std::uint64_t>(clock.beat->at.refill));
+  trace.change(tile_signal_, at, to_unsigned(clock.beat->at.tile));
+  trace.change(refill_signal_, at, to_unsigned(clock.beat->at.refill));
 }
 
 // What keeps the next beat from being done in this cycle; kBusy when nothing does.
@@ -41,10 +41,10 @@ Activity WfoldMaster::beat_blocker(Cycle now) const {
   }
   if (beat.kernel == 0) {
     const std::int64_t last = beat_.lines_needed(job_->schedule) - 1;
-    const auto place = static_cast<std::size_t>(last % config_.first_buffer_lines);
+    const auto place = to_size(last % config_.first_buffer_lines);
     if (last >= entered_ || entered_at_[place] >= now) return Activity::kInputLoad;
   }
-  const auto slot = static_cast<std::size_t>(job_->schedule.second_slot(beat, beat_.tile));
+  const auto slot = to_size(job_->schedule.second_slot(beat, beat_.tile));
   if (!occupied_[slot] || complete_at_[slot] < 0 || complete_at_[slot] >= now) return Activity::kWeightLoad;
   return Activity::kBusy;
 }
@@ -53,12 +53,12 @@ SlaveClock::Beat WfoldMaster::next_beat() const {
   const WfoldBeat& beat = beat_.beat;
   const WfoldSchedule& schedule = job_->schedule;
   const std::vector<int>& columns = schedule.steps(beat_.refill.part);
-  const int offset = columns[static_cast<std::size_t>(beat.step)] - columns.front();
+  const int offset = nth(columns, beat.step) - columns.front();
   SlaveClock::Beat made;
   made.at = beat;
   made.selects = beat.kernel == 0;
-  made.column = static_cast<int>(beat.first_line % config_.first_buffer_lines) * schedule.fold() + offset;
-  made.map_column = beat_.tile.column + columns[static_cast<std::size_t>(beat.step)];
+  made.column = to_int(beat.first_line % config_.first_buffer_lines) * schedule.fold() + offset;
+  made.map_column = beat_.tile.column + nth(columns, beat.step);
   made.slot = schedule.second_slot(beat, beat_.tile);
   made.half = half_of(beat.tile);
   made.first = job_->run.begins_sums && beat.refill == 0 && beat.step == 0;
@@ -83,8 +83,8 @@ std::optional<SlaveClock::Line> WfoldMaster::enter_line(std::int64_t freed, Cycl
   pipeline_.broadcast.enter(Activity::kBusy, now);
   reader.form(line_.data());
   reader.leave(now);
-  const auto slot = static_cast<int>(entered_ % config_.first_buffer_lines);
-  entered_at_[static_cast<std::size_t>(slot)] = now;
+  const auto slot = to_int(entered_ % config_.first_buffer_lines);
+  nth(entered_at_, slot) = now;
   ++entered_;
   ++stats.broadcast_lines;
   return SlaveClock::Line{line_.data(), slot};
@@ -108,8 +108,8 @@ std::optional<SlaveClock::PortRead> WfoldMaster::read_record(Cycle now) {
   pipeline_.ports.enter(Activity::kBusy, now);
   const int record = weights_.tile.kernels_per_slave - records_left_;
   --records_left_;
-  const auto offset = static_cast<std::uint64_t>(job_->schedule.records_begin(weights_.tile.kernel_tile) +
-                                                 record * kPostParameterBytes);
+  const auto offset =
+      to_unsigned(job_->schedule.records_begin(weights_.tile.kernel_tile) + record * kPostParameterBytes);
   return SlaveClock::PortRead{job_->run.weights + offset, kPostParameterBytes,
                               SlaveClock::PortRead::Record{record_set_of(weights_.tile), record}};
 }
@@ -117,18 +117,18 @@ std::optional<SlaveClock::PortRead> WfoldMaster::read_record(Cycle now) {
 std::optional<SlaveClock::PortRead> WfoldMaster::read_kernel_line(Cycle now) {
   const WfoldSchedule& schedule = job_->schedule;
   const int slot = schedule.second_slot(weights_.beat, weights_.tile);
-  const auto index = static_cast<std::size_t>(slot);
+  const auto index = to_size(slot);
   if (port_at_ == 0 && occupied_[index]) {
     pipeline_.ports.enter(Activity::kWeightRelease, now);
     return std::nullopt;
   }
   pipeline_.ports.enter(Activity::kBusy, now);
   const ByteRange bytes = schedule.kernel_line(weights_.beat, weights_.tile);
-  const auto left = static_cast<int>(bytes.end - bytes.begin) - port_at_;
+  const auto left = to_int(bytes.end - bytes.begin) - port_at_;
   const int count = std::min(config_.weight_port_bytes, left);
   const bool complete = count == left;
-  const SlaveClock::PortRead read{job_->run.weights + static_cast<std::uint64_t>(bytes.begin + port_at_),
-                                  count, SlaveClock::PortRead::KernelBytes{slot, port_at_, complete}};
+  const SlaveClock::PortRead read{job_->run.weights + to_unsigned(bytes.begin + port_at_), count,
+                                  SlaveClock::PortRead::KernelBytes{slot, port_at_, complete}};
   occupied_[index] = true;
   complete_at_[index] = -1;
   port_at_ += count;
@@ -146,7 +146,7 @@ void WfoldMaster::commit_beat(Cycle now) {
   const WfoldSchedule& schedule = job_->schedule;
   const WfoldWalk done = beat_;
   ++stats.beats;
-  occupied_[static_cast<std::size_t>(schedule.second_slot(done.beat, done.tile))] = false;
+  nth(occupied_, schedule.second_slot(done.beat, done.tile)) = false;
   if (done.beat.kernel == 0) freed_ = done.lines_freed(schedule);
   beat_.advance(schedule);
   if (!beat_.more || beat_.beat.kernel == 0) end_step(done, beat_, now);

@@ -11,7 +11,7 @@ namespace tilebeat {
 WfoldEngine::WfoldEngine(sc_core::sc_module_name name, const SimContext& context, const WfoldConfig& config,
                          int max_outstanding, std::uint64_t nram, std::int64_t region_bytes,
                          Granularity granularity, BuildOrder& order)
-    : sc_module(name), slaves(static_cast<std::size_t>(config.slaves)) {
+    : sc_module(name), slaves(to_size(config.slaves)) {
   std::vector<std::function<void()>> steps;
   steps.emplace_back([&] {
     master = std::make_unique<WfoldMaster>("master", context, config, max_outstanding, nram, region_bytes,
@@ -22,8 +22,7 @@ WfoldEngine::WfoldEngine(sc_core::sc_module_name name, const SimContext& context
   });
   for (int i = 0; i < config.slaves; ++i) {
     steps.emplace_back([&, i] {
-      slaves[static_cast<std::size_t>(i)] =
-          std::make_unique<WfoldSlave>(fmt::format("sl{}", i).c_str(), context, config);
+      nth(slaves, i) = std::make_unique<WfoldSlave>(fmt::format("sl{}", i).c_str(), context, config);
     });
   }
   order.run(std::move(steps));
@@ -44,8 +43,7 @@ class WfoldUnit : public MatrixUnit {
  public:
   explicit WfoldUnit(const MatrixUnitContext& c) {
     const CoreConfig& core = c.hardware.chip->core;
-    const std::vector<AddressRange> map{
-        {c.nram, c.nram + static_cast<std::uint64_t>(core.nram.size_bytes), 0}};
+    const std::vector<AddressRange> map{{c.nram, c.nram + to_unsigned(core.nram.size_bytes), 0}};
     c.order.run({
         [&] {
           engine_ = std::make_unique<WfoldEngine>(
@@ -70,7 +68,7 @@ class WfoldUnit : public MatrixUnit {
   }
   void bind_memories(Scratchpad& nram, Scratchpad& wram) override {
     for (std::size_t i = 0; i < engine_->slaves.size(); ++i)
-      engine_->slaves[i]->region.bind(wram.region_port(static_cast<int>(i)));
+      engine_->slaves[i]->region.bind(wram.region_port(to_int(i)));
     engine_->master->bind_second_storage(wram);
     nram_ = &nram, wram_ = &wram;
   }
@@ -86,7 +84,7 @@ class WfoldUnit : public MatrixUnit {
     visit_engine(visitor);
     visitor.counter("fold", "written", "bytes", fold_->bytes);
     for (std::size_t i = 0; i < engine_->slaves.size(); ++i) {
-      const BankPortStats& port = wram_->region_stats(static_cast<int>(i));
+      const BankPortStats& port = wram_->region_stats(to_int(i));
       const std::string slave = fmt::format("engine.sl{}", i);
       visitor.counter(slave, "region_port_busy", "cycles", port.accesses);
       visitor.counter(slave, "results", "results", engine_->slaves[i]->results_read);

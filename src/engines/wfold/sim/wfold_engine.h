@@ -54,7 +54,7 @@ class WfoldSlave : public sc_core::sc_module {
   void load_kernels(const SlaveChunk& chunk);
   void count_reads(std::int64_t accesses, int bytes);
   std::int32_t* accumulators(int half, int kernel) {
-    return third_.data() + (static_cast<std::ptrdiff_t>(half) * kernels_ + kernel) * accumulator_count_;
+    return third_.data() + (to_signed(half) * kernels_ + kernel) * accumulator_count_;
   }
   void declare_signals();
   void trace_beat(const SlaveClock::Beat& beat, const WfoldSchedule& schedule);

@@ -30,8 +30,8 @@ WfoldMaster::WfoldMaster(sc_core::sc_module_name name, const SimContext& context
                          Granularity granularity)
     : CommandedUnit(name, context, Unit::kMatrix),
       reader("port", context, config, max_outstanding, nram, wake_),
-      slave_control("slave_control", static_cast<std::size_t>(config.slaves)),
-      slave_chunks("slave_chunks", static_cast<std::size_t>(config.slaves)),
+      slave_control("slave_control", to_size(config.slaves)),
+      slave_chunks("slave_chunks", to_size(config.slaves)),
       to_writer("to_writer"),
       drained("drained"),
       config_(config),
@@ -39,10 +39,10 @@ WfoldMaster::WfoldMaster(sc_core::sc_module_name name, const SimContext& context
       granularity_(granularity),
       pipeline_(config.weight_port_bytes),
       work_(context, *this, {"", "utilization", "%", CounterInfo::Kind::kWork}),
-      entered_at_(static_cast<std::size_t>(config.first_buffer_lines)),
-      complete_at_(static_cast<std::size_t>(config.second_buffer_lines)),
-      occupied_(static_cast<std::size_t>(config.second_buffer_lines)),
-      line_(static_cast<std::size_t>(config.line_bytes)) {
+      entered_at_(to_size(config.first_buffer_lines)),
+      complete_at_(to_size(config.second_buffer_lines)),
+      occupied_(to_size(config.second_buffer_lines)),
+      line_(to_size(config.line_bytes)) {
   drained.register_b_transport(this, &WfoldMaster::take_drained);
   SC_METHOD(step);
   sensitive << wake_;
@@ -62,7 +62,7 @@ void WfoldMaster::take(const Instruction& instruction, Cycle) {
 
 void WfoldMaster::take_drained(tlm::tlm_generic_payload& payload, sc_core::sc_time&) {
   const auto& message = message_of<HalfDrained>(payload, drained);
-  drained_at_[static_cast<std::size_t>(tiles_drained_ % 4)] = message.at;
+  nth(drained_at_, tiles_drained_ % 4) = message.at;
   ++tiles_drained_;
   wake_at(message.at + 1);
 }
@@ -70,7 +70,7 @@ void WfoldMaster::take_drained(tlm::tlm_generic_payload& payload, sc_core::sc_ti
 Cycle WfoldMaster::half_drained(std::int64_t tile) const {
   const std::int64_t before = tiles_before_ + tile - 2;  // the tile that used the half last
   if (before < 0) return kAlwaysFree;
-  return before < tiles_drained_ ? drained_at_[static_cast<std::size_t>(before % 4)] : kNotYet;
+  return before < tiles_drained_ ? nth(drained_at_, before % 4) : kNotYet;
 }
 
 void WfoldMaster::step() {
@@ -107,9 +107,8 @@ void WfoldMaster::begin_next(Cycle now) {
     const Instruction& front = queue_.front();
     if (const auto* setup = front.operation.get_if<ConvSetup>()) {
       // Results on their way out are finished with the registers that they were computed with.
-      const bool out =
-          tiles_drained_ == tiles_before_ &&
-          (tiles_before_ == 0 || drained_at_[static_cast<std::size_t>((tiles_before_ - 1) % 4)] < now);
+      const bool out = tiles_drained_ == tiles_before_ &&
+                       (tiles_before_ == 0 || nth(drained_at_, (tiles_before_ - 1) % 4) < now);
       if (!out) {
         state_ = State::kDraining;
         pipeline_.idle(Activity::kOutputDrain, now);
@@ -210,9 +209,9 @@ void WfoldMaster::begin_run(Cycle now) {
 // Of every region, in which the same bytes are read.
 void WfoldMaster::hold_kernels(Cycle now) {
   if (second_storage_ == nullptr) return;
-  const BytePattern kernels{
-      second_storage_->base() + job_->run.weights, static_cast<std::uint64_t>(job_->schedule.region_bytes()),
-      static_cast<std::uint64_t>(region_bytes_), static_cast<std::uint64_t>(config_.slaves)};
+  const BytePattern kernels{second_storage_->base() + job_->run.weights,
+                            to_unsigned(job_->schedule.region_bytes()), to_unsigned(region_bytes_),
+                            to_unsigned(config_.slaves)};
   second_storage_->holds.open(summary(job_->instruction), Holds::Access::kRead, kernels, now);
 }
 
@@ -261,7 +260,7 @@ void WfoldMaster::end_step(const WfoldWalk& walk, const WfoldWalk& next, Cycle l
   ++stats.tiles;
   const std::int64_t macs = std::int64_t{walk.tile.columns} * walk.tile.kernels * job_->run.macs_per_output;
   stats.useful_macs += macs;
-  stats.losses[static_cast<std::size_t>(MacLoss::kNoChannel)] -= macs;
+  nth(stats.losses, MacLoss::kNoChannel) -= macs;
   work_.count(tile_began_, last_beat + 1, macs);
   tile_began_ = last_beat + 1;
   TileResults results;

@@ -86,7 +86,7 @@ class WfoldMaster : public CommandedUnit {
   // The cycle in which the half that the run's tile `tile` uses was drained.
   Cycle half_drained(std::int64_t tile) const;
   Scratchpad* second_storage_ = nullptr;
-  int half_of(std::int64_t tile) const { return static_cast<int>((tiles_before_ + tile) % 2); }
+  int half_of(std::int64_t tile) const { return to_int((tiles_before_ + tile) % 2); }
   int record_set_of(const WfoldTile& tile) const { return (kernel_tiles_before_ + tile.kernel_tile) % 2; }
   void schedule(Cycle now, bool requested);
 

@@ -30,7 +30,7 @@ std::int64_t WfoldWalk::lines_needed(const WfoldSchedule& schedule) const {
 
 std::int64_t WfoldWalk::lines_freed(const WfoldSchedule& schedule) const {
   const int next = beat.step + 1;
-  const bool last = next == static_cast<int>(schedule.steps(refill.part).size());
+  const bool last = next == count_of(schedule.steps(refill.part));
   return beat.first_line +
          (last ? schedule.lines(refill.part) : schedule.lines_of_step(refill.part, next).first);
 }
@@ -51,7 +51,7 @@ Cycle WfoldPipeline::do_step(Cycle drained_at) {
   for (int k = 0; k < kernels; ++k) {
     if (schedule_->geometry().post_parameters && walk_.begins_kernel_tile())
       read_records(drained_at, kernels);
-    const auto slot = static_cast<std::size_t>(schedule_->second_slot(walk_.beat, walk_.tile));
+    const auto slot = to_size(schedule_->second_slot(walk_.beat, walk_.tile));
     const ByteRange bytes = schedule_->kernel_line(walk_.beat, walk_.tile);
     const Cycle complete =
         read_kernel_line(slot, ceil_div<std::int64_t>(bytes.end - bytes.begin, port_bytes_));
@@ -81,7 +81,7 @@ bool WfoldMaster::enter_lines() {
     if (ready < 0 || !pipeline_.has_place()) return moved;
     if (lines_in_back_ == 0) {
       tile_lines_.push_back(std::move(spare_lines_));
-      tile_lines_.back().resize(static_cast<std::size_t>(schedule.lines_per_tile() * config_.line_bytes));
+      tile_lines_.back().resize(to_size(schedule.lines_per_tile() * config_.line_bytes));
     }
     reader.form(line_.data());
     widen_line(line_.data(), config_.line_bytes, setup_,
@@ -131,7 +131,7 @@ void WfoldMaster::find_step_lines() {
 // All beats of a tile in every slave, and the reads of the regions that they stand for; `last` is its last
 // step.
 void WfoldMaster::compute_tile(const WfoldWalk& last) {
-  const auto steps = static_cast<int>(step_lines_.size());
+  const auto steps = count_of(step_lines_);
   WfoldBeat first = last.beat;
   first.refill = first.step = 0;
   first.step_number -= steps - 1;

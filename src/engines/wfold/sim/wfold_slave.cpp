@@ -36,14 +36,14 @@ WfoldSlave::WfoldSlave(sc_core::sc_module_name name, const SimContext& context, 
       config_(config),
       kernels_(wfold_shape(config).kernels_per_slave()),
       accumulator_count_(config.compute_units * config.line_bytes / 2),
-      first_(static_cast<std::size_t>(config.first_buffer_lines * config.line_bytes)),
-      second_(static_cast<std::size_t>(config.second_buffer_lines * config.line_bytes)),
-      first_filled_(static_cast<std::size_t>(config.first_buffer_lines)),
-      second_filled_(static_cast<std::size_t>(config.second_buffer_lines)),
-      port_line_(static_cast<std::size_t>(config.line_bytes)),
-      latched_(static_cast<std::size_t>(config.compute_units * config.line_bytes)),
-      third_(static_cast<std::size_t>(2 * kernels_ * accumulator_count_)),
-      records_(static_cast<std::size_t>(2 * kernels_)),
+      first_(to_size(config.first_buffer_lines * config.line_bytes)),
+      second_(to_size(config.second_buffer_lines * config.line_bytes)),
+      first_filled_(to_size(config.first_buffer_lines)),
+      second_filled_(to_size(config.second_buffer_lines)),
+      port_line_(to_size(config.line_bytes)),
+      latched_(to_size(config.compute_units * config.line_bytes)),
+      third_(to_size(2 * kernels_ * accumulator_count_)),
+      records_(to_size(2 * kernels_)),
       read_(tlm::TLM_READ_COMMAND, 1),
       record_bytes_(kPostParameterBytes) {
   control.register_b_transport(this, &WfoldSlave::take_clock);
@@ -102,8 +102,8 @@ void WfoldSlave::take_clock(tlm::tlm_generic_payload& payload, sc_core::sc_time&
 
 void WfoldSlave::enter_line(const SlaveClock::Line& line, const WfoldJob& job) {
   widen_line(line.bytes, config_.line_bytes, job.setup,
-             first_.data() + static_cast<std::ptrdiff_t>(line.slot) * config_.line_bytes);
-  first_filled_[static_cast<std::size_t>(line.slot)] = true;
+             first_.data() + to_signed(line.slot) * config_.line_bytes);
+  nth(first_filled_, line.slot) = true;
 }
 
 void WfoldSlave::read_port(const SlaveClock::PortRead& read, const WfoldJob& job) {
@@ -114,16 +114,15 @@ void WfoldSlave::read_port(const SlaveClock::PortRead& read, const WfoldJob& job
   };
   if (const auto* record = std::get_if<SlaveClock::PortRead::Record>(&read.content)) {
     fetch(record_bytes_.data());
-    records_[static_cast<std::size_t>(record->set * kernels_ + record->number)] =
-        decode_post_parameter(record_bytes_.data());
+    nth(records_, record->set * kernels_ + record->number) = decode_post_parameter(record_bytes_.data());
     return;
   }
   const auto& line = std::get<SlaveClock::PortRead::KernelBytes>(read.content);
   fetch(port_line_.data() + line.line_offset);
   if (!line.line_complete) return;
   replicate(port_line_.data(), line.line_offset + read.bytes, job,
-            second_.data() + static_cast<std::ptrdiff_t>(line.slot) * config_.line_bytes);
-  second_filled_[static_cast<std::size_t>(line.slot)] = true;
+            second_.data() + to_signed(line.slot) * config_.line_bytes);
+  nth(second_filled_, line.slot) = true;
 }
 
 // Ncu lines at any position of the circular first buffer.
@@ -131,9 +130,9 @@ void WfoldSlave::select(const SlaveClock::Beat& beat, const WfoldJob& job) {
   const int granularity = job.run.granularity;
   const int size = config_.first_buffer_lines * config_.line_bytes;
   const int begin = beat.column * granularity % size;
-  const int count = static_cast<int>(latched_.size());
+  const int count = count_of(latched_);
   for (int line = begin / config_.line_bytes; line * config_.line_bytes < begin + count; ++line) {
-    if (!first_filled_[static_cast<std::size_t>(line % config_.first_buffer_lines)])
+    if (!nth(first_filled_, line % config_.first_buffer_lines))
       throw SimulationError(fmt::format("{}: line {} of the first buffer is empty", name(), line));
   }
   const int until_wrap = std::min(count, size - begin);
@@ -143,12 +142,12 @@ void WfoldSlave::select(const SlaveClock::Beat& beat, const WfoldJob& job) {
 
 void WfoldSlave::run_beat(const SlaveClock::Beat& beat, const WfoldJob& job) {
   if (beat.selects) select(beat, job);
-  if (!second_filled_[static_cast<std::size_t>(beat.slot)])
+  if (!nth(second_filled_, beat.slot))
     throw SimulationError(fmt::format("{}: line {} of the second buffer is empty", name(), beat.slot));
   std::int32_t* sums = accumulators(beat.half, beat.at.kernel);
   if (beat.first) std::fill_n(sums, accumulator_count_, 0);
   mac_lines(latched_.data(), config_.compute_units, config_.line_bytes,
-            second_.data() + static_cast<std::ptrdiff_t>(beat.slot) * config_.line_bytes, sums);
+            second_.data() + to_signed(beat.slot) * config_.line_bytes, sums);
   if (!unit_signals_.empty() && context_.trace() != nullptr) trace_beat(beat, job.schedule);
 }
 
@@ -161,18 +160,16 @@ void WfoldSlave::trace_beat(const SlaveClock::Beat& beat, const WfoldSchedule& s
     for (std::size_t i = 0; i < signals.size(); ++i)
       trace.change(signals[i], at, static_cast<std::uint16_t>(operands[i]) & kNineBits);
   };
-  show(kernel_operands_, second_.data() + static_cast<std::ptrdiff_t>(beat.slot) * config_.line_bytes);
+  show(kernel_operands_, second_.data() + to_signed(beat.slot) * config_.line_bytes);
   if (beat.selects) show(map_operands_, latched_.data());
-  trace.change(kernel_row_signal_, at, static_cast<std::uint64_t>(refill.kernel_row));
-  trace.change(
-      kernel_column_signal_, at,
-      static_cast<std::uint64_t>(schedule.steps(refill.part)[static_cast<std::size_t>(beat.at.step)]));
-  trace.change(block_signal_, at, static_cast<std::uint64_t>(refill.block));
-  trace.change(channel_signal_, at, static_cast<std::uint64_t>(beat.at.kernel));
-  trace.change(slot_signal_, at, static_cast<std::uint64_t>(beat.slot));
+  trace.change(kernel_row_signal_, at, to_unsigned(refill.kernel_row));
+  trace.change(kernel_column_signal_, at, to_unsigned(nth(schedule.steps(refill.part), beat.at.step)));
+  trace.change(block_signal_, at, to_unsigned(refill.block));
+  trace.change(channel_signal_, at, to_unsigned(beat.at.kernel));
+  trace.change(slot_signal_, at, to_unsigned(beat.slot));
   for (std::size_t unit = 0; unit < unit_signals_.size(); ++unit) {
     trace.change(unit_signals_[unit], at,
-                 static_cast<std::uint16_t>(beat.map_column + static_cast<int>(unit) * schedule.fold()));
+                 static_cast<std::uint16_t>(beat.map_column + to_int(unit) * schedule.fold()));
   }
 }
 
@@ -186,14 +183,14 @@ void WfoldSlave::load_kernels(const SlaveChunk& chunk) {
   if (!region->get_direct_mem_ptr(payload_, dmi))
     throw SimulationError("a region of WRAM refuses direct memory access");
   const std::uint8_t* base = dmi.get_dmi_ptr() + chunk.job.run.weights;
-  if (chunk.job.run.weights + static_cast<std::uint64_t>(schedule.region_bytes()) > dmi.get_end_address() + 1)
+  if (chunk.job.run.weights + to_unsigned(schedule.region_bytes()) > dmi.get_end_address() + 1)
     throw SimulationError(fmt::format("wfold.run: kernels beyond the region of {}", name()));
   const std::int64_t beats = schedule.beats_of(chunk.tile);
-  kernel_lines_.resize(static_cast<std::size_t>(beats * config_.line_bytes));
+  kernel_lines_.resize(to_size(beats * config_.line_bytes));
   WfoldBeat beat = chunk.first;
   for (std::int64_t i = 0; i < beats; ++i) {
     const ByteRange bytes = schedule.kernel_line(beat, chunk.tile);
-    replicate(base + bytes.begin, static_cast<int>(bytes.end - bytes.begin), chunk.job,
+    replicate(base + bytes.begin, to_int(bytes.end - bytes.begin), chunk.job,
               kernel_lines_.data() + i * config_.line_bytes);
     schedule.advance(beat, chunk.tile);
   }
@@ -201,7 +198,7 @@ void WfoldSlave::load_kernels(const SlaveChunk& chunk) {
   count_reads(chunk.tile.kernels_per_slave, kPostParameterBytes);
   const std::uint8_t* record = base + schedule.records_begin(chunk.tile.kernel_tile);
   for (int k = 0; k < chunk.tile.kernels_per_slave; ++k, record += kPostParameterBytes)
-    records_[static_cast<std::size_t>(chunk.record_set * kernels_ + k)] = decode_post_parameter(record);
+    nth(records_, chunk.record_set * kernels_ + k) = decode_post_parameter(record);
 }
 
 // Reads of the region that direct memory access stands for.
@@ -238,9 +235,9 @@ void WfoldSlave::read_results(tlm::tlm_generic_payload& payload, sc_core::sc_tim
   std::int32_t* out = read.results;
   for (int column = read.first_column; column < read.end_column; ++column) {
     for (int k = read.first_kernel; k < read.end_kernel; ++k) {
-      const std::int32_t* sums = accumulators(read.half, k) + static_cast<std::ptrdiff_t>(column) * pairs;
+      const std::int32_t* sums = accumulators(read.half, k) + to_signed(column) * pairs;
       *out++ = post_process(std::accumulate(sums, sums + pairs, std::int32_t{0}), read.job.setup,
-                            records_[static_cast<std::size_t>(read.record_set * kernels_ + k)]);
+                            nth(records_, read.record_set * kernels_ + k));
     }
   }
   results_read += std::int64_t{read.end_column - read.first_column} * (read.end_kernel - read.first_kernel);

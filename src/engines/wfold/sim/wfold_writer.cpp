@@ -13,7 +13,7 @@ WfoldWriter::WfoldWriter(sc_core::sc_module_name name, const SimContext& context
                          int max_outstanding, std::uint64_t nram, Granularity granularity)
     : sc_module(name),
       tiles("tiles"),
-      results("results", static_cast<std::size_t>(config.slaves)),
+      results("results", to_size(config.slaves)),
       port("port", context, max_outstanding, wake_),
       drained("drained"),
       completion("completion", Unit::kMatrix),
@@ -90,8 +90,8 @@ void WfoldWriter::begin_tile() {
   const auto add = [&](int column, int columns, int begin, int end) {
     Request request;
     const std::int64_t pixel = std::int64_t{tile.row} * run.columns + tile.column + column;
-    request.address = nram_ + run.result + static_cast<std::uint64_t>(pixel) * run.result_pixel +
-                      static_cast<std::uint64_t>(before + begin);
+    request.address =
+        nram_ + run.result + to_unsigned(pixel) * run.result_pixel + to_unsigned(before + begin);
     request.column = column, request.columns = columns;
     request.begin = begin, request.end = end;
     slices = std::max(slices, std::int64_t{column + columns - 1} * column_slices_ +
@@ -111,7 +111,7 @@ void WfoldWriter::begin_tile() {
       begin = end;
     }
   }
-  tile_bytes_.resize(static_cast<std::size_t>(tile.columns * bytes));
+  tile_bytes_.resize(to_size(tile.columns * bytes));
   next_request_ = 0;
   slices_out_ = 0;
   begun_ = true;
@@ -125,35 +125,33 @@ void WfoldWriter::read_slices(std::int64_t first, std::int64_t end) {
   ResultRead read{*front.job, front.half, front.record_set};
   const int slaves = config_.slaves;
   const auto keep = [&](int column, int kernel, std::int32_t value) {
-    std::memcpy(
-        tile_bytes_.data() + (static_cast<std::ptrdiff_t>(column) * front.tile.kernels + kernel) * element,
-        &value, static_cast<std::size_t>(element));
+    std::memcpy(tile_bytes_.data() + (to_signed(column) * front.tile.kernels + kernel) * element, &value,
+                to_size(element));
   };
   if (granularity_ == Granularity::kTile) {
     if (first > 0) return;  // the whole tile came with the first slice
     read.end_column = front.tile.columns;
     for (int slave = 0; slave < std::min(slaves, front.tile.kernels); ++slave) {
       read.end_kernel = ceil_div(front.tile.kernels - slave, slaves);
-      read_.resize(static_cast<std::size_t>(read.end_column * read.end_kernel));
+      read_.resize(to_size(read.end_column * read.end_kernel));
       read.results = read_.data();
-      send_(results[static_cast<std::size_t>(slave)], read);
+      send_(nth(results, slave), read);
       for (int column = 0; column < read.end_column; ++column) {
         for (int k = 0; k < read.end_kernel; ++k)
-          keep(column, k * slaves + slave, read_[static_cast<std::size_t>(column * read.end_kernel + k)]);
+          keep(column, k * slaves + slave, nth(read_, column * read.end_kernel + k));
       }
     }
     return;
   }
   for (std::int64_t slice = first; slice < end; ++slice) {
-    const auto column = static_cast<int>(slice / column_slices_);
-    const auto begin = static_cast<int>(slice % column_slices_) * kernels_per_slice_;
+    const auto column = to_int(slice / column_slices_);
+    const auto begin = to_int(slice % column_slices_) * kernels_per_slice_;
     for (int kernel = begin; kernel < std::min(begin + kernels_per_slice_, front.tile.kernels); ++kernel) {
       std::int32_t value = 0;
       read.first_column = column, read.end_column = column + 1;
       read.first_kernel = kernel / slaves, read.end_kernel = kernel / slaves + 1;
       read.results = &value;
-      send_(results[static_cast<std::size_t>(kernel % slaves)], read,
-            to_sc_time((slice - first) * context_.clock.period_ps()));
+      send_(nth(results, kernel % slaves), read, to_sc_time((slice - first) * context_.clock.period_ps()));
       keep(column, kernel, value);
     }
   }
@@ -167,7 +165,7 @@ void WfoldWriter::drain(Cycle now) {
       return;
     }
     if (!begun_) begin_tile();
-    if (staged_.size() >= static_cast<std::size_t>(config_.write_queue)) {
+    if (staged_.size() >= to_size(config_.write_queue)) {
       drain_ledger.enter(request_blocker(now), now);
       return;
     }
@@ -190,13 +188,12 @@ void WfoldWriter::drain(Cycle now) {
     Staged staged;
     staged.address = next.address;
     for (int column = next.column; column < next.column + next.columns; ++column) {
-      const auto from =
-          tile_bytes_.begin() + static_cast<std::ptrdiff_t>(column) * front.tile.kernels * element;
+      const auto from = tile_bytes_.begin() + to_signed(column) * front.tile.kernels * element;
       staged.data.insert(staged.data.end(), from + next.begin, from + next.end);
     }
     staged.ready = drain_free_ + config_.post_latency_cycles;
     if (tile_ends && front.last) staged.completes = front.job;
-    stats.results += static_cast<std::int64_t>(staged.data.size()) / element;
+    stats.results += ssize(staged.data) / element;
     staged_.push_back(std::move(staged));
     if (!tile_ends) continue;
     begun_ = false;
@@ -227,7 +224,7 @@ bool WfoldWriter::request(Cycle now) {
   Staged staged = std::move(staged_.front());
   staged_.pop_front();
   under_way_.push_back(std::move(staged.completes));
-  const int bytes = static_cast<int>(staged.data.size());
+  const int bytes = count_of(staged.data);
   ++stats.requests;
   stats.bytes += bytes;
   port.issue(tlm::TLM_WRITE_COMMAND, staged.address, bytes, std::move(staged.data), now);

@@ -1,8 +1,8 @@
-#include "planner/fusion/fused_unit.h"
+#include "planner/fusion/fusion_group.h"
 
 #include "base/math.h"
 #include "isa/address_map.h"
-#include "planner/fusion/unit_tasks.h"
+#include "planner/fusion/group_tasks.h"
 #include "planner/layer/choose_layer.h"
 #include "planner/layer/estimate.h"
 #include "planner/layer/placement.h"
@@ -24,7 +24,7 @@ std::vector<int> numbers_of(const Workload& workload, const std::vector<std::str
                                     [&](const Layer& layer) { return layer.name == name; });
     if (found == workload.layers.end())
       throw UserError(fmt::format("layer '{}' is not in the workload", name));
-    numbers.push_back(static_cast<int>(found - workload.layers.begin()));
+    numbers.push_back(to_int(found - workload.layers.begin()));
   }
   std::sort(numbers.begin(), numbers.end());
   return numbers;
@@ -38,41 +38,42 @@ TensorInfo as_map(TensorInfo tensor, const MapExtents& map) {
 // A vector layer on maps: axes that it names are the channels (row_axis).
 Layer on_maps(Layer layer, const MapExtents& output) {
   layer.output = as_map(layer.output, output);
-  const auto last = static_cast<int>(layer.output.shape.size()) - 1;
+  const auto last = count_of(layer.output.shape) - 1;
   if (auto* softmax = std::get_if<Softmax>(&layer.operation)) softmax->axis = last;
   if (auto* concat = std::get_if<Concat>(&layer.operation)) concat->axis = last;
   return layer;
 }
 
 // The layer in `cores` shares of its channels; 1: as one core computes it.
-SharedLayer in_shares(const Workload& workload, const Layer& layer, const HardwareConfig& hardware,
-                      const std::shared_ptr<MatrixLayer>& whole, int cores) {
+ShardedLayer in_shards(const Workload& workload, const Layer& layer, const HardwareConfig& hardware,
+                       const std::shared_ptr<MatrixLayer>& whole, int cores) {
   // From the beginning of its map on.
   const OperandPlaces places{whole->problem().map_layout(0), std::nullopt};
   if (cores == 1) return whole_layer(whole, places, hardware);
-  return shared_layers(workload, layer, hardware, *whole, ShareCut::kChannels, cores, places).front();
+  return sharded_layers(workload, layer, hardware, *whole, ShardCut::kChannels, cores, places).front();
 }
 
 }  // namespace
 
-FusedUnit::FusedUnit(const Workload& workload, const HardwareConfig& hardware, const UnitRequest& request)
+FusionGroup::FusionGroup(const Workload& workload, const HardwareConfig& hardware,
+                         const GroupRequest& request)
     : workload_(workload),
       hardware_(hardware),
-      graph_(make_unit_graph(workload, numbers_of(workload, request.layers))) {
+      graph_(make_group_graph(workload, numbers_of(workload, request.layers))) {
   if (!hardware.chip) throw UserError("layers cannot be fused: the hardware has no chip");
   const ChipConfig& chip = *hardware.chip;
   for (const int number : numbers_of(workload, request.layers))
-    mapping_.layers.push_back(workload.layers[static_cast<std::size_t>(number)].name);
-  const UnitTensor& output = graph_.tensors[static_cast<std::size_t>(graph_.output())];
+    mapping_.layers.push_back(nth(workload.layers, number).name);
+  const GroupTensor& output = nth(graph_.tensors, graph_.output());
   const int rows = output.images() * output.height();
   mapping_.clusters = request.clusters.value_or(std::min(chip.clusters, rows));
   if (mapping_.clusters > chip.clusters)
     throw UserError(fmt::format("{} clusters, the chip has {}", mapping_.clusters, chip.clusters));
   mapping_.step_rows = request.step_rows.value_or(
-      static_cast<int>(std::min<std::int64_t>(output.height(), ceil_div(rows, 4 * mapping_.clusters))));
+      to_int(std::min<std::int64_t>(output.height(), ceil_div(rows, 4 * mapping_.clusters))));
   mapping_.step_columns = std::min(output.map.width, request.step_columns.value_or(output.map.width));
   mapping_.step_maps = request.step_maps.value_or(1);
-  mapping_.kernels = request.kernels.value_or(UnitKernels::kResident);
+  mapping_.kernels = request.kernels.value_or(GroupKernels::kResident);
   if (mapping_.step_maps > 1 && mapping_.step_rows < output.height()) {
     throw UserError(
         fmt::format("step_maps {}: several maps at a time have all their {} rows, step_rows is {}",
@@ -80,67 +81,67 @@ FusedUnit::FusedUnit(const Workload& workload, const HardwareConfig& hardware, c
   }
   for (const auto& [tensor, holding] : request.holdings) {
     const bool known = std::any_of(graph_.tensors.begin(), graph_.tensors.end(),
-                                   [&name = tensor](const UnitTensor& t) { return t.name == name; });
+                                   [&name = tensor](const GroupTensor& t) { return t.name == name; });
     if (!known || tensor == output.name)
-      throw UserError(fmt::format("holdings: '{}' is not a tensor that the unit holds", tensor));
+      throw UserError(fmt::format("holdings: '{}' is not a tensor that the group holds", tensor));
   }
   for (const auto& [layer, cores] : request.reductions) {
     const bool known =
-        std::any_of(graph_.layers.begin(), graph_.layers.end(), [&name = layer](const UnitLayer& l) {
+        std::any_of(graph_.layers.begin(), graph_.layers.end(), [&name = layer](const GroupLayer& l) {
           return l.layer->name == name && std::holds_alternative<Conv2d>(l.layer->operation);
         });
     if (!known)
-      throw UserError(fmt::format("reductions: '{}' is not a layer of the unit on matrix units", layer));
+      throw UserError(fmt::format("reductions: '{}' is not a layer of the group on matrix units", layer));
   }
   mapping_.reductions = request.reductions;
-  for (const UnitTensor& tensor : graph_.tensors) {
+  for (const GroupTensor& tensor : graph_.tensors) {
     if (tensor.name == output.name) continue;
     const auto asked = request.holdings.find(tensor.name);
     mapping_.holdings[tensor.name] =
-        asked != request.holdings.end() ? asked->second : request.holding.value_or(Holding::kRing);
+        asked != request.holdings.end() ? asked->second : request.holding.value_or(Holding::kRowBuffer);
   }
 }
 
-std::vector<std::string> FusedUnit::inputs() const {
+std::vector<std::string> FusionGroup::inputs() const {
   std::vector<std::string> names;
-  for (const UnitTensor& tensor : graph_.tensors) {
+  for (const GroupTensor& tensor : graph_.tensors) {
     if (tensor.producer < 0) names.push_back(tensor.name);
   }
   return names;
 }
 
-std::set<std::string> FusedUnit::inner_tensors() const {
+std::set<std::string> FusionGroup::inner_tensors() const {
   std::set<std::string> names;
-  for (const UnitTensor& tensor : graph_.tensors) {
+  for (const GroupTensor& tensor : graph_.tensors) {
     if (tensor.producer >= 0 && tensor.name != mapping_.layers.back()) names.insert(tensor.name);
     names.insert(tensor.aliases.begin(), tensor.aliases.end());
   }
   return names;
 }
 
-std::vector<int> FusedUnit::processors() const {
+std::vector<int> FusionGroup::processors() const {
   std::vector<int> processors;
   for (int i = 0; i < mapping_.clusters * cluster_size(*hardware_.chip); ++i) processors.push_back(i);
   return processors;
 }
 
-void FusedUnit::place(DramPlaces& places, const std::map<std::string, Placement>& tensors) {
-  for (const UnitTensor& tensor : graph_.tensors) {
+void FusionGroup::place(DramPlaces& places, const std::map<std::string, Placement>& tensors) {
+  for (const GroupTensor& tensor : graph_.tensors) {
     const auto found = tensors.find(tensor.name);
     const Placement place = found == tensors.end() ? Placement{} : found->second;
     addresses_.push_back(place.address), stored_.push_back(place.stored);
   }
-  for (const UnitLayer& layer : graph_.layers) {
+  for (const GroupLayer& layer : graph_.layers) {
     DecidedLayer& decided = layers_.emplace_back();
     if (std::holds_alternative<Conv2d>(layer.layer->operation)) {
-      auto made = std::make_shared<SharedLayer>(
-          in_shares(workload_, *layer.layer, hardware_, make_matrix_layer(workload_, *layer.layer, hardware_),
-                    team_of(layer.layer->name)));
-      std::vector<int> parts;  // the first kernel block of each share
+      auto made = std::make_shared<ShardedLayer>(
+          in_shards(workload_, *layer.layer, hardware_, make_matrix_layer(workload_, *layer.layer, hardware_),
+                    reduction_group_of(layer.layer->name)));
+      std::vector<int> parts;  // the first kernel block of each shard
       int blocks = 0;
-      for (const LayerShare& share : made->shares) {
+      for (const Shard& shard : made->shards) {
         parts.push_back(blocks);
-        blocks += static_cast<int>(share.weights.blocks.size());
+        blocks += count_of(shard.weights.blocks);
       }
       set_places(*made, places.place_weights(layer.layer->name, kernels_of(*made), parts));
       decided.matrix = std::move(made);
@@ -151,98 +152,97 @@ void FusedUnit::place(DramPlaces& places, const std::map<std::string, Placement>
   }
 }
 
-int FusedUnit::team_of(const std::string& layer) const {
+int FusionGroup::reduction_group_of(const std::string& layer) const {
   const auto found = mapping_.reductions.find(layer);
   return found == mapping_.reductions.end() ? 1 : found->second;
 }
 
-void FusedUnit::check_reductions() const {
-  for (const UnitLayer& layer : graph_.layers) {
-    const int cores = team_of(layer.layer->name);
+void FusionGroup::check_reductions() const {
+  for (const GroupLayer& layer : graph_.layers) {
+    const int cores = reduction_group_of(layer.layer->name);
     if (cores == 1) continue;
     try {
-      check_team(*make_matrix_layer(workload_, *layer.layer, hardware_), *hardware_.chip, cores);
+      check_reduction_group(*make_matrix_layer(workload_, *layer.layer, hardware_), *hardware_.chip, cores);
     } catch (const UserError& error) {
       throw UserError(fmt::format("reductions: {}", error.what()));
     }
   }
 }
 
-void FusedUnit::decide_vector(const UnitLayer& layer, DecidedLayer& decided) const {
-  decided.on_maps = std::make_shared<Layer>(
-      on_maps(*layer.layer, graph_.tensors[static_cast<std::size_t>(layer.output)].map));
+void FusionGroup::decide_vector(const GroupLayer& layer, DecidedLayer& decided) const {
+  decided.on_maps = std::make_shared<Layer>(on_maps(*layer.layer, nth(graph_.tensors, layer.output).map));
   const auto place_of = [this](int tensor) {
-    const UnitTensor& placed = graph_.tensors[static_cast<std::size_t>(tensor)];
-    return Placement{unit_address(graph_, addresses_, tensor), as_map(placed.info, placed.map)};
+    const GroupTensor& placed = nth(graph_.tensors, tensor);
+    return Placement{group_address(graph_, addresses_, tensor), as_map(placed.info, placed.map)};
   };
   std::vector<Placement> inputs;
   for (const int input : layer.inputs) inputs.push_back(place_of(input));
   decided.vector = make_vector_work(*decided.on_maps, hardware_, inputs, place_of(layer.output));
 }
 
-void FusedUnit::place_for_trial(UnitParts& parts) {
+void FusionGroup::place_for_trial(GroupTrials& parts) {
   constexpr int kTensorShift = 33;
   constexpr std::uint64_t kFactors = kDramEnd / 2;
   for (std::size_t t = 0; t < graph_.tensors.size(); ++t) {
     addresses_.push_back((t + 1) << kTensorShift);
-    const UnitTensor& tensor = graph_.tensors[t];
+    const GroupTensor& tensor = graph_.tensors[t];
     stored_.push_back(map_in_dram(workload_, hardware_.planner, tensor.name, tensor.info, addresses_.back()));
   }
-  for (const UnitLayer& layer : graph_.layers) {
+  for (const GroupLayer& layer : graph_.layers) {
     DecidedLayer& decided = layers_.emplace_back();
     if (std::holds_alternative<Conv2d>(layer.layer->operation)) {
-      decided.matrix = parts.matrix(*layer.layer, team_of(layer.layer->name));
+      decided.matrix = parts.matrix(*layer.layer, reduction_group_of(layer.layer->name));
     } else {
       decide_vector(layer, decided), decided.parameters = kFactors;
     }
   }
 }
 
-UnitWork FusedUnit::work(const Prefetch& prefetch) const {
-  UnitWork work{workload_,
-                hardware_,
-                graph_,
-                mapping_.clusters,
-                mapping_.step_rows,
-                mapping_.step_columns,
-                mapping_.step_maps,
-                {},
-                mapping_.kernels,
-                {},
-                addresses_,
-                stored_,
-                prefetch.loads,
-                prefetch.wram_at};
-  for (const UnitTensor& tensor : graph_.tensors) {
+GroupWork FusionGroup::work(const Prefetch& prefetch) const {
+  GroupWork work{workload_,
+                 hardware_,
+                 graph_,
+                 mapping_.clusters,
+                 mapping_.step_rows,
+                 mapping_.step_columns,
+                 mapping_.step_maps,
+                 {},
+                 mapping_.kernels,
+                 {},
+                 addresses_,
+                 stored_,
+                 prefetch.loads,
+                 prefetch.wram_at};
+  for (const GroupTensor& tensor : graph_.tensors) {
     const auto found = mapping_.holdings.find(tensor.name);
-    work.holdings.push_back(found == mapping_.holdings.end() ? Holding::kRing : found->second);
+    work.holdings.push_back(found == mapping_.holdings.end() ? Holding::kRowBuffer : found->second);
   }
   for (const DecidedLayer& layer : layers_)
     work.layers.push_back({layer.matrix.get(), layer.vector.get(), layer.parameters});
   return work;
 }
 
-BoundCycles FusedUnit::bound(int loads) const {
+BoundCycles FusionGroup::bound(int loads) const {
   BoundCycles bound;
-  const UnitTensor& last = graph_.tensors[static_cast<std::size_t>(graph_.output())];
+  const GroupTensor& last = nth(graph_.tensors, graph_.output());
   // The rows that are needed: between outputs one by one a stride may leave some out. Of columns, strips may
   // leave some out likewise; without them all from the first to the last that is needed are made.
-  const std::vector<Holding> rings(graph_.tensors.size(), Holding::kRing);
+  const std::vector<Holding> rings(graph_.tensors.size(), Holding::kRowBuffer);
   const RowSchedule needed(graph_, rings, row_axes(workload_, graph_), {0, 1, {0, last.height()}, 1});
   const bool strips = mapping_.step_columns < last.map.width;
   const RowSchedule across(graph_, rings, row_axes(workload_, graph_, MapAxis::kColumns),
                            {0, 1, {0, last.map.width}, strips ? 1 : last.map.width});
   std::int64_t bytes = last.info.size_bytes();
   for (std::size_t t = 0; t < graph_.tensors.size(); ++t) {
-    const UnitTensor& tensor = graph_.tensors[t];
+    const GroupTensor& tensor = graph_.tensors[t];
     if (tensor.producer < 0)
-      bytes += tensor.images() * needed.made_rows(static_cast<int>(t)) *
-               across.made_rows(static_cast<int>(t)) * tensor.pixel_bytes();
+      bytes +=
+          tensor.images() * needed.made_rows(to_int(t)) * across.made_rows(to_int(t)) * tensor.pixel_bytes();
   }
   for (std::size_t l = 0; l < graph_.layers.size(); ++l) {
     if (!layers_[l].matrix) continue;
     const Layer& layer = *graph_.layers[l].layer;
-    const SharedLayer& shared = *layers_[l].matrix;
+    const ShardedLayer& shared = *layers_[l].matrix;
     const Problem& problem = shared.problem;
     const int output = graph_.layers[l].output;
     const auto outputs = [&](std::int64_t made, MapAxis axis, int all) {
@@ -254,24 +254,24 @@ BoundCycles FusedUnit::bound(int loads) const {
     const std::int64_t macs =
         useful_macs(workload_, layer) / problem.out_height * rows / problem.out_width * wide;
     bound.compute += bound_of(problem, layer, macs, hardware_).compute;
-    for (const LayerShare& share : shared.shares) {
-      const WeightLayout& layout = share.weights.layout;
+    for (const Shard& shard : shared.shards) {
+      const WeightLayout& layout = shard.weights.layout;
       const std::int64_t apart = layout.post_place == PostPlace::kApart ? 1 : 0;
-      bytes += loads * (static_cast<std::int64_t>(layout.blocks.back()) +
-                        apart * layout.post_bytes * problem.kernel_blocks());
+      bytes +=
+          loads * (to_signed(layout.blocks.back()) + apart * layout.post_bytes * problem.kernel_blocks());
     }
   }
   bound.dram = dram_bound(bytes, hardware_);
   return bound;
 }
 
-std::map<std::string, int> FusedUnit::idle_teams(bool to_fit) const {
+std::map<std::string, int> FusionGroup::idle_teams(bool to_fit) const {
   const ChipConfig& chip = *hardware_.chip;
-  std::map<std::string, int> teams;
+  std::map<std::string, int> reduction_groups;
   std::vector<MostOutputs> most;
   for (std::size_t l = 0; l < graph_.layers.size(); ++l) {
     if (!layers_[l].matrix || layers_[l].matrix->adds_sums()) continue;
-    const MatrixLayer& layer = *layers_[l].matrix->shares.front().layer;
+    const MatrixLayer& layer = *layers_[l].matrix->shards.front().layer;
     const Problem& p = layer.problem();
     if (p.kernel_blocks() >= chip.cores_per_cluster && !to_fit) continue;
     std::int64_t parts = p.kernel_blocks();
@@ -283,32 +283,32 @@ std::map<std::string, int> FusedUnit::idle_teams(bool to_fit) const {
     // A buffer for maps has about a quarter of NRAM.
     const std::int64_t map = p.axis_h().span(1) * layer.ifm_row_bytes(p.axis_w().inner(1));
     if (to_fit && map > chip.core.nram.size_bytes / 4) parts = 1;
-    const auto cores = static_cast<int>(std::min<std::int64_t>(
-        chip.cores_per_cluster / std::max<std::int64_t>(parts, 1), largest_team(layer, chip)));
-    if (cores > 1) teams[graph_.layers[l].layer->name] = cores;
+    const auto cores = to_int(std::min<std::int64_t>(
+        chip.cores_per_cluster / std::max<std::int64_t>(parts, 1), largest_reduction_group(layer, chip)));
+    if (cores > 1) reduction_groups[graph_.layers[l].layer->name] = cores;
   }
-  return teams;
+  return reduction_groups;
 }
 
 // What a step makes of an image.
-std::string FusedUnit::output_part() const {
-  const UnitTensor& output = graph_.tensors[static_cast<std::size_t>(graph_.output())];
+std::string FusionGroup::output_part() const {
+  const GroupTensor& output = nth(graph_.tensors, graph_.output());
   std::string part = fmt::format("{} output rows", mapping_.step_rows);
   if (mapping_.step_columns < output.map.width)
     part += fmt::format(" of {} of {} columns", mapping_.step_columns, output.map.width);
   return part;
 }
 
-LayerPlan FusedUnit::plan() const {
+LayerPlan FusionGroup::plan() const {
   LayerPlan plan;
-  const UnitLayer& last = graph_.layers.back();
+  const GroupLayer& last = graph_.layers.back();
   plan.name = last.layer->name, plan.op = "fused", plan.scene = last.layer->scene;
   plan.output_bytes = last.layer->output.size_bytes();
-  const UnitWork made = work();
+  const GroupWork made = work();
   for (std::size_t l = 0; l < graph_.layers.size(); ++l) {
     const Layer& layer = *graph_.layers[l].layer;
     if (!layers_[l].matrix) continue;
-    const UnitTensor& output = graph_.tensors[static_cast<std::size_t>(graph_.layers[l].output)];
+    const GroupTensor& output = nth(graph_.tensors, graph_.layers[l].output);
     const Problem& problem = layers_[l].matrix->problem;
     const std::int64_t outputs = std::int64_t{output.images()} * problem.out_height * problem.out_width;
     plan.macs += useful_macs(workload_, layer) / outputs * computed_outputs(made, l);
@@ -320,13 +320,13 @@ LayerPlan FusedUnit::plan() const {
       "clusters",
       fmt::format("{} of {}, {} a step", mapping_.clusters, hardware_.chip->clusters,
                   mapping_.step_maps > 1 ? fmt::format("{} maps", mapping_.step_maps) : output_part()));
-  for (const UnitTensor& tensor : graph_.tensors) {
+  for (const GroupTensor& tensor : graph_.tensors) {
     const auto found = mapping_.holdings.find(tensor.name);
     if (found == mapping_.holdings.end()) continue;
-    plan.choices.emplace_back("in SRAM", fmt::format("{}: {}", tensor.name,
-                                                     kHoldingNames[static_cast<std::size_t>(found->second)]));
+    plan.choices.emplace_back("in SRAM",
+                              fmt::format("{}: {}", tensor.name, nth(kHoldingNames, found->second)));
   }
-  if (mapping_.kernels == UnitKernels::kStreamed)
+  if (mapping_.kernels == GroupKernels::kStreamed)
     plan.choices.emplace_back("kernels", "come to WRAM layer by layer in every step");
   for (std::size_t l = 0; l < graph_.layers.size(); ++l) {
     if (layers_[l].matrix && layers_[l].matrix->adds_sums())
@@ -335,89 +335,89 @@ LayerPlan FusedUnit::plan() const {
   }
   std::int64_t again = 0, rows = 0;  // bytes
   for (std::size_t t = 0; t < graph_.tensors.size(); ++t) {
-    const UnitTensor& tensor = graph_.tensors[t];
-    again += made_pixels(made, static_cast<int>(t)) * tensor.pixel_bytes();
+    const GroupTensor& tensor = graph_.tensors[t];
+    again += made_pixels(made, to_int(t)) * tensor.pixel_bytes();
     rows += tensor.info.size_bytes();
   }
   plan.choices.emplace_back(
       "halo", fmt::format("{} bytes of rows are loaded or made more than once, {:.1f} % on top", again - rows,
-                          100 * static_cast<double>(again - rows) / static_cast<double>(rows)));
+                          100 * static_cast<double>(again - rows) / rows));
   return plan;
 }
 
-PlannedUse FusedUnit::add_tasks(TaskGraph& graph, const Prefetch& prefetch) const {
-  return add_unit_tasks(graph, work(prefetch));
+PlannedUse FusionGroup::add_tasks(TaskGraph& graph, const Prefetch& prefetch) const {
+  return add_group_tasks(graph, work(prefetch));
 }
 
-PlannedUse FusedUnit::add_prefetch(TaskGraph& graph, const Prefetch& prefetch, std::int64_t sram) const {
+PlannedUse FusionGroup::add_prefetch(TaskGraph& graph, const Prefetch& prefetch, std::int64_t sram) const {
   return add_unit_prefetch(graph, work(prefetch), sram);
 }
 
-std::vector<std::int64_t> FusedUnit::wram_of_loads() const {
+std::vector<std::int64_t> FusionGroup::wram_of_loads() const {
   return wram_of_unit_loads(work());
 }
 
-std::int64_t FusedUnit::wram_bytes(const Prefetch& prefetch) const {
+std::int64_t FusionGroup::wram_bytes(const Prefetch& prefetch) const {
   return wram_of_unit(work(prefetch));
 }
 
-int FusedUnit::regions() const {
+int FusionGroup::regions() const {
   for (const DecidedLayer& layer : layers_) {
-    if (layer.matrix) return layer.matrix->shares.front().weights.layout.regions;
+    if (layer.matrix) return layer.matrix->shards.front().weights.layout.regions;
   }
   return 1;
 }
 
-std::shared_ptr<const SharedLayer> UnitParts::matrix(const Layer& layer, int cores) {
+std::shared_ptr<const ShardedLayer> GroupTrials::matrix(const Layer& layer, int cores) {
   const auto found = made_.find({layer.name, cores});
   if (found != made_.end()) return found->second;
   const std::shared_ptr<MatrixLayer> whole =
-      cores > 1 ? matrix(layer)->shares.front().layer : make_matrix_layer(workload_, layer, hardware_);
-  auto made = std::make_shared<SharedLayer>(in_shares(workload_, layer, hardware_, whole, cores));
+      cores > 1 ? matrix(layer)->shards.front().layer : make_matrix_layer(workload_, layer, hardware_);
+  auto made = std::make_shared<ShardedLayer>(in_shards(workload_, layer, hardware_, whole, cores));
   made_[{layer.name, cores}] = made;
   return made;
 }
 
-TaskGraph& UnitParts::empty_graph() {
+TaskGraph& GroupTrials::empty_graph() {
   graph_.shrink({});
   return graph_;
 }
 
 namespace {
 
-// What a unit takes beyond the time of its bytes over DRAM is taken times this where it is weighed against
+// What a group takes beyond the time of its bytes over DRAM is taken times this where it is weighed against
 // its layers one by one: the estimate knows less than theirs, above all for the first layers of networks,
 // whose maps have few channels. More so where several clusters stream kernels, each passed on to all of them
 // (docs/fusion.md).
-constexpr double kUnitMargin = 1.1, kChainMargin = 1.2;
+constexpr double kGroupMargin = 1.1, kChainMargin = 1.2;
 constexpr double kNever = std::numeric_limits<double>::infinity();
 
-// A unit with places for a trial.
-FusedUnit trial_of(const Workload& workload, const HardwareConfig& hardware, const UnitRequest& request,
-                   UnitParts& parts) {
-  FusedUnit unit(workload, hardware, request);
-  unit.place_for_trial(parts);
-  return unit;
+// A group with places for a trial.
+FusionGroup trial_of(const Workload& workload, const HardwareConfig& hardware, const GroupRequest& request,
+                     GroupTrials& parts) {
+  FusionGroup group(workload, hardware, request);
+  group.place_for_trial(parts);
+  return group;
 }
 
-std::int64_t add_trial_tasks(TaskGraph& graph, const FusedUnit& unit) {
-  const PlannedBytes bytes = unit.add_tasks(graph).bytes;
+std::int64_t add_trial_tasks(TaskGraph& graph, const FusionGroup& group) {
+  const PlannedBytes bytes = group.add_tasks(graph).bytes;
   return bytes.maps + bytes.kernels + bytes.results;
 }
 
 }  // namespace
 
-UnitEstimate estimate_unit(const Workload& workload, const HardwareConfig& hardware,
-                           const UnitRequest& request, UnitParts& parts, double limit) {
-  const FusedUnit unit = trial_of(workload, hardware, request, parts);
-  if (static_cast<double>(unit.bound(kernel_fetches(hardware, unit.mapping().clusters)).cycles()) > limit)
+GroupEstimate estimate_unit(const Workload& workload, const HardwareConfig& hardware,
+                            const GroupRequest& request, GroupTrials& parts, double limit) {
+  const FusionGroup group = trial_of(workload, hardware, request, parts);
+  if (static_cast<double>(group.bound(kernel_fetches(hardware, group.mapping().clusters)).cycles()) > limit)
     return {kNever, 0, kNever};
   TaskGraph& graph = parts.empty_graph();
-  const std::int64_t bytes = add_trial_tasks(graph, unit);
+  const std::int64_t bytes = add_trial_tasks(graph, group);
   const auto end = static_cast<double>(end_cycles(hardware, hardware.chip->processors()));
   const auto dram = static_cast<double>(dram_bound(bytes, hardware));
-  const bool chains = unit.mapping().kernels == UnitKernels::kStreamed && unit.mapping().clusters > 1;
-  const double margin = chains ? kChainMargin : kUnitMargin;
+  const bool chains = group.mapping().kernels == GroupKernels::kStreamed && group.mapping().clusters > 1;
+  const double margin = chains ? kChainMargin : kGroupMargin;
   const double most = (limit + (margin - 1) * dram) / margin;
   const Machine machine = machine_of(hardware, {});
   if (LeastCycles(graph, machine).now() > most - end) return {kNever, bytes, kNever};
@@ -427,7 +427,7 @@ UnitEstimate estimate_unit(const Workload& workload, const HardwareConfig& hardw
 }
 
 std::int64_t bytes_of_unit(const Workload& workload, const HardwareConfig& hardware,
-                           const UnitRequest& request, UnitParts& parts) {
+                           const GroupRequest& request, GroupTrials& parts) {
   return add_trial_tasks(parts.empty_graph(), trial_of(workload, hardware, request, parts));
 }
 

@@ -1,4 +1,4 @@
-#include "planner/fusion/unit_tasks.h"
+#include "planner/fusion/group_tasks.h"
 
 #include "base/math.h"
 #include "planner/fusion/cluster_tasks.h"
@@ -18,10 +18,10 @@ constexpr int kVirtualShift = 44;
 
 using Clusters = std::vector<std::unique_ptr<ClusterTasks>>;
 
-std::vector<MostOutputs> most_of(const std::vector<ClusterRows>& rows, const UnitWork& work) {
+std::vector<MostOutputs> most_of(const std::vector<ClusterRows>& rows, const GroupWork& work) {
   std::vector<MostOutputs> most(work.graph.layers.size());
-  const UnitAxes down = row_axes(work.workload, work.graph),
-                 across = row_axes(work.workload, work.graph, MapAxis::kColumns);
+  const GroupAxes down = row_axes(work.workload, work.graph),
+                  across = row_axes(work.workload, work.graph, MapAxis::kColumns);
   for (std::size_t l = 0; l < most.size(); ++l) {
     const int output = work.graph.layers[l].output;
     for (const ClusterRows& of : rows) {
@@ -32,7 +32,7 @@ std::vector<MostOutputs> most_of(const std::vector<ClusterRows>& rows, const Uni
   return most;
 }
 
-Clusters clusters_of(TaskGraph& graph, const UnitWork& work, PlannedUse& use,
+Clusters clusters_of(TaskGraph& graph, const GroupWork& work, PlannedUse& use,
                      std::optional<std::int64_t> sram = {}) {
   std::vector<ClusterRows> rows = rows_of_clusters(work);
   const std::vector<MostOutputs> most = most_of(rows, work);
@@ -43,11 +43,11 @@ Clusters clusters_of(TaskGraph& graph, const UnitWork& work, PlannedUse& use,
 }
 
 // A load of a cluster; all clusters that make a layer have the same ones.
-using ClusterLoad = std::pair<ClusterTasks*, const UnitWeights::Load*>;
+using ClusterLoad = std::pair<ClusterTasks*, const GroupWeights::Load*>;
 
 // The same load of several clusters: once for the chip where that can be.
-void load(const std::vector<ClusterLoad>& loads, std::size_t turn, const UnitWork& work, PlannedUse& use) {
-  const auto count = static_cast<int>(loads.size());
+void load(const std::vector<ClusterLoad>& loads, std::size_t turn, const GroupWork& work, PlannedUse& use) {
+  const auto count = count_of(loads);
   const std::int64_t bytes = bytes_of(loads.front().second->transfers);
   if (kernel_fetches(work.hardware, count) < count) {
     std::vector<Staging::Link> links;
@@ -62,7 +62,7 @@ void load(const std::vector<ClusterLoad>& loads, std::size_t turn, const UnitWor
 }
 
 // Kernels that stay, and factors.
-void load_weights(const Clusters& clusters, const UnitWork& work, PlannedUse& use) {
+void load_weights(const Clusters& clusters, const GroupWork& work, PlannedUse& use) {
   for (std::size_t i = 0; i < clusters.front()->loads().size(); ++i) {
     std::vector<ClusterLoad> loads;
     for (const auto& cluster : clusters) loads.emplace_back(cluster.get(), &cluster->loads()[i]);
@@ -71,7 +71,7 @@ void load_weights(const Clusters& clusters, const UnitWork& work, PlannedUse& us
 }
 
 // All clusters make a layer at the same time, portion by portion of its kernels.
-void run_streamed(const Clusters& clusters, const UnitWork& work, PlannedUse& use) {
+void run_streamed(const Clusters& clusters, const GroupWork& work, PlannedUse& use) {
   int steps = 0;
   for (const auto& cluster : clusters) steps = std::max(steps, cluster->steps());
   std::size_t turn = 0;
@@ -89,7 +89,7 @@ void run_streamed(const Clusters& clusters, const UnitWork& work, PlannedUse& us
       const int portions = work.layers[l].matrix != nullptr ? makers.front()->weights().portions(l) : 1;
       for (int portion = 0; portion < portions; ++portion) {
         if (work.layers[l].matrix != nullptr) {
-          std::vector<std::vector<UnitWeights::Load>> loads;  // by cluster
+          std::vector<std::vector<GroupWeights::Load>> loads;  // by cluster
           for (ClusterTasks* cluster : makers) loads.push_back(cluster->weights().fill(l, portion));
           for (std::size_t i = 0; i < loads.front().size(); ++i) {
             std::vector<ClusterLoad> one;
@@ -103,7 +103,7 @@ void run_streamed(const Clusters& clusters, const UnitWork& work, PlannedUse& us
   }
 }
 
-void run_resident(ClusterTasks& cluster, const UnitWork& work) {
+void run_resident(ClusterTasks& cluster, const GroupWork& work) {
   for (int step = 0; step < cluster.steps(); ++step) {
     cluster.begin(step);
     for (std::size_t l = 0; l < work.layers.size(); ++l) cluster.run_layer(l, 0);
@@ -112,65 +112,66 @@ void run_resident(ClusterTasks& cluster, const UnitWork& work) {
 
 }  // namespace
 
-int UnitWork::largest_team() const {
+int GroupWork::largest_reduction_group() const {
   int cores = 1;
-  for (const UnitLayerWork& layer : layers) {
+  for (const GroupLayerWork& layer : layers) {
     if (layer.matrix != nullptr) cores = std::max(cores, layer.matrix->cores());
   }
   return cores;
 }
 
-std::vector<MostOutputs> most_outputs(const UnitWork& work) {
+std::vector<MostOutputs> most_outputs(const GroupWork& work) {
   return most_of(rows_of_clusters(work), work);
 }
 
 int kernel_fetches(const HardwareConfig& hardware, int clusters) {
   const double links = static_cast<double>(hardware.chip->cluster_link.bytes_per_clock) * clusters;
   if (links < machine_of(hardware, {}).dram_bytes_per_clock) return clusters;
-  return ceil_div(clusters, static_cast<int>(Staging::kMostLinks));
+  return ceil_div(clusters, to_int(Staging::kMostLinks));
 }
 
-std::uint64_t unit_address(const UnitGraph& graph, const std::vector<std::uint64_t>& addresses, int tensor) {
-  if (tensor == graph.output()) return addresses[static_cast<std::size_t>(tensor)];
-  return kVirtual + (static_cast<std::uint64_t>(tensor) << kVirtualShift);
+std::uint64_t group_address(const GroupGraph& graph, const std::vector<std::uint64_t>& addresses,
+                            int tensor) {
+  if (tensor == graph.output()) return nth(addresses, tensor);
+  return kVirtual + (to_unsigned(tensor) << kVirtualShift);
 }
 
-int unit_tensor(std::uint64_t address) {
-  return static_cast<int>((address - kVirtual) >> kVirtualShift);
+int group_tensor(std::uint64_t address) {
+  return to_int((address - kVirtual) >> kVirtualShift);
 }
 
-PlannedUse add_unit_tasks(TaskGraph& graph, const UnitWork& work) {
+PlannedUse add_group_tasks(TaskGraph& graph, const GroupWork& work) {
   PlannedUse use;
   const Clusters clusters = clusters_of(graph, work, use);
   load_weights(clusters, work, use);
-  if (work.kernels == UnitKernels::kStreamed) {
+  if (work.kernels == GroupKernels::kStreamed) {
     run_streamed(clusters, work, use);
   } else {
     for (const auto& cluster : clusters) run_resident(*cluster, work);
   }
-  const UnitTensor& output = work.graph.tensors[static_cast<std::size_t>(work.graph.output())];
+  const GroupTensor& output = nth(work.graph.tensors, work.graph.output());
   use.bytes.results = output.info.size_bytes();
   return use;
 }
 
-PlannedUse add_unit_prefetch(TaskGraph& graph, const UnitWork& work, std::int64_t sram) {
+PlannedUse add_unit_prefetch(TaskGraph& graph, const GroupWork& work, std::int64_t sram) {
   PlannedUse use;
   load_weights(clusters_of(graph, work, use, sram), work, use);
   use.sram = std::max(use.sram, sram);
   return use;
 }
 
-std::vector<std::int64_t> wram_of_unit_loads(const UnitWork& work) {
+std::vector<std::int64_t> wram_of_unit_loads(const GroupWork& work) {
   TaskGraph graph;
   PlannedUse use;
   return clusters_of(graph, work, use, 0).front()->weights().wram_of_loads();
 }
 
-std::int64_t wram_of_unit(const UnitWork& work) {
+std::int64_t wram_of_unit(const GroupWork& work) {
   TaskGraph graph;
   PlannedUse use;
   const Clusters clusters = clusters_of(graph, work, use, 0);
-  const UnitWeights& weights = clusters.front()->weights();
+  const GroupWeights& weights = clusters.front()->weights();
   if (weights.streamed()) return weights.kernel_bytes();
   const std::vector<std::int64_t> bytes = weights.wram_of_loads();
   return bytes.empty() ? 0 : bytes.back();
@@ -179,9 +180,9 @@ std::int64_t wram_of_unit(const UnitWork& work) {
 namespace {
 
 // Each part cut into strips of columns, one beside the other.
-std::vector<UnitPart> in_strips(const std::vector<UnitPart>& parts, int width, int strip) {
-  std::vector<UnitPart> strips;
-  for (const UnitPart& part : parts) {
+std::vector<OutputPart> in_strips(const std::vector<OutputPart>& parts, int width, int strip) {
+  std::vector<OutputPart> strips;
+  for (const OutputPart& part : parts) {
     for (int column = 0; column < width; column += strip) {
       strips.push_back(part);
       strips.back().columns = {column, std::min(width, column + strip)};
@@ -190,10 +191,10 @@ std::vector<UnitPart> in_strips(const std::vector<UnitPart>& parts, int width, i
   return strips;
 }
 
-std::vector<UnitPart> parts_of(const UnitWork& work, int cluster) {
-  const UnitTensor& output = work.graph.tensors[static_cast<std::size_t>(work.graph.output())];
+std::vector<OutputPart> parts_of(const GroupWork& work, int cluster) {
+  const GroupTensor& output = nth(work.graph.tensors, work.graph.output());
   const Interval rows = part_of(output.images() * output.height(), work.clusters, cluster, 1);
-  std::vector<UnitPart> parts;
+  std::vector<OutputPart> parts;
   for (int image = 0; image < output.images(); ++image) {
     const int first = image * output.height();
     const Interval part{std::max(rows.begin, first) - first,
@@ -237,25 +238,23 @@ int ClusterRows::most_live(int tensor) const {
 
 int ClusterRows::most_columns(int tensor) const {
   int most = 0;
-  for (const std::vector<Interval>& of : columns)
-    most = std::max(most, of[static_cast<std::size_t>(tensor)].size());
+  for (const std::vector<Interval>& of : columns) most = std::max(most, nth(of, tensor).size());
   return most;
 }
 
 int ClusterRows::most_computed_columns(int tensor, const RowAxis& axis) const {
   int most = 0;
-  for (const std::vector<Interval>& of : columns)
-    most = std::max(most, axis.computed(of[static_cast<std::size_t>(tensor)]));
+  for (const std::vector<Interval>& of : columns) most = std::max(most, axis.computed(nth(of, tensor)));
   return most;
 }
 
-std::vector<ClusterRows> rows_of_clusters(const UnitWork& work) {
-  const UnitAxes rows = row_axes(work.workload, work.graph),
-                 columns = row_axes(work.workload, work.graph, MapAxis::kColumns);
+std::vector<ClusterRows> rows_of_clusters(const GroupWork& work) {
+  const GroupAxes rows = row_axes(work.workload, work.graph),
+                  columns = row_axes(work.workload, work.graph, MapAxis::kColumns);
   std::vector<ClusterRows> clusters;
   for (int cluster = 0; cluster < work.clusters; ++cluster) {
     ClusterRows of{cluster, parts_of(work, cluster), {}, {}};
-    for (const UnitPart& part : of.parts) {
+    for (const OutputPart& part : of.parts) {
       of.schedules.emplace_back(work.graph, work.holdings, rows, part);
       of.columns.push_back(columns_of(work.graph, columns, part.columns));
     }
@@ -264,18 +263,17 @@ std::vector<ClusterRows> rows_of_clusters(const UnitWork& work) {
   return clusters;
 }
 
-std::int64_t made_pixels(const UnitWork& work, int tensor) {
+std::int64_t made_pixels(const GroupWork& work, int tensor) {
   std::int64_t made = 0;
   for (const ClusterRows& of : rows_of_clusters(work)) {
     for (std::size_t p = 0; p < of.parts.size(); ++p)
-      made += of.parts[p].images * of.schedules[p].made_rows(tensor) *
-              of.columns[p][static_cast<std::size_t>(tensor)].size();
+      made += of.parts[p].images * of.schedules[p].made_rows(tensor) * nth(of.columns[p], tensor).size();
   }
   return made;
 }
 
-std::int64_t computed_outputs(const UnitWork& work, std::size_t layer) {
-  const UnitLayer& of_unit = work.graph.layers[layer];
+std::int64_t computed_outputs(const GroupWork& work, std::size_t layer) {
+  const GroupLayer& of_unit = work.graph.layers[layer];
   const auto axis_of = [&](MapAxis axis) {
     return *row_axis(work.workload, *of_unit.layer, 0, work.graph.view, axis);
   };
@@ -286,8 +284,7 @@ std::int64_t computed_outputs(const UnitWork& work, std::size_t layer) {
       std::int64_t rows = 0;
       for (int s = 0; s < of.schedules[p].steps(); ++s)
         rows += down.computed(of.schedules[p].made(s, of_unit.output));
-      computed += of.parts[p].images * rows *
-                  across.computed(of.columns[p][static_cast<std::size_t>(of_unit.output)]);
+      computed += of.parts[p].images * rows * across.computed(nth(of.columns[p], of_unit.output));
     }
   }
   return computed;

@@ -1,4 +1,4 @@
-#include "planner/fusion/choose_units.h"
+#include "planner/fusion/choose_groups.h"
 #include "tilebeat/error.h"
 
 #include <algorithm>
@@ -10,14 +10,14 @@ namespace tilebeat {
 namespace {
 
 std::vector<int> numbers(int begin, int end) {
-  std::vector<int> numbers(static_cast<std::size_t>(end - begin));
+  std::vector<int> numbers(to_size(end - begin));
   std::iota(numbers.begin(), numbers.end(), begin);
   return numbers;
 }
 
 }  // namespace
 
-std::pair<std::string, std::string> compared(const UnitEstimate& alone, const UnitEstimate& fused) {
+std::pair<std::string, std::string> compared(const GroupEstimate& alone, const GroupEstimate& fused) {
   return {"one by one", fmt::format("{:.0f} cycles, {} bytes over DRAM, both as planned; fused {:.0f} and {}",
                                     alone.cycles, alone.bytes, fused.cycles, fused.bytes)};
 }
@@ -28,12 +28,12 @@ FusionSummary::Totals compulsory_bytes(const Workload& workload) {
   for (const std::string& name : workload.outputs) totals.maps += workload.tensor(name).size_bytes();
   for (const Layer& layer : workload.layers) {
     if (const auto* conv = std::get_if<Conv2d>(&layer.operation))
-      totals.kernels += static_cast<std::int64_t>(conv->weights.bytes.size());
+      totals.kernels += ssize(conv->weights.bytes);
   }
   return totals;
 }
 
-UnitSpace::UnitSpace(const Workload& workload, const HardwareConfig& hardware, const Plan& alone)
+GroupSpace::GroupSpace(const Workload& workload, const HardwareConfig& hardware, const Plan& alone)
     : workload_(workload), hardware_(hardware), parts_(workload, hardware) {
   for (const Layer& layer : workload.layers) {
     const auto plan = std::find_if(alone.layers.begin(), alone.layers.end(),
@@ -44,7 +44,7 @@ UnitSpace::UnitSpace(const Workload& workload, const HardwareConfig& hardware, c
   }
 }
 
-std::optional<int> UnitSpace::next_end(int begin, int end) const {
+std::optional<int> GroupSpace::next_end(int begin, int end) const {
   for (int last = end; last < layers(); ++last) {
     const Layer& added = layer(last);
     if (added.scene != layer(begin).scene) return std::nullopt;
@@ -58,7 +58,7 @@ std::optional<int> UnitSpace::next_end(int begin, int end) const {
   return std::nullopt;
 }
 
-bool UnitSpace::is_unit(int begin, int end) const {
+bool GroupSpace::is_unit(int begin, int end) const {
   try {
     graph(begin, end);
     return true;
@@ -67,46 +67,46 @@ bool UnitSpace::is_unit(int begin, int end) const {
   }
 }
 
-UnitGraph UnitSpace::graph(int begin, int end) const {
-  return make_unit_graph(workload_, numbers(begin, end));
+GroupGraph GroupSpace::graph(int begin, int end) const {
+  return make_group_graph(workload_, numbers(begin, end));
 }
 
-UnitRequest UnitSpace::request(int begin, int end) const {
-  UnitRequest request;
+GroupRequest GroupSpace::request(int begin, int end) const {
+  GroupRequest request;
   for (int i = begin; i < end; ++i) request.layers.push_back(layer(i).name);
   return request;
 }
 
-UnitEstimate UnitSpace::alone(int begin, int end) const {
-  UnitEstimate sum;
+GroupEstimate GroupSpace::alone(int begin, int end) const {
+  GroupEstimate sum;
   for (int i = begin; i < end; ++i) {
-    sum.cycles += alone_[static_cast<std::size_t>(i)].cycles;
-    sum.bytes += alone_[static_cast<std::size_t>(i)].bytes;
+    sum.cycles += nth(alone_, i).cycles;
+    sum.bytes += nth(alone_, i).bytes;
   }
   return sum;
 }
 
-std::optional<UnitEstimate> UnitSpace::fused(const UnitRequest& request, double limit) {
+std::optional<GroupEstimate> GroupSpace::fused(const GroupRequest& request, double limit) {
   try {
     return estimate_unit(workload_, hardware_, request, parts_, limit);
   } catch (const UserError&) {
     return std::nullopt;
   }
 }
-std::optional<UnitRequest> UnitSpace::in_teams(const UnitRequest& request, bool to_fit) {
+std::optional<GroupRequest> GroupSpace::in_reduction_groups(const GroupRequest& request, bool to_fit) {
   if (hardware_.chip->cores_per_cluster == 1) return std::nullopt;
   try {
-    FusedUnit unit(workload_, hardware_, request);
-    unit.place_for_trial(parts_);
-    UnitRequest made = request;
-    made.reductions.merge(unit.idle_teams(to_fit));
+    FusionGroup group(workload_, hardware_, request);
+    group.place_for_trial(parts_);
+    GroupRequest made = request;
+    made.reductions.merge(group.idle_teams(to_fit));
     if (made.reductions.size() == request.reductions.size()) return std::nullopt;
     return made;
   } catch (const UserError&) {
     return std::nullopt;
   }
 }
-std::optional<std::int64_t> UnitSpace::fused_bytes(const UnitRequest& request) {
+std::optional<std::int64_t> GroupSpace::fused_bytes(const GroupRequest& request) {
   try {
     return bytes_of_unit(workload_, hardware_, request, parts_);
   } catch (const UserError&) {

@@ -28,8 +28,7 @@ std::pair<Transfer, Transfer> cut(const Transfer& whole, std::int64_t at) {
   Transfer first = whole, second = whole;
   const CopyShape& s = whole.shape;
   const auto move = [&](std::int64_t source, std::int64_t destination) {
-    second.source += static_cast<std::uint64_t>(source),
-        second.destination += static_cast<std::uint64_t>(destination);
+    second.source += to_unsigned(source), second.destination += to_unsigned(destination);
   };
   if (s.rows > 1) {
     first.shape.rows = at, second.shape.rows = s.rows - at;
@@ -46,28 +45,27 @@ std::pair<Transfer, Transfer> cut(const Transfer& whole, std::int64_t at) {
 
 }  // namespace
 
-HeldTensor::HeldTensor(TaskGraph& graph, std::uint64_t origin, std::uint64_t address, const HeldRow& row,
-                       int capacity)
+RowBuffer::RowBuffer(TaskGraph& graph, std::uint64_t origin, std::uint64_t address, const BufferedRow& row,
+                     int capacity)
     : origin_(origin), address_(address), row_(row), place_bytes_(row.place_bytes()) {
   for (int i = 0; i < capacity; ++i) places_.push_back(graph.add_buffer(BufferRole::kStaging));
 }
 
-void HeldTensor::begin_strip(int column) {
+void RowBuffer::begin_strip(int column) {
   if (place_bytes_ < row_.bytes) skipped_ = column * row_.pixel_bytes;
 }
 
-void HeldTensor::make(Interval rows) {
+void RowBuffer::make(Interval rows) {
   const std::int64_t shift = next_ - rows.begin;
   next_ += rows.size();
   if (!made_.empty() && made_.back().shift == shift && made_.back().rows.end == rows.begin)
     made_.back().rows.end = rows.end;
   else
     made_.push_back({rows, shift});
-  while (made_.front().rows.end + made_.front().shift + static_cast<std::int64_t>(places_.size()) <= next_)
-    made_.pop_front();
+  while (made_.front().rows.end + made_.front().shift + ssize(places_) <= next_) made_.pop_front();
 }
 
-std::int64_t HeldTensor::shift_of(int row) const {
+std::int64_t RowBuffer::shift_of(int row) const {
   const auto found = std::find_if(made_.rbegin(), made_.rend(), [row](const Made& made) {
     return row >= made.rows.begin && row < made.rows.end;
   });
@@ -75,30 +73,29 @@ std::int64_t HeldTensor::shift_of(int row) const {
   return found->shift;
 }
 
-AccessList HeldTensor::accesses(Interval rows, AccessKind kind) const {
+AccessList RowBuffer::accesses(Interval rows, AccessKind kind) const {
   AccessList accesses;
-  const auto places = static_cast<std::int64_t>(places_.size());
+  const auto places = ssize(places_);
   for (int row = rows.begin; row < rows.end; ++row) {
     const std::int64_t number = row + shift_of(row);
-    accesses.push_back(
-        {places_[static_cast<std::size_t>(number % places)], static_cast<int>(number / places), kind});
+    accesses.push_back({nth(places_, number % places), to_int(number / places), kind});
   }
   return accesses;
 }
 
-Interval HeldTensor::rows_of(std::uint64_t address, std::int64_t bytes) const {
-  const auto first = static_cast<std::int64_t>(address - origin_);
-  return {static_cast<int>(first / row_.bytes), static_cast<int>(ceil_div(first + bytes, row_.bytes))};
+Interval RowBuffer::rows_of(std::uint64_t address, std::int64_t bytes) const {
+  const auto first = to_signed(address - origin_);
+  return {to_int(first / row_.bytes), to_int(ceil_div(first + bytes, row_.bytes))};
 }
 
-std::int64_t HeldTensor::unrolled(std::uint64_t address) const {
-  const auto offset = static_cast<std::int64_t>(address - origin_);
+std::int64_t RowBuffer::unrolled(std::uint64_t address) const {
+  const auto offset = to_signed(address - origin_);
   const std::int64_t row = offset / row_.bytes;
-  return (row + shift_of(static_cast<int>(row))) * place_bytes_ + offset % row_.bytes - skipped_;
+  return (row + shift_of(to_int(row))) * place_bytes_ + offset % row_.bytes - skipped_;
 }
 
 // From row to row it is as far as from place to place.
-CopyShape HeldTensor::with_places(const CopyShape& shape, TransferEnd end) const {
+CopyShape RowBuffer::with_places(const CopyShape& shape, TransferEnd end) const {
   CopyShape s = shape;
   const auto place = [&](std::int64_t count, std::int64_t& distance) {
     if (count > 1 && distance % row_.bytes == 0) distance = distance / row_.bytes * place_bytes_;
@@ -109,7 +106,7 @@ CopyShape HeldTensor::with_places(const CopyShape& shape, TransferEnd end) const
   return s;
 }
 
-std::vector<Transfer> HeldTensor::placed(const Transfer& transfer, TransferEnd end) const {
+std::vector<Transfer> RowBuffer::placed(const Transfer& transfer, TransferEnd end) const {
   std::vector<Transfer> to;
   Transfer inside = transfer;
   inside.shape = with_places(transfer.shape, end);
@@ -118,15 +115,15 @@ std::vector<Transfer> HeldTensor::placed(const Transfer& transfer, TransferEnd e
 }
 
 // `begin`: where it begins, as bytes from the first place on.
-void HeldTensor::add_placed(const Transfer& transfer, std::int64_t begin, TransferEnd end,
-                            std::vector<Transfer>& to) const {
-  const std::int64_t lap = static_cast<std::int64_t>(places_.size()) * place_bytes_;
+void RowBuffer::add_placed(const Transfer& transfer, std::int64_t begin, TransferEnd end,
+                           std::vector<Transfer>& to) const {
+  const std::int64_t lap = ssize(places_) * place_bytes_;
   const std::int64_t last = begin + extent(transfer.shape, end);
   const std::int64_t border = (begin / lap + 1) * lap;
   if (last <= border) {
     to.push_back(transfer);
     (end == TransferEnd::kSource ? to.back().source : to.back().destination) =
-        address_ + static_cast<std::uint64_t>(begin % lap);
+        address_ + to_unsigned(begin % lap);
     return;
   }
   // Whole runs of the outermost axis in front of the border; the one that crosses it is cut further.

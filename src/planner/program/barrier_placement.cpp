@@ -1,4 +1,4 @@
-#include "planner/program/program_borders.h"
+#include "planner/program/barrier_placement.h"
 
 #include "isa/address_map.h"
 #include "planner/layer/choose_layer.h"
@@ -15,7 +15,7 @@ bool works_apart(const TaskGraph& graph, const std::vector<Dependency>& dependen
     const int size = cluster_size(chip);
     const int core = processor / size * chip.cores_per_cluster + processor % size;
     const auto inside = [address](std::uint64_t begin, std::int64_t bytes) {
-      return address >= begin && address < begin + static_cast<std::uint64_t>(bytes);
+      return address >= begin && address < begin + to_unsigned(bytes);
     };
     return address < kDramEnd || inside(nram_address(core), chip.core.nram.size_bytes) ||
            inside(wram_address(core), chip.core.wram.size_bytes);
@@ -28,31 +28,30 @@ bool works_apart(const TaskGraph& graph, const std::vector<Dependency>& dependen
   });
   return own_memories &&
          std::all_of(dependencies.begin(), dependencies.end(), [&](const Dependency& dependency) {
-           return tasks[static_cast<std::size_t>(dependency.from)].processor ==
-                  tasks[static_cast<std::size_t>(dependency.to)].processor;
+           return nth(tasks, dependency.from).processor == nth(tasks, dependency.to).processor;
          });
 }
 
-Borders::Borders(const Workload& workload) {
+BarrierNeeds::BarrierNeeds(const Workload& workload) {
   for (const Layer& layer : workload.layers) {
     if (std::holds_alternative<Reshape>(layer.operation)) base_[layer.name] = stored_as(layer.inputs.front());
   }
 }
 
 // The tensor whose bytes these are.
-const std::string& Borders::stored_as(const std::string& tensor) const {
+const std::string& BarrierNeeds::stored_as(const std::string& tensor) const {
   const auto found = base_.find(tensor);
   return found == base_.end() ? tensor : found->second;
 }
 
-bool Borders::needs_barrier(const Next& next) const {
+bool BarrierNeeds::needs_barrier(const Next& next) const {
   const bool depends = std::any_of(next.reads.begin(), next.reads.end(), [&](const std::string& tensor) {
     return made_.count(stored_as(tensor)) > 0;
   });
   return depends || (!made_.empty() && !(apart_ && next.apart));
 }
 
-void Borders::add(const Next& next, bool barrier) {
+void BarrierNeeds::add(const Next& next, bool barrier) {
   if (barrier) made_.clear(), apart_ = true;
   for (const std::string& tensor : next.makes) made_.insert(stored_as(tensor));
   apart_ = apart_ && next.apart;
@@ -70,30 +69,30 @@ std::vector<Task> tasks_alone(const TaskGraph& graph) {
 // The tasks that nothing waits for, the first of which has the number `first`.
 std::vector<int> last_tasks(std::size_t tasks, const std::vector<Dependency>& dependencies, int first) {
   std::vector<bool> followed(tasks, false);
-  for (const Dependency& d : dependencies) followed[static_cast<std::size_t>(d.from)] = true;
+  for (const Dependency& d : dependencies) nth(followed, d.from) = true;
   std::vector<int> last;
   for (std::size_t i = 0; i < tasks; ++i) {
-    if (!followed[i]) last.push_back(first + static_cast<int>(i));
+    if (!followed[i]) last.push_back(first + to_int(i));
   }
   return last;
 }
 
 }  // namespace
 
-void OpenLayers::begin(const TaskGraph& graph, const std::vector<Dependency>& dependencies,
-                       const Machine& machine, double cycles) {
+void OverlappingLayers::begin(const TaskGraph& graph, const std::vector<Dependency>& dependencies,
+                              const Machine& machine, double cycles) {
   tasks_ = tasks_alone(graph), dependencies_ = dependencies, machine_ = machine, cycles_ = cycles;
   ends_ = last_tasks(tasks_.size(), dependencies, 0);
 }
 
-bool OpenLayers::add_if_faster(const TaskGraph& graph, const std::vector<Dependency>& dependencies,
-                               double barrier, double cycles) {
-  const auto first = static_cast<int>(tasks_.size());
+bool OverlappingLayers::add_if_faster(const TaskGraph& graph, const std::vector<Dependency>& dependencies,
+                                      double barrier, double cycles) {
+  const auto first = count_of(tasks_);
   std::vector<Task> added = tasks_alone(graph);
   std::vector<bool> waits(added.size(), false);
   std::vector<Dependency> all = dependencies_;
   for (Dependency d : dependencies) {
-    waits[static_cast<std::size_t>(d.to)] = true;
+    nth(waits, d.to) = true;
     d.from += first, d.to += first;
     all.push_back(d);
   }
@@ -101,8 +100,7 @@ bool OpenLayers::add_if_faster(const TaskGraph& graph, const std::vector<Depende
   for (std::size_t i = 0; i < added.size(); ++i) {
     if (waits[i]) continue;
     for (const int end : ends_) {
-      if (tasks_[static_cast<std::size_t>(end)].processor == added[i].processor)
-        all.push_back({end, first + static_cast<int>(i)});
+      if (nth(tasks_, end).processor == added[i].processor) all.push_back({end, first + to_int(i)});
     }
   }
   TaskGraph both;
@@ -115,17 +113,17 @@ bool OpenLayers::add_if_faster(const TaskGraph& graph, const std::vector<Depende
   return true;
 }
 
-ProgramBorders::Border ProgramBorders::add(const Next& next) {
+BarrierPlacement::Border BarrierPlacement::add(const Next& next) {
   const bool first = !last_, after_work = last_works_;
   last_ = next.number, last_works_ = next.works;
   if (!next.works) return Border::kNothing;
-  const Borders::Next layer{next.makes, next.reads, works_apart(next.graph, next.dependencies, chip_)};
+  const BarrierNeeds::Next layer{next.makes, next.reads, works_apart(next.graph, next.dependencies, chip_)};
   const auto faster = [&] {
     return open_.add_if_faster(next.graph, next.dependencies, static_cast<double>(chip_.sync_cycles),
                                next.cycles);
   };
-  const bool barrier = !first && (!after_work || borders_.needs_barrier(layer) || !faster());
-  borders_.add(layer, barrier);
+  const bool barrier = !first && (!after_work || needs_.needs_barrier(layer) || !faster());
+  needs_.add(layer, barrier);
   if (first || barrier) open_.begin(next.graph, next.dependencies, next.machine, next.cycles);
   if (first) return Border::kNothing;
   return barrier ? Border::kBarrier : Border::kOpen;

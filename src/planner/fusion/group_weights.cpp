@@ -1,4 +1,4 @@
-#include "planner/fusion/unit_weights.h"
+#include "planner/fusion/group_weights.h"
 
 #include "base/math.h"
 #include "isa/address_map.h"
@@ -15,14 +15,14 @@
 
 namespace tilebeat {
 
-UnitWeights::UnitWeights(TaskGraph& graph, const UnitWork& work)
+GroupWeights::GroupWeights(TaskGraph& graph, const GroupWork& work)
     : graph_(graph), work_(work), chip_(*work.hardware.chip), layers_(work.layers.size()) {
   for (std::size_t l = 0; l < layers_.size(); ++l) {
     const VectorWork* vector = work.layers[l].vector;
     layers_[l].factors_at = factor_bytes_;
     if (vector == nullptr) {
       // However its kernel blocks are loaded.
-      const SharedLayer& layer = *work.layers[l].matrix;
+      const ShardedLayer& layer = *work.layers[l].matrix;
       if (layer.post_parameters != 0)
         factor_bytes_ += layer.problem.kernel_blocks() * post_buffer_bytes(layer.problem, 1);
       continue;
@@ -32,7 +32,7 @@ UnitWeights::UnitWeights(TaskGraph& graph, const UnitWork& work)
   }
 }
 
-void UnitWeights::split(const std::vector<MostOutputs>& most, ClusterShare share) {
+void GroupWeights::split(const std::vector<MostOutputs>& most, ClusterShare share) {
   if (streamed()) return split_streamed(most, share);
   place(most, share);
   if (kernel_bytes_ <= chip_.core.wram.size_bytes) return;
@@ -46,20 +46,20 @@ void UnitWeights::split(const std::vector<MostOutputs>& most, ClusterShare share
   }
 }
 
-int UnitWeights::regions() const {
+int GroupWeights::regions() const {
   int regions = 1;
-  for (const UnitLayerWork& layer : work_.layers) {
-    if (layer.matrix != nullptr) regions = layer.matrix->shares.front().weights.layout.regions;
+  for (const GroupLayerWork& layer : work_.layers) {
+    if (layer.matrix != nullptr) regions = layer.matrix->shards.front().weights.layout.regions;
   }
   return regions;
 }
 
-void UnitWeights::map_layer(std::size_t l, const std::vector<MostOutputs>& most, ClusterShare share) {
+void GroupWeights::map_layer(std::size_t l, const std::vector<MostOutputs>& most, ClusterShare share) {
   share.rows = most[l].rows, share.columns = most[l].columns;
   if (streamed() && kernel_fetches(work_.hardware, work_.clusters) == work_.clusters) {
     std::int64_t bytes = 0;
-    for (const LayerShare& of : work_.layers[l].matrix->shares)
-      bytes += static_cast<std::int64_t>(of.weights.layout.blocks.back());
+    for (const Shard& of : work_.layers[l].matrix->shards)
+      bytes += to_signed(of.weights.layout.blocks.back());
     const auto cycles = [&](const DmaConfig& dma) {
       return port_cycles({bytes, 1, bytes}, dram_path(work_.hardware, dma, Direction::kRead));
     };
@@ -69,8 +69,8 @@ void UnitWeights::map_layer(std::size_t l, const std::vector<MostOutputs>& most,
   layers_[l].mapping = split_over_cluster(*work_.layers[l].matrix, chip_, share);
 }
 
-void UnitWeights::place(const std::vector<MostOutputs>& most, ClusterShare share) {
-  const auto first = static_cast<std::uint64_t>(work_.wram_at / regions());
+void GroupWeights::place(const std::vector<MostOutputs>& most, ClusterShare share) {
+  const auto first = to_unsigned(work_.wram_at / regions());
   std::uint64_t end = first;
   for (std::size_t l = 0; l < layers_.size(); ++l) {
     if (work_.layers[l].matrix == nullptr) continue;
@@ -78,20 +78,20 @@ void UnitWeights::place(const std::vector<MostOutputs>& most, ClusterShare share
     layers_[l].cuts = job_cuts(*work_.layers[l].matrix, layers_[l].mapping, work_.hardware);
     place_groups(l, end);
   }
-  kernel_bytes_ = static_cast<std::int64_t>(end - first) * regions();
+  kernel_bytes_ = to_signed(end - first) * regions();
 }
 
 // Cores with different kernels have them at the same places.
-void UnitWeights::place_groups(std::size_t l, std::uint64_t& end) {
+void GroupWeights::place_groups(std::size_t l, std::uint64_t& end) {
   OfLayer& of = layers_[l];
   std::uint64_t most = 0;
   of.groups.clear(), of.portions = 1;
-  for (std::size_t share = 0; share < work_.layers[l].matrix->shares.size(); ++share) {
-    const auto bytes = static_cast<std::uint64_t>(group_bytes_of(l, share) / regions());
+  for (std::size_t shard = 0; shard < work_.layers[l].matrix->shards.size(); ++shard) {
+    const auto bytes = to_unsigned(group_bytes_of(l, shard) / regions());
     for (int part = 0; part < of.mapping.kernel_parts; ++part) {
       std::uint64_t at = 0;
-      for (const KernelGroup& group : groups_of(l, share, part)) {
-        of.groups.push_back({group, part, share, 0, end + at, graph_.add_buffer(BufferRole::kKernels)});
+      for (const KernelGroup& group : groups_of(l, shard, part)) {
+        of.groups.push_back({group, part, shard, 0, end + at, graph_.add_buffer(BufferRole::kKernels)});
         at += bytes;
       }
       most = std::max(most, at);
@@ -101,22 +101,22 @@ void UnitWeights::place_groups(std::size_t l, std::uint64_t& end) {
   place_posts(l);
 }
 
-std::vector<KernelGroup> UnitWeights::groups_of(std::size_t l, std::size_t share, int part) const {
-  const MatrixLayer& layer = *work_.layers[l].matrix->shares[share].layer;
+std::vector<KernelGroup> GroupWeights::groups_of(std::size_t l, std::size_t shard, int part) const {
+  const MatrixLayer& layer = *work_.layers[l].matrix->shards[shard].layer;
   const LayerMapping& m = layers_[l].mapping;
   return kernel_groups(layer.problem(), m, layer.grain(),
                        part_of(layer.problem().kernel_blocks(), m.kernel_parts, part, 1));
 }
 
-// Bytes of WRAM that a group of a share takes at most: in all regions together.
-std::int64_t UnitWeights::group_bytes_of(std::size_t l, std::size_t share) const {
-  const LayerShare& of = work_.layers[l].matrix->shares[share];
+// Bytes of WRAM that a group of a shard takes at most: in all regions together.
+std::int64_t GroupWeights::group_bytes_of(std::size_t l, std::size_t shard) const {
+  const Shard& of = work_.layers[l].matrix->shards[shard];
   return group_bytes(*of.layer, of.weights, layers_[l].mapping);
 }
 
 // What ends the sums of each group of kernels, one behind the other.
-void UnitWeights::place_posts(std::size_t l) {
-  const SharedLayer& layer = *work_.layers[l].matrix;
+void GroupWeights::place_posts(std::size_t l) {
+  const ShardedLayer& layer = *work_.layers[l].matrix;
   if (layer.post_parameters == 0) return;
   std::map<int, std::pair<std::int64_t, BufferId>> posts;  // by the first kernel block
   std::int64_t at = layers_[l].factors_at;
@@ -132,7 +132,7 @@ void UnitWeights::place_posts(std::size_t l) {
 }
 
 // More slots let more portions come while another one is used; each map is loaded anew for every portion.
-void UnitWeights::split_streamed(const std::vector<MostOutputs>& most, ClusterShare share) {
+void GroupWeights::split_streamed(const std::vector<MostOutputs>& most, ClusterShare share) {
   constexpr int kMostSlots = 4, kFewestSlots = 2;
   const std::int64_t region = chip_.core.wram.size_bytes / regions();
   for (std::size_t l = 0; l < layers_.size(); ++l) {
@@ -141,7 +141,7 @@ void UnitWeights::split_streamed(const std::vector<MostOutputs>& most, ClusterSh
   std::uint64_t slot = 0;
   int slots = kMostSlots;
   for (; slots >= kFewestSlots; --slots) {
-    const auto room = static_cast<std::uint64_t>(region / slots / kBufferAlignment * kBufferAlignment);
+    const auto room = to_unsigned(region / slots / kBufferAlignment * kBufferAlignment);
     slot = 0;
     for (std::size_t l = 0; l < layers_.size(); ++l) {
       if (work_.layers[l].matrix != nullptr) slot = std::max(slot, place_portions(l, room));
@@ -152,8 +152,8 @@ void UnitWeights::split_streamed(const std::vector<MostOutputs>& most, ClusterSh
     throw UserError(
         fmt::format("the unit of layer '{}' cannot fit: two portions of streamed kernels take {} bytes of a "
                     "core, chip.core.wram.size_bytes is {}",
-                    work_.graph.layers.back().layer->name,
-                    kFewestSlots * static_cast<std::int64_t>(slot) * regions(), chip_.core.wram.size_bytes));
+                    work_.graph.layers.back().layer->name, kFewestSlots * to_signed(slot) * regions(),
+                    chip_.core.wram.size_bytes));
   }
   for (std::size_t l = 0; l < layers_.size(); ++l) {
     if (work_.layers[l].matrix != nullptr)
@@ -161,48 +161,48 @@ void UnitWeights::split_streamed(const std::vector<MostOutputs>& most, ClusterSh
   }
   for (int s = 0; s < slots; ++s) {
     Slot& made = slots_.emplace_back();
-    made.offset = slot * static_cast<std::uint64_t>(s);
-    made.versions.resize(static_cast<std::size_t>(chip_.cores_per_cluster), -1);
+    made.offset = slot * to_unsigned(s);
+    made.versions.resize(to_size(chip_.cores_per_cluster), -1);
     for (int c = 0; c < chip_.cores_per_cluster; ++c)
       made.buffers.push_back(graph_.add_buffer(BufferRole::kKernels));
   }
   slot_ = slots_.size() - 1;
-  kernel_bytes_ = static_cast<std::int64_t>(slot) * slots * regions();
+  kernel_bytes_ = to_signed(slot) * slots * regions();
 }
 
 // Portions of at most `room` bytes of a region, if that is possible; returns the bytes of the largest one.
-std::uint64_t UnitWeights::place_portions(std::size_t l, std::uint64_t room) {
+std::uint64_t GroupWeights::place_portions(std::size_t l, std::uint64_t room) {
   OfLayer& of = layers_[l];
-  const std::size_t shares = work_.layers[l].matrix->shares.size();
+  const std::size_t shards = work_.layers[l].matrix->shards.size();
   const auto bytes_of_group = [&] {
     std::int64_t most = 0;
-    for (std::size_t share = 0; share < shares; ++share) most = std::max(most, group_bytes_of(l, share));
-    return static_cast<std::uint64_t>(most / regions());
+    for (std::size_t shard = 0; shard < shards; ++shard) most = std::max(most, group_bytes_of(l, shard));
+    return to_unsigned(most / regions());
   };
   std::uint64_t bytes = bytes_of_group();
   while (bytes > room && of.mapping.blocks_per_load > 1) {
-    of.mapping.blocks_per_load = static_cast<int>(ceil_div(of.mapping.blocks_per_load, 2));
+    of.mapping.blocks_per_load = to_int(ceil_div(of.mapping.blocks_per_load, 2));
     bytes = bytes_of_group();
   }
-  const auto of_portion = static_cast<int>(std::max<std::uint64_t>(1, room / bytes));  // groups
+  const auto of_portion = to_int(std::max<std::uint64_t>(1, room / bytes));  // groups
   of.groups.clear(), of.portions = 0;
   int most = 0;  // groups of a portion
-  for (std::size_t share = 0; share < shares; ++share) {
+  for (std::size_t shard = 0; shard < shards; ++shard) {
     for (int part = 0; part < of.mapping.kernel_parts; ++part) {
       int number = 0;
-      for (const KernelGroup& group : groups_of(l, share, part)) {
+      for (const KernelGroup& group : groups_of(l, shard, part)) {
         const int portion = number / of_portion, place = number % of_portion;
-        of.groups.push_back({group, part, share, portion, bytes * static_cast<std::uint64_t>(place)});
+        of.groups.push_back({group, part, shard, portion, bytes * to_unsigned(place)});
         of.portions = std::max(of.portions, portion + 1), most = std::max(most, place + 1);
         ++number;
       }
     }
   }
   place_posts(l);
-  return bytes * static_cast<std::uint64_t>(most);
+  return bytes * to_unsigned(most);
 }
 
-std::vector<UnitWeights::Load> UnitWeights::fill(std::size_t l, int portion) {
+std::vector<GroupWeights::Load> GroupWeights::fill(std::size_t l, int portion) {
   slot_ = (slot_ + 1) % slots_.size();
   Slot& slot = slots_[slot_];
   std::vector<Load> loads;
@@ -223,18 +223,18 @@ std::vector<UnitWeights::Load> UnitWeights::fill(std::size_t l, int portion) {
   return loads;
 }
 
-std::uint64_t UnitWeights::offset_of(const Group& group) const {
+std::uint64_t GroupWeights::offset_of(const Group& group) const {
   return streamed() ? slots_[slot_].offset + group.offset : group.offset;
 }
 
-Access UnitWeights::read(const Group& group, int core) const {
+Access GroupWeights::read(const Group& group, int core) const {
   if (!streamed()) return {group.buffer, 0, AccessKind::kRead};
   const Slot& slot = slots_[slot_];
-  const auto c = static_cast<std::size_t>(core);
+  const auto c = to_size(core);
   return {slot.buffers[c], slot.versions[c], AccessKind::kRead};
 }
 
-std::int64_t UnitWeights::largest_load() const {
+std::int64_t GroupWeights::largest_load() const {
   std::int64_t most = 0;
   for (std::size_t l = 0; streamed() && l < layers_.size(); ++l) {
     for (const Group& group : layers_[l].groups) most = std::max(most, bytes_of(transfers(l, group)));
@@ -242,8 +242,8 @@ std::int64_t UnitWeights::largest_load() const {
   return most;
 }
 
-// The cores that have a part of a layer's kernels, whatever their share, a bit each.
-std::uint64_t UnitWeights::cores_of_part(std::size_t l, int part) const {
+// The cores that have a part of a layer's kernels, whatever their shard, a bit each.
+std::uint64_t GroupWeights::cores_of_part(std::size_t l, int part) const {
   const LayerMapping& m = layers_[l].mapping;
   std::uint64_t cores = 0;
   for (int c = 0; c < m.cores(); ++c) {
@@ -253,49 +253,48 @@ std::uint64_t UnitWeights::cores_of_part(std::size_t l, int part) const {
 }
 
 // Those that have a group.
-std::uint64_t UnitWeights::cores_of(std::size_t l, const Group& group) const {
+std::uint64_t GroupWeights::cores_of(std::size_t l, const Group& group) const {
   const LayerMapping& m = layers_[l].mapping;
   std::uint64_t cores = cores_of_part(l, group.part);
   for (int c = 0; c < m.cores(); ++c) {
-    if (static_cast<std::size_t>(share_of_core(m, c)) != group.share) cores &= ~(std::uint64_t{1} << c);
+    if (to_size(shard_of_core(m, c)) != group.shard) cores &= ~(std::uint64_t{1} << c);
   }
   return cores;
 }
 
-UnitWeights::Load UnitWeights::load_of(std::size_t l, const Group& group) const {
+GroupWeights::Load GroupWeights::load_of(std::size_t l, const Group& group) const {
   Load load{transfers(l, group), {}};
   const LayerMapping& m = layers_[l].mapping;
   if (m.cores() == m.kernel_parts * m.reduction_parts)
-    load.core = group.part * m.reduction_parts + static_cast<int>(group.share);
+    load.core = group.part * m.reduction_parts + to_int(group.shard);
   return load;
 }
 
-std::vector<Transfer> UnitWeights::transfers(std::size_t l, const Group& group) const {
-  const LayerShare& share = work_.layers[l].matrix->shares[group.share];
-  return weight_transfers(*share.layer, share.weights, group.group,
+std::vector<Transfer> GroupWeights::transfers(std::size_t l, const Group& group) const {
+  const Shard& shard = work_.layers[l].matrix->shards[group.shard];
+  return weight_transfers(*shard.layer, shard.weights, group.group,
                           multicast_address(cores_of(l, group), true, offset_of(group)));
 }
 
-UnitWeights::Load UnitWeights::load_of_post(std::size_t l, const Group& group) const {
+GroupWeights::Load GroupWeights::load_of_post(std::size_t l, const Group& group) const {
   const std::uint64_t cores = cores_of_part(l, group.part);
   return {post_transfers(*work_.layers[l].matrix, group.group.blocks,
-                         multicast_address(cores, false, static_cast<std::uint64_t>(group.post_at))),
+                         multicast_address(cores, false, to_unsigned(group.post_at))),
           {{group.post, 0, AccessKind::kWrite}}};
 }
 
-Transfer UnitWeights::transfer_of_factors(std::size_t l) const {
+Transfer GroupWeights::transfer_of_factors(std::size_t l) const {
   const std::uint64_t cores = (std::uint64_t{1} << chip_.cores_per_cluster) - 1;
-  return {work_.layers[l].parameters,
-          multicast_address(cores, false, static_cast<std::uint64_t>(layers_[l].factors_at)),
-          one_run(static_cast<std::int64_t>(work_.layers[l].vector->parameters().size()))};
+  return {work_.layers[l].parameters, multicast_address(cores, false, to_unsigned(layers_[l].factors_at)),
+          one_run(ssize(work_.layers[l].vector->parameters()))};
 }
 
-std::vector<UnitWeights::Load> UnitWeights::loads(bool ahead) const {
+std::vector<GroupWeights::Load> GroupWeights::loads(bool ahead) const {
   std::vector<Load> loads;
   int number = 0;
   for (std::size_t l = 0; l < layers_.size(); ++l) {
     for (const Group& group : layers_[l].groups) {
-      if (streamed() || (number++ < work_.kernels_ahead) != ahead) continue;
+      if (streamed() || (number++ < work_.weight_prefetch) != ahead) continue;
       loads.push_back(load_of(l, group));
       loads.back().written = {{group.buffer, 0, AccessKind::kWrite}};
     }
@@ -303,21 +302,21 @@ std::vector<UnitWeights::Load> UnitWeights::loads(bool ahead) const {
     if (!ahead && vector != nullptr && !vector->parameters().empty())
       loads.push_back({{transfer_of_factors(l)}, {{layers_[l].factors, 0, AccessKind::kWrite}}});
     for (const Group& group : layers_[l].groups) {
-      if (!ahead && vector == nullptr && group.share == 0 && work_.layers[l].matrix->post_parameters != 0)
+      if (!ahead && vector == nullptr && group.shard == 0 && work_.layers[l].matrix->post_parameters != 0)
         loads.push_back(load_of_post(l, group));
     }
   }
   return loads;
 }
 
-std::vector<std::int64_t> UnitWeights::wram_of_loads() const {
+std::vector<std::int64_t> GroupWeights::wram_of_loads() const {
   std::vector<std::int64_t> bytes;
   if (streamed()) return bytes;
   std::int64_t most = 0;
   for (std::size_t l = 0; l < layers_.size(); ++l) {
     for (const Group& group : layers_[l].groups) {
-      const std::int64_t size = group_bytes_of(l, group.share);
-      most = std::max(most, static_cast<std::int64_t>(group.offset) * regions() - work_.wram_at + size);
+      const std::int64_t size = group_bytes_of(l, group.shard);
+      most = std::max(most, to_signed(group.offset) * regions() - work_.wram_at + size);
       bytes.push_back(most);
     }
   }

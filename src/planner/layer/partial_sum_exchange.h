@@ -21,7 +21,7 @@ class BufferCache {
  public:
   BufferCache() = default;
   BufferCache(TaskGraph& graph, BufferRole role, int count)
-      : ring_(graph, role, count), residency_(count), fillings_(static_cast<std::size_t>(count)) {}
+      : ring_(graph, role, count), residency_(count), fillings_(to_size(count)) {}
 
   struct Use {
     BufferRing::Filling filling;
@@ -29,7 +29,7 @@ class BufferCache {
   };
   Use use(const Key& key) {
     const auto held = residency_.use(key);
-    BufferRing::Filling& filling = fillings_[static_cast<std::size_t>(held.buffer)];
+    BufferRing::Filling& filling = nth(fillings_, held.buffer);
     if (held.loads) filling = ring_.next();
     return {filling, held.loads};
   }
@@ -41,7 +41,8 @@ class BufferCache {
 };
 
 constexpr int kEndedBuffers = 2;  ///< of a core: for results that it makes of sums
-/// Of a core that adds up sums of a team of `cores`: for those of others, one more than are added at a time.
+/// Of a core that adds up sums of a reduction group of `cores`: for those of others, one more than are added
+/// at a time.
 inline int slice_buffers(int cores) {
   return cores;
 }
@@ -54,19 +55,19 @@ struct SumsRoom {
   std::int64_t bytes() const { return slices * slice + kEndedBuffers * ended; }
 };
 
-/// Adds up the sums of the cores of a team, each of which has a tile's over channels of its own: the tile's
-/// pixels are divided among the cores; each sends the others their slices through the memory of the cluster,
-/// and its vector unit adds those it receives to its own. The last addition makes results of the sums (SPEC
-/// NU-2).
-class CoreSums {
+/// Adds up the sums of the cores of a reduction group, each of which has a tile's over channels of its own:
+/// the tile's pixels are divided among the cores; each sends the others their slices through the memory of
+/// the cluster, and its vector unit adds those it receives to its own. The last addition makes results of the
+/// sums (SPEC NU-2).
+class PartialSumExchange {
  public:
-  CoreSums(TaskGraph& graph, const ChipConfig& chip, const SumsRoom& room)
+  PartialSumExchange(TaskGraph& graph, const ChipConfig& chip, const SumsRoom& room)
       : graph_(graph), chip_(chip), room_(room) {}
 
   /// Streams in the memory of a cluster for cores `cores`, of so many buffers each.
   void add_streams(Staging& staging, const std::vector<int>& cores, int buffers, std::int64_t bytes);
 
-  /// A core of a team, and where the sums of a tile lie in its NRAM.
+  /// A core of a reduction group, and where the sums of a tile lie in its NRAM.
   struct Member {
     int core = 0;
     EnginePlace place;
@@ -96,7 +97,7 @@ class CoreSums {
     Access read;
   };
   /// The tasks for a tile; a result for each core.
-  std::vector<Result> add(Staging& staging, const std::vector<Member>& team, const Sums& sums);
+  std::vector<Result> add(Staging& staging, const std::vector<Member>& reduction_group, const Sums& sums);
 
  private:
   // The buffers of a core.
@@ -125,7 +126,7 @@ class PostLoads {
 
   /// What cores `cores` of a cluster need: where kernels pass through its memory, so do they.
   void add_stream(Staging& staging, const std::vector<int>& cores);
-  CoreSums::Post load(Staging& staging, const CoreSums::Member& core, Interval blocks);
+  PartialSumExchange::Post load(Staging& staging, const PartialSumExchange::Member& core, Interval blocks);
 
   /// Bytes that were read from DRAM.
   std::int64_t bytes() const { return bytes_; }

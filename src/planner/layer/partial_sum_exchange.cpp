@@ -1,4 +1,4 @@
-#include "planner/layer/core_sums.h"
+#include "planner/layer/partial_sum_exchange.h"
 
 #include "base/math.h"
 
@@ -29,7 +29,7 @@ std::vector<std::pair<OutputTile, int>> rectangles_of(const OutputTile& tile, In
 }
 
 std::uint64_t bytes_of_sums(std::int64_t sums) {
-  return static_cast<std::uint64_t>(sums * kSumBytes);
+  return to_unsigned(sums * kSumBytes);
 }
 
 // Of one pass over the elements: the lanes, the operands' bytes through the bus and the results'.
@@ -45,7 +45,8 @@ TaskCost vector_cost(const VectorRun& run, const ChipConfig& chip) {
 
 }  // namespace
 
-void CoreSums::add_streams(Staging& staging, const std::vector<int>& cores, int buffers, std::int64_t bytes) {
+void PartialSumExchange::add_streams(Staging& staging, const std::vector<int>& cores, int buffers,
+                                     std::int64_t bytes) {
   for (const int core : cores) {
     Buffers& made = buffers_[core];
     made.stream = staging.add_stream(bytes, buffers);
@@ -54,36 +55,37 @@ void CoreSums::add_streams(Staging& staging, const std::vector<int>& cores, int 
   }
 }
 
-std::vector<CoreSums::Result> CoreSums::add(Staging& staging, const std::vector<Member>& team,
-                                            const Sums& sums) {
+std::vector<PartialSumExchange::Result> PartialSumExchange::add(Staging& staging,
+                                                                const std::vector<Member>& reduction_group,
+                                                                const Sums& sums) {
   const Problem& p = sums.problem;
-  const int cores = static_cast<int>(team.size()), pixels = sums.tile.h.outs * sums.tile.w.outs;
+  const int cores = count_of(reduction_group), pixels = sums.tile.h.outs * sums.tile.w.outs;
   const std::int64_t kernels = p.kernels_of(sums.blocks);
   std::vector<Interval> slices;
   for (int core = 0; core < cores; ++core) slices.push_back(part_of(pixels, cores, core, 1));
   // In every round a core sends one slice and receives one.
-  std::vector<std::vector<BufferRing::Filling>> received(team.size());
+  std::vector<std::vector<BufferRing::Filling>> received(reduction_group.size());
   for (int distance = 1; distance < cores; ++distance) {
-    for (std::size_t to = 0; to < team.size(); ++to) {
+    for (std::size_t to = 0; to < reduction_group.size(); ++to) {
       if (slices[to].empty()) continue;
-      const Member& sender = team[(to + static_cast<std::size_t>(distance)) % team.size()];
-      const BufferRing::Filling filling = buffers_.at(team[to].core).slices.next();
+      const Member& sender = reduction_group[(to + to_size(distance)) % reduction_group.size()];
+      const BufferRing::Filling filling = buffers_.at(reduction_group[to].core).slices.next();
       received[to].push_back(filling);
       const Transfer transfer{sender.address + bytes_of_sums(slices[to].begin * kernels),
-                              team[to].place.nram + slice_offset(filling.place),
+                              reduction_group[to].place.nram + slice_offset(filling.place),
                               one_run(slices[to].size() * kernels * kSumBytes)};
       staging.pass(buffers_.at(sender.core).stream, transfer, sender.place.processor, sender.sums.read(),
-                   team[to].place.processor, filling.write());
+                   reduction_group[to].place.processor, filling.write());
     }
   }
-  std::vector<Result> results(team.size());
-  for (std::size_t i = 0; i < team.size(); ++i) {
+  std::vector<Result> results(reduction_group.size());
+  for (std::size_t i = 0; i < reduction_group.size(); ++i) {
     if (slices[i].empty()) continue;
-    const BufferRing::Filling filling = add_up(team[i], slices[i], sums, received[i]);
+    const BufferRing::Filling filling = add_up(reduction_group[i], slices[i], sums, received[i]);
     results[i].read = filling.read();
-    const std::uint64_t begin = team[i].place.nram + result_offset(filling.place);
+    const std::uint64_t begin = reduction_group[i].place.nram + result_offset(filling.place);
     for (const auto& [part, first] : rectangles_of(sums.tile, slices[i])) {
-      const auto before = static_cast<std::uint64_t>((first - slices[i].begin) * kernels * p.element_bytes());
+      const auto before = to_unsigned((first - slices[i].begin) * kernels * p.element_bytes());
       results[i].parts.push_back({part, begin + before});
     }
   }
@@ -91,8 +93,8 @@ std::vector<CoreSums::Result> CoreSums::add(Staging& staging, const std::vector<
 }
 
 // A slice's results: what is received is added to the core's own sums, in the order of the cores behind it.
-BufferRing::Filling CoreSums::add_up(const Member& core, Interval pixels, const Sums& of,
-                                     const std::vector<BufferRing::Filling>& received) {
+BufferRing::Filling PartialSumExchange::add_up(const Member& core, Interval pixels, const Sums& of,
+                                               const std::vector<BufferRing::Filling>& received) {
   const Problem& p = of.problem;
   const auto first = bytes_of_sums(std::int64_t{pixels.begin} * p.kernels_of(of.blocks));
   VectorRun run;
@@ -123,7 +125,7 @@ BufferRing::Filling CoreSums::add_up(const Member& core, Interval pixels, const 
   return result;
 }
 
-void CoreSums::add_task(const Member& core, const VectorRun& run, AccessList accesses) {
+void PartialSumExchange::add_task(const Member& core, const VectorRun& run, AccessList accesses) {
   Task task;
   task.processor = core.place.processor;
   task.instruction.operation = run;
@@ -132,10 +134,10 @@ void CoreSums::add_task(const Member& core, const VectorRun& run, AccessList acc
   graph_.add(std::move(task));
 }
 
-std::uint32_t CoreSums::slice_offset(int place) const {
+std::uint32_t PartialSumExchange::slice_offset(int place) const {
   return static_cast<std::uint32_t>(room_.at + place * room_.slice);
 }
-std::uint32_t CoreSums::result_offset(int place) const {
+std::uint32_t PartialSumExchange::result_offset(int place) const {
   return static_cast<std::uint32_t>(room_.at + room_.slices * room_.slice + place * room_.ended);
 }
 
@@ -152,10 +154,11 @@ void PostLoads::add_stream(Staging& staging, const std::vector<int>& cores) {
   for (const int core : cores) loaded_[core] = BufferCache<int>(graph_, BufferRole::kKernels, loads);
 }
 
-CoreSums::Post PostLoads::load(Staging& staging, const CoreSums::Member& core, Interval blocks) {
+PartialSumExchange::Post PostLoads::load(Staging& staging, const PartialSumExchange::Member& core,
+                                         Interval blocks) {
   const auto use = loaded_.at(core.core).use(blocks.begin);
   const auto offset = static_cast<std::uint32_t>(at_ + use.filling.place * buffer_bytes_);
-  const CoreSums::Post post{offset, use.filling.read()};
+  const PartialSumExchange::Post post{offset, use.filling.read()};
   if (!use.load) return post;
   const std::vector<Transfer> transfers = post_transfers(work_.layer, blocks, core.place.nram + offset);
   bytes_ += bytes_of(transfers);

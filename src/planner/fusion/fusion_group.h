@@ -1,6 +1,6 @@
 #pragma once
 
-#include "planner/fusion/unit_tasks.h"
+#include "planner/fusion/group_tasks.h"
 #include "planner/language/mapping_file.h"
 #include "planner/layer/placement.h"
 #include "program/plan.h"
@@ -15,31 +15,31 @@
 
 namespace tilebeat {
 
-/// Matrix layers for trials of units: each is made once for every number of cores of a team, and has no
-/// place.
-class UnitParts {
+/// Matrix layers for trials of groups: each is made once for every number of cores of a reduction group, and
+/// has no place.
+class GroupTrials {
  public:
-  UnitParts(const Workload& workload, const HardwareConfig& hardware)
+  GroupTrials(const Workload& workload, const HardwareConfig& hardware)
       : workload_(workload), hardware_(hardware) {}
-  std::shared_ptr<const SharedLayer> matrix(const Layer& layer, int cores = 1);
+  std::shared_ptr<const ShardedLayer> matrix(const Layer& layer, int cores = 1);
   /// A graph without tasks, until the next call: its memory is that of the one before.
   TaskGraph& empty_graph();
 
  private:
   const Workload& workload_;
   const HardwareConfig& hardware_;
-  std::map<std::pair<std::string, int>, std::shared_ptr<const SharedLayer>> made_;
+  std::map<std::pair<std::string, int>, std::shared_ptr<const ShardedLayer>> made_;
   TaskGraph graph_;
 };
 
 /// Layers of a workload that run as one, decided (SPEC FU-4). What it is made of outlives it.
-class FusedUnit {
+class FusionGroup {
  public:
   /// `request` names layers of the workload; what it leaves open is decided here. Throws UserError when they
   /// cannot be fused, or do not fit so.
-  FusedUnit(const Workload& workload, const HardwareConfig& hardware, const UnitRequest& request);
+  FusionGroup(const Workload& workload, const HardwareConfig& hardware, const GroupRequest& request);
 
-  const UnitMapping& mapping() const { return mapping_; }
+  const GroupMapping& mapping() const { return mapping_; }
   /// Tensors that it reads from DRAM.
   std::vector<std::string> inputs() const;
   /// Tensors that have no place in DRAM.
@@ -52,13 +52,13 @@ class FusedUnit {
   /// Gives kernels and factors their places; those of tensors are known.
   void place(DramPlaces& places, const std::map<std::string, Placement>& tensors);
   /// Places that are good for an estimate alone.
-  void place_for_trial(UnitParts& parts);
-  /// No run of the unit is shorter, whatever it holds and however it is cut, that loads the kernels so often:
-  /// once for any such unit, once a cluster for this one. After `place` or `place_for_trial`.
+  void place_for_trial(GroupTrials& parts);
+  /// No run of the group is shorter, whatever it holds and however it is cut, that loads the kernels so
+  /// often: once for any such group, once a cluster for this one. After `place` or `place_for_trial`.
   BoundCycles bound(int loads = 1) const;
-  /// Teams of cores of a cluster for layers that keep fewer cores busy in a step, by layer: their kernel
-  /// blocks, and what the matrix units compute at once, are too few. With `to_fit` also for layers whose
-  /// kernels or map take less of a core so. After `place` or `place_for_trial`.
+  /// Reduction groups of cores of a cluster for layers that keep fewer cores busy in a step, by layer: their
+  /// kernel blocks, and what the matrix units compute at once, are too few. With `to_fit` also for layers
+  /// whose kernels or map take less of a core so. After `place` or `place_for_trial`.
   std::map<std::string, int> idle_teams(bool to_fit) const;
   /// Name, bounds and choices; bytes and estimate are not there yet.
   LayerPlan plan() const;
@@ -71,36 +71,36 @@ class FusedUnit {
 
  private:
   struct DecidedLayer {
-    std::shared_ptr<const SharedLayer> matrix;
-    std::shared_ptr<Layer> on_maps;  ///< of a vector layer: itself, on maps of the unit's extents
+    std::shared_ptr<const ShardedLayer> matrix;
+    std::shared_ptr<Layer> on_maps;  ///< of a vector layer: itself, on maps of the group's extents
     std::unique_ptr<VectorWork> vector;
     std::uint64_t parameters = 0;
   };
-  UnitWork work(const Prefetch& prefetch = {}) const;
+  GroupWork work(const Prefetch& prefetch = {}) const;
   std::string output_part() const;
-  int team_of(const std::string& layer) const;
-  void decide_vector(const UnitLayer& layer, DecidedLayer& decided) const;
+  int reduction_group_of(const std::string& layer) const;
+  void decide_vector(const GroupLayer& layer, DecidedLayer& decided) const;
 
   const Workload& workload_;
   const HardwareConfig& hardware_;
-  UnitGraph graph_;
-  UnitMapping mapping_;
+  GroupGraph graph_;
+  GroupMapping mapping_;
   std::vector<DecidedLayer> layers_;
   std::vector<std::uint64_t> addresses_;  // by tensor
   std::vector<StoredMapPointer> stored_;  // by tensor
 };
 
-/// What a unit is expected to take, and the bytes of maps, kernels and results that it moves over DRAM.
-struct UnitEstimate {
+/// What a group is expected to take, and the bytes of maps, kernels and results that it moves over DRAM.
+struct GroupEstimate {
   double cycles = 0;
   std::int64_t bytes = 0;
   double careful = 0;  ///< cycles, as they are taken where it is weighed against its layers one by one
 };
-/// Both throw UserError when the unit cannot be, or does not fit. Careful cycles beyond `limit` are infinite;
-/// whether the unit fits, and its bytes, are then not known.
-UnitEstimate estimate_unit(const Workload& workload, const HardwareConfig& hardware,
-                           const UnitRequest& request, UnitParts& parts, double limit);
+/// Both throw UserError when the group cannot be, or does not fit. Careful cycles beyond `limit` are
+/// infinite; whether the group fits, and its bytes, are then not known.
+GroupEstimate estimate_unit(const Workload& workload, const HardwareConfig& hardware,
+                            const GroupRequest& request, GroupTrials& parts, double limit);
 std::int64_t bytes_of_unit(const Workload& workload, const HardwareConfig& hardware,
-                           const UnitRequest& request, UnitParts& parts);
+                           const GroupRequest& request, GroupTrials& parts);
 
 }  // namespace tilebeat

@@ -1,4 +1,4 @@
-#include "planner/layer/layer_share.h"
+#include "planner/layer/shards.h"
 
 #include "base/math.h"
 #include "planner/language/mapping_file.h"
@@ -17,7 +17,7 @@
 namespace tilebeat {
 namespace {
 
-// Everything that the layer of a share refers to.
+// Everything that the layer of a shard refers to.
 struct Source {
   Workload workload;
   Layer layer;
@@ -27,9 +27,8 @@ struct Source {
 
 // Channels `channels` of kernels, which are the last axis.
 Tensor kernels_over(const Tensor& kernels, Interval channels) {
-  const auto all = static_cast<std::size_t>(kernels.shape.back());
-  const auto begin = static_cast<std::size_t>(channels.begin),
-             size = static_cast<std::size_t>(channels.size());
+  const auto all = to_size(kernels.shape.back());
+  const auto begin = to_size(channels.begin), size = to_size(channels.size());
   Tensor part{kernels.shape, kernels.dtype, {}};
   part.shape.back() = channels.size();
   part.bytes.resize(kernels.bytes.size() / all * size);
@@ -62,11 +61,9 @@ std::shared_ptr<Source> sums_over(const Workload& workload, const Layer& layer, 
 // What of a vector, or of a tensor's bytes, belongs to parts `some` of `all`, which are neighbours there.
 template <class T>
 void keep(std::vector<T>& values, Interval some, int all) {
-  const std::size_t each = values.size() / static_cast<std::size_t>(all);
-  values.erase(values.begin() + static_cast<std::ptrdiff_t>(each * static_cast<std::size_t>(some.end)),
-               values.end());
-  values.erase(values.begin(),
-               values.begin() + static_cast<std::ptrdiff_t>(each * static_cast<std::size_t>(some.begin)));
+  const std::size_t each = values.size() / to_size(all);
+  values.erase(values.begin() + to_signed(each * to_size(some.end)), values.end());
+  values.erase(values.begin(), values.begin() + to_signed(each * to_size(some.begin)));
 }
 
 // The kernels of groups `groups`, as a layer.
@@ -94,26 +91,25 @@ std::vector<std::unique_ptr<MatrixLayer>> in_all_sizes(std::unique_ptr<MatrixLay
 }
 
 // The hardware as all shares use it: with what the engine chose for the whole layer.
-HardwareConfig hardware_of_shares(const HardwareConfig& hardware, const MatrixLayer& whole) {
+HardwareConfig hardware_of_shards(const HardwareConfig& hardware, const MatrixLayer& whole) {
   LayerMapping chosen;
   chosen.engine = hardware.dataflow, chosen.engine_choices = whole.choices();
   return with_choices(hardware, request_of(chosen), Place("choices of layer " + whole.problem().name));
 }
 
-void add_share(SharedLayer& shared, std::shared_ptr<MatrixLayer> layer, const OperandPlaces& places,
+void add_shard(ShardedLayer& shared, std::shared_ptr<MatrixLayer> layer, const OperandPlaces& places,
                int first_kernel, const HardwareConfig& hardware) {
   if (layer->problem().kernel_tensor)  // refuses where the engine has none
     layer->kernel_parts(0, {0, layer->problem().channels});
   WeightPlace weights = unplaced(layer->weight_layout(), hardware);
   weights.tensor = places.kernels;
-  shared.shares.push_back({std::move(layer), std::move(weights), places.input, first_kernel});
+  shared.shards.push_back({std::move(layer), std::move(weights), places.input, first_kernel});
 }
 
 // The places of the operands' channels from `channel` on.
 OperandPlaces places_from(int channel, const Problem& p, OperandPlaces places) {
-  places.input.address += static_cast<std::uint64_t>(channel * places.input.channel_stride);
-  if (places.kernels)
-    *places.kernels += static_cast<std::uint64_t>(channel * p.kernel_tensor->channel_stride);
+  places.input.address += to_unsigned(channel * places.input.channel_stride);
+  if (places.kernels) *places.kernels += to_unsigned(channel * p.kernel_tensor->channel_stride);
   return places;
 }
 
@@ -140,10 +136,10 @@ struct Part {
   int first_channel = 0, first_kernel = 0;
 };
 
-Part part_of_layer(const Workload& workload, const Layer& layer, const MatrixLayer& whole, ShareCut cut,
+Part part_of_layer(const Workload& workload, const Layer& layer, const MatrixLayer& whole, ShardCut cut,
                    int parts, int part) {
   const Problem& p = whole.problem();
-  if (cut == ShareCut::kChannels) {
+  if (cut == ShardCut::kChannels) {
     const Interval channels = part_of(p.channels, parts, part, whole.grain().channels);
     return {sums_over(workload, layer, channels), channels.begin, 0};
   }
@@ -154,31 +150,30 @@ Part part_of_layer(const Workload& workload, const Layer& layer, const MatrixLay
 
 }  // namespace
 
-std::size_t SharedLayer::largest_number() const {
-  const auto largest =
-      std::max_element(shares.begin(), shares.end(), [](const LayerShare& a, const LayerShare& b) {
-        return a.layer->problem().channels < b.layer->problem().channels;
-      });
-  return static_cast<std::size_t>(largest - shares.begin());
+std::size_t ShardedLayer::largest_number() const {
+  const auto largest = std::max_element(shards.begin(), shards.end(), [](const Shard& a, const Shard& b) {
+    return a.layer->problem().channels < b.layer->problem().channels;
+  });
+  return to_size(largest - shards.begin());
 }
 
-SharedLayer whole_layer(std::shared_ptr<MatrixLayer> layer, const OperandPlaces& places,
-                        const HardwareConfig& hardware) {
-  SharedLayer made;
+ShardedLayer whole_layer(std::shared_ptr<MatrixLayer> layer, const OperandPlaces& places,
+                         const HardwareConfig& hardware) {
+  ShardedLayer made;
   made.problem = layer->problem();
-  add_share(made, std::move(layer), places, 0, hardware);
+  add_shard(made, std::move(layer), places, 0, hardware);
   return made;
 }
 
-std::vector<SharedLayer> shared_layers(const Workload& workload, const Layer& layer,
-                                       const HardwareConfig& hardware, const MatrixLayer& whole, ShareCut cut,
-                                       int parts, const OperandPlaces& places) {
-  if (cut == ShareCut::kChannels)
-    check_team(whole, *hardware.chip, parts);
+std::vector<ShardedLayer> sharded_layers(const Workload& workload, const Layer& layer,
+                                         const HardwareConfig& hardware, const MatrixLayer& whole,
+                                         ShardCut cut, int parts, const OperandPlaces& places) {
+  if (cut == ShardCut::kChannels)
+    check_reduction_group(whole, *hardware.chip, parts);
   else
     check_groups(whole, *hardware.chip, parts);
   const Problem& p = whole.problem();
-  const HardwareConfig chosen = hardware_of_shares(hardware, whole);
+  const HardwareConfig chosen = hardware_of_shards(hardware, whole);
   std::vector<Part> of_layer;
   for (int part = 0; part < parts; ++part) {
     of_layer.push_back(part_of_layer(workload, layer, whole, cut, parts, part));
@@ -186,17 +181,17 @@ std::vector<SharedLayer> shared_layers(const Workload& workload, const Layer& la
     made.hardware = chosen;
     made.sizes = in_all_sizes(make_matrix_layer(made.workload, made.layer, made.hardware));
   }
-  std::vector<SharedLayer> versions;
+  std::vector<ShardedLayer> versions;
   for (const auto& first : of_layer.front().source->sizes) {
-    SharedLayer made;
+    ShardedLayer made;
     made.cut = cut;
     made.problem = p;
     made.problem.block_kernels = first->problem().block_kernels;
-    if (cut == ShareCut::kChannels && !post_parameters_of(p).empty()) made.post_parameters = kUnplaced;
+    if (cut == ShardCut::kChannels && !post_parameters_of(p).empty()) made.post_parameters = kUnplaced;
     for (const Part& part : of_layer) {
       for (const auto& size : part.source->sizes) {
         if (size->problem().block_kernels != made.problem.block_kernels) continue;
-        add_share(made, std::shared_ptr<MatrixLayer>(part.source, size.get()),
+        add_shard(made, std::shared_ptr<MatrixLayer>(part.source, size.get()),
                   places_from(part.first_channel, p, places), part.first_kernel, hardware);
         break;
       }
@@ -207,56 +202,56 @@ std::vector<SharedLayer> shared_layers(const Workload& workload, const Layer& la
     throw UserError(
         fmt::format("layer '{}' cannot be mapped so: {} {}: the engine has no size of kernel blocks for all "
                     "parts of the {}",
-                    p.name, cut == ShareCut::kChannels ? "reduction_parts" : "group_parts", parts,
-                    cut == ShareCut::kChannels ? "channels" : "groups"));
+                    p.name, cut == ShardCut::kChannels ? "reduction_parts" : "group_parts", parts,
+                    cut == ShardCut::kChannels ? "channels" : "groups"));
   return versions;
 }
 
-KernelBytes kernels_of(const SharedLayer& layer) {
-  if (layer.shares.size() == 1) return kernels_of(*layer.shares.front().layer);
-  KernelBytes all{layer.shares.front().weights.layout, {}, {}};
+KernelBytes kernels_of(const ShardedLayer& layer) {
+  if (layer.shards.size() == 1) return kernels_of(*layer.shards.front().layer);
+  KernelBytes all{layer.shards.front().weights.layout, {}, {}};
   all.layout.blocks = {0};
-  std::vector<KernelBytes> shares;
-  for (const LayerShare& share : layer.shares) {
-    shares.push_back(kernels_of(*share.layer));
-    const KernelBytes& next = shares.back();
+  std::vector<KernelBytes> shards;
+  for (const Shard& shard : layer.shards) {
+    shards.push_back(kernels_of(*shard.layer));
+    const KernelBytes& next = shards.back();
     const std::uint64_t begin = all.layout.blocks.back();
     for (auto end = next.layout.blocks.begin() + 1; end != next.layout.blocks.end(); ++end)
       all.layout.blocks.push_back(begin + *end);
     all.post.insert(all.post.end(), next.post.begin(), next.post.end());
   }
   if (layer.adds_sums()) all.post = post_parameters_of(layer.problem);
-  if (shares.front().block) {
-    all.block = [shares = std::move(shares)](std::size_t block) {
-      auto share = shares.begin();
-      for (; block + 1 >= share->layout.blocks.size(); ++share) block -= share->layout.blocks.size() - 1;
-      return share->block(block);
+  if (shards.front().block) {
+    all.block = [shards = std::move(shards)](std::size_t block) {
+      auto shard = shards.begin();
+      for (; block + 1 >= shard->layout.blocks.size(); ++shard) block -= shard->layout.blocks.size() - 1;
+      return shard->block(block);
     };
   }
   return all;
 }
 
-void set_places(SharedLayer& layer, const WeightPlace& place) {
-  if (layer.shares.size() == 1) {
-    const std::optional<std::uint64_t> tensor = layer.shares.front().weights.tensor;
-    layer.shares.front().weights = place;
-    layer.shares.front().weights.tensor = tensor;
+void set_places(ShardedLayer& layer, const WeightPlace& place) {
+  if (layer.shards.size() == 1) {
+    const std::optional<std::uint64_t> tensor = layer.shards.front().weights.tensor;
+    layer.shards.front().weights = place;
+    layer.shards.front().weights.tensor = tensor;
     return;
   }
   auto next = place.blocks.begin();
   std::uint64_t post = place.post;
-  for (LayerShare& share : layer.shares) {
-    WeightPlace& weights = share.weights;
+  for (Shard& shard : layer.shards) {
+    WeightPlace& weights = shard.weights;
     std::copy_n(next, weights.blocks.size(), weights.blocks.begin());
-    next += static_cast<std::ptrdiff_t>(weights.blocks.size());
+    next += ssize(weights.blocks);
     if (weights.post == 0) continue;
     weights.post = post;
-    post += static_cast<std::uint64_t>(weights.layout.post_bytes) * weights.blocks.size();
+    post += to_unsigned(weights.layout.post_bytes) * weights.blocks.size();
   }
   if (layer.adds_sums()) layer.post_parameters = place.post;
 }
 
-int largest_team(const MatrixLayer& layer, const ChipConfig& chip) {
+int largest_reduction_group(const MatrixLayer& layer, const ChipConfig& chip) {
   if (!layer.reduces() || layer.problem().interleaving) return 1;
   return std::min(chip.cores_per_cluster, ceil_div(layer.problem().channels, layer.grain().channels));
 }
@@ -268,8 +263,8 @@ int most_group_parts(const MatrixLayer& layer, const ChipConfig& chip) {
   return std::min(chip.cores(), ceil_div(p.conv.groups, groups_together(layer)));
 }
 
-int teams_of(const ChipConfig& chip, int cores) {
-  // Cores are numbered through: where teams do not fill a cluster, the next one has none.
+int reduction_groups_of(const ChipConfig& chip, int cores) {
+  // Cores are numbered through: where reduction groups do not fill a cluster, the next one has none.
   const int in_cluster = chip.cores_per_cluster / cores;
   return chip.cores_per_cluster % cores == 0 ? in_cluster * chip.clusters : in_cluster;
 }
@@ -286,12 +281,11 @@ std::vector<std::uint8_t> post_parameters_of(const Problem& p) {
   return bytes;
 }
 
-std::vector<Transfer> post_transfers(const SharedLayer& layer, Interval blocks, std::uint64_t destination) {
+std::vector<Transfer> post_transfers(const ShardedLayer& layer, Interval blocks, std::uint64_t destination) {
   const Problem& p = layer.problem;
   const std::uint64_t bounds = layer.post_parameters;
   const std::uint64_t records =
-      bounds + kActivationBytes +
-      static_cast<std::uint64_t>(blocks.begin) * p.block_kernels * kPostParameterBytes;
+      bounds + kActivationBytes + to_unsigned(blocks.begin * p.block_kernels) * kPostParameterBytes;
   return {{bounds, destination, one_run(kActivationBytes)},
           {records, destination + kActivationBytes,
            one_run(std::int64_t{p.kernels_of(blocks)} * kPostParameterBytes)}};
@@ -302,7 +296,7 @@ std::int64_t post_buffer_bytes(const Problem& p, int blocks) {
                   kBufferAlignment);
 }
 
-void check_team(const MatrixLayer& layer, const ChipConfig& chip, int cores) {
+void check_reduction_group(const MatrixLayer& layer, const ChipConfig& chip, int cores) {
   const Problem& p = layer.problem();
   const auto refuse = [&](const std::string& why) {
     throw UserError(fmt::format("layer '{}' cannot be mapped so: reduction_parts {} {}", p.name, cores, why));
@@ -325,8 +319,8 @@ void add_window(std::vector<std::int64_t>& key, const Window& w) {
 }
 
 void add_layout(std::vector<std::int64_t>& key, const TensorLayout& l) {
-  key.insert(key.end(), {static_cast<std::int64_t>(l.address), l.image_stride, l.row_stride, l.pixel_stride,
-                         l.channel_stride});
+  key.insert(key.end(),
+             {to_signed(l.address), l.image_stride, l.row_stride, l.pixel_stride, l.channel_stride});
 }
 
 // All of a job but who else uses its operands.
@@ -335,14 +329,14 @@ void add_job(std::vector<std::int64_t>& key, const MatrixJob& job) {
   key.insert(key.end(),
              {job.tile.image, job.images, job.blocks.begin, job.blocks.end, job.reduction.channels.begin,
               job.reduction.channels.end, job.reduction.first ? 1 : 0, job.reduction.last ? 1 : 0,
-              job.jobs_of_map, static_cast<std::int64_t>(job.weights), static_cast<std::int64_t>(job.post)});
+              job.jobs_of_map, to_signed(job.weights), to_signed(job.post)});
   add_layout(key, job.ifm), add_layout(key, job.ofm);
 }
 
 }  // namespace
 
-JobCosts::JobCosts(const LayerShare& share, const JobCut& cut, const MatrixJob& largest, bool same_kernels)
-    : share_(share), cut_(cut), same_kernels_(same_kernels), key_{same_kernels ? 1 : 0} {
+JobCosts::JobCosts(const Shard& shard, const JobCut& cut, const MatrixJob& largest, bool same_kernels)
+    : share_(shard), cut_(cut), same_kernels_(same_kernels), key_{same_kernels ? 1 : 0} {
   add_job(key_, largest);
 }
 

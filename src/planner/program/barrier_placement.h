@@ -21,11 +21,11 @@ bool works_apart(const TaskGraph& graph, const std::vector<Dependency>& dependen
 /// Between which layers of a program all of its processors wait for each other (SPEC FU-9): where a layer
 /// reads what one behind the last barrier makes, and where cores share more than DRAM. Kernels that were
 /// loaded ahead need none between layers that work apart: every core has loaded its own.
-class Borders {
+class BarrierNeeds {
  public:
-  explicit Borders(const Workload& workload);
+  explicit BarrierNeeds(const Workload& workload);
 
-  /// The tensors that the next layer, or fused unit, makes and reads, and whether it works apart.
+  /// The tensors that the next layer, or fusion group, makes and reads, and whether it works apart.
   struct Next {
     std::vector<std::string> makes, reads;
     bool apart = false;
@@ -45,7 +45,7 @@ class Borders {
 
 /// The layers of a program since its last barrier, for estimates: each processor begins the next one when it
 /// has ended its own part of the one before.
-class OpenLayers {
+class OverlappingLayers {
  public:
   /// Begins anew, behind a barrier, with a layer that takes `cycles`.
   void begin(const TaskGraph& graph, const std::vector<Dependency>& dependencies, const Machine& machine,
@@ -68,11 +68,11 @@ class OpenLayers {
 /// lets nobody read what others have not stored, or touch what they use; another one stands where it saves
 /// cycles. A layer that only gives bytes another shape needs none, and has one behind it: nobody runs ahead
 /// of it.
-class ProgramBorders {
+class BarrierPlacement {
  public:
-  ProgramBorders(const Workload& workload, const ChipConfig& chip) : chip_(chip), borders_(workload) {}
+  BarrierPlacement(const Workload& workload, const ChipConfig& chip) : chip_(chip), needs_(workload) {}
 
-  /// A layer, or fused unit, and the cycles that it is expected to take behind a barrier.
+  /// A layer, or fusion group, and the cycles that it is expected to take behind a barrier.
   struct Next {
     std::uint32_t number = 0;  ///< in the plan
     bool works = false;        ///< it has tasks
@@ -93,8 +93,8 @@ class ProgramBorders {
 
  private:
   const ChipConfig& chip_;
-  Borders borders_;
-  OpenLayers open_;
+  BarrierNeeds needs_;
+  OverlappingLayers open_;
   std::optional<std::uint32_t> last_;
   bool last_works_ = false;
 };

@@ -1,4 +1,4 @@
-#include "planner/fusion/unit_graph.h"
+#include "planner/fusion/group_graph.h"
 
 #include "base/types.h"
 #include "planner/language/problem.h"
@@ -39,7 +39,7 @@ RowAxis axis_of(const Conv2d& conv, std::size_t number, int extent, int out_exte
 }  // namespace
 
 MapExtents unit_map(const TensorInfo& tensor, TensorView view) {
-  const auto extent = [&](std::size_t axis) { return static_cast<int>(tensor.shape[axis]); };
+  const auto extent = [&](std::size_t axis) { return to_int(tensor.shape[axis]); };
   if (tensor.shape.size() != kMapAxes || (view == TensorView::kRows && is_list(tensor)))
     return rows_as_map(tensor);
   return {extent(0), extent(1), extent(2), extent(3)};
@@ -70,9 +70,9 @@ bool slides_over_maps(const Layer& layer) {
 
 bool reads_other_rows(const Workload& workload, const Layer& layer) {
   if (const auto* concat = std::get_if<Concat>(&layer.operation))
-    return concat->axis + 1 != static_cast<int>(layer.output.shape.size());
+    return concat->axis + 1 != count_of(layer.output.shape);
   if (const auto* softmax = std::get_if<Softmax>(&layer.operation))
-    return softmax->axis >= 0 && softmax->axis + 1 != static_cast<int>(layer.output.shape.size());
+    return softmax->axis >= 0 && softmax->axis + 1 != count_of(layer.output.shape);
   if (std::holds_alternative<Elementwise>(layer.operation)) {
     return std::any_of(layer.inputs.begin(), layer.inputs.end(), [&](const std::string& name) {
       return workload.tensor(name).shape != layer.output.shape;
@@ -89,7 +89,7 @@ std::optional<RowAxis> row_axis(const Workload& workload, const Layer& layer, st
                                 TensorView view, MapAxis axis) {
   const TensorInfo& map = workload.tensor(layer.inputs[input]);
   const MapExtents in = unit_map(map, view), out = unit_map(layer.output, view);
-  const auto number = static_cast<std::size_t>(axis);
+  const auto number = to_size(axis);
   const int extent = axis == MapAxis::kRows ? in.height : in.width;
   const int out_extent = axis == MapAxis::kRows ? out.height : out.width;
   if (const auto* conv = std::get_if<Conv2d>(&layer.operation)) {
@@ -114,7 +114,7 @@ bool leaves(const Workload& workload, const std::string& tensor, const std::vect
   for (std::size_t i = 0; i < workload.layers.size(); ++i) {
     const std::vector<std::string>& inputs = workload.layers[i].inputs;
     const bool reads = std::count(inputs.begin(), inputs.end(), tensor) > 0;
-    if (reads && std::count(layers.begin(), layers.end(), static_cast<int>(i)) == 0) return true;
+    if (reads && std::count(layers.begin(), layers.end(), to_int(i)) == 0) return true;
   }
   return false;
 }
@@ -122,64 +122,64 @@ bool leaves(const Workload& workload, const std::string& tensor, const std::vect
 // Maps where windows slide over them.
 TensorView view_of(const Workload& workload, const std::vector<int>& layers) {
   const bool windows = std::any_of(layers.begin(), layers.end(), [&](int number) {
-    return slides_over_maps(workload.layers[static_cast<std::size_t>(number)]);
+    return slides_over_maps(nth(workload.layers, number));
   });
   return windows ? TensorView::kMaps : TensorView::kRows;
 }
 
 }  // namespace
 
-UnitGraph make_unit_graph(const Workload& workload, const std::vector<int>& layers) {
-  UnitGraph unit;
-  unit.view = view_of(workload, layers);
+GroupGraph make_group_graph(const Workload& workload, const std::vector<int>& layers) {
+  GroupGraph group;
+  group.view = view_of(workload, layers);
   std::map<std::string, int> numbers;
   const auto number_of = [&](const std::string& name) {
-    const auto [found, added] = numbers.try_emplace(name, static_cast<int>(unit.tensors.size()));
+    const auto [found, added] = numbers.try_emplace(name, count_of(group.tensors));
     if (added) {
       const TensorInfo& info = workload.tensor(name);
-      unit.tensors.push_back({name, info, unit_map(info, unit.view), {}, -1, {}});
+      group.tensors.push_back({name, info, unit_map(info, group.view), {}, -1, {}});
     }
     return found->second;
   };
   for (const int number : layers) {
-    const Layer& layer = workload.layers[static_cast<std::size_t>(number)];
+    const Layer& layer = nth(workload.layers, number);
     const auto refuse = [&](const std::string& why) {
       throw UserError(fmt::format("layer '{}' cannot be fused: {}", layer.name, why));
     };
-    const int local = static_cast<int>(unit.layers.size());
-    if (local > 0 && layer.scene != unit.layers.front().layer->scene)
+    const int local = count_of(group.layers);
+    if (local > 0 && layer.scene != group.layers.front().layer->scene)
       refuse(fmt::format("it belongs to scene '{}', '{}' to '{}'", layer.scene,
-                         unit.layers.front().layer->name, unit.layers.front().layer->scene));
+                         group.layers.front().layer->name, group.layers.front().layer->scene));
     for (std::size_t i = 0; i < layer.inputs.size(); ++i) {
-      if (!row_axis(workload, layer, i, unit.view)) refuse("its rows are not made of rows of its inputs");
+      if (!row_axis(workload, layer, i, group.view)) refuse("its rows are not made of rows of its inputs");
     }
     if (number != layers.back() && leaves(workload, layer.name, layers))
-      refuse("its output is read outside the unit, which has one output, that of its last layer");
+      refuse("its output is read outside the group, which has one output, that of its last layer");
     if (std::holds_alternative<Reshape>(layer.operation)) {
-      if (number == layers.front() || number == layers.back()) refuse("it does nothing at the unit's border");
+      if (number == layers.front() || number == layers.back())
+        refuse("it does nothing at the group's border");
       const int same = number_of(layer.inputs.front());
       numbers[layer.name] = same;
-      unit.tensors[static_cast<std::size_t>(same)].aliases.push_back(layer.name);
+      nth(group.tensors, same).aliases.push_back(layer.name);
       continue;
     }
-    UnitLayer made;
+    GroupLayer made;
     made.layer = &layer;
     for (std::size_t i = 0; i < layer.inputs.size(); ++i) {
       made.inputs.push_back(number_of(layer.inputs[i]));
-      std::vector<int>& consumers = unit.tensors[static_cast<std::size_t>(made.inputs.back())].consumers;
+      std::vector<int>& consumers = nth(group.tensors, made.inputs.back()).consumers;
       if (consumers.empty() || consumers.back() != local) consumers.push_back(local);
     }
     made.output = number_of(layer.name);
-    unit.tensors[static_cast<std::size_t>(made.output)].producer = local;
-    unit.layers.push_back(std::move(made));
+    nth(group.tensors, made.output).producer = local;
+    group.layers.push_back(std::move(made));
   }
-  for (const UnitLayer& layer : unit.layers) {
-    if (layer.output != unit.output() &&
-        unit.tensors[static_cast<std::size_t>(layer.output)].consumers.empty())
+  for (const GroupLayer& layer : group.layers) {
+    if (layer.output != group.output() && nth(group.tensors, layer.output).consumers.empty())
       throw UserError(
-          fmt::format("layer '{}' cannot be fused: nothing in the unit reads it", layer.layer->name));
+          fmt::format("layer '{}' cannot be fused: nothing in the group reads it", layer.layer->name));
   }
-  return unit;
+  return group;
 }
 
 namespace {
@@ -192,27 +192,27 @@ Interval joined(Interval a, Interval b) {
 
 }  // namespace
 
-RowSchedule::RowSchedule(const UnitGraph& unit, const std::vector<Holding>& holdings, const UnitAxes& axes,
-                         const UnitPart& part) {
-  const std::size_t tensors = unit.tensors.size();
-  const auto output = static_cast<std::size_t>(unit.output());
+RowSchedule::RowSchedule(const GroupGraph& group, const std::vector<Holding>& holdings, const GroupAxes& axes,
+                         const OutputPart& part) {
+  const std::size_t tensors = group.tensors.size();
+  const auto output = to_size(group.output());
   // One step: what layers read of each tensor, from the output backwards; `make` says what is made of it.
   const auto step = [&](Interval outs, const auto& make, std::vector<Interval>& made,
                         std::vector<Interval>& read) {
     made.assign(tensors, {}), read.assign(tensors, {});
     made[output] = outs;
-    for (std::size_t l = unit.layers.size(); l-- > 0;) {
-      const UnitLayer& layer = unit.layers[l];
-      const auto of = static_cast<std::size_t>(layer.output);
+    for (std::size_t l = group.layers.size(); l-- > 0;) {
+      const GroupLayer& layer = group.layers[l];
+      const auto of = to_size(layer.output);
       if (of != output) made[of] = make(of, read[of]);
       if (made[of].empty()) continue;
       for (std::size_t i = 0; i < layer.inputs.size(); ++i) {
-        Interval& rows = read[static_cast<std::size_t>(layer.inputs[i])];
+        Interval& rows = nth(read, layer.inputs[i]);
         rows = joined(rows, axes[l][i].inputs_of(made[of]));
       }
     }
     for (std::size_t t = 0; t < tensors; ++t) {
-      if (unit.tensors[t].producer < 0) made[t] = make(t, read[t]);
+      if (group.tensors[t].producer < 0) made[t] = make(t, read[t]);
     }
   };
   std::vector<Interval> all, all_read;
@@ -251,23 +251,22 @@ std::int64_t RowSchedule::made_rows(int tensor) const {
   return rows;
 }
 
-UnitAxes row_axes(const Workload& workload, const UnitGraph& unit, MapAxis axis) {
-  UnitAxes axes;
-  for (const UnitLayer& layer : unit.layers) {
+GroupAxes row_axes(const Workload& workload, const GroupGraph& group, MapAxis axis) {
+  GroupAxes axes;
+  for (const GroupLayer& layer : group.layers) {
     axes.emplace_back();
     for (std::size_t i = 0; i < layer.inputs.size(); ++i)
-      axes.back().push_back(*row_axis(workload, *layer.layer, i, unit.view, axis));
+      axes.back().push_back(*row_axis(workload, *layer.layer, i, group.view, axis));
   }
   return axes;
 }
 
 // Columns are found as the rows of a single step are.
-std::vector<Interval> columns_of(const UnitGraph& unit, const UnitAxes& axes, Interval outs) {
-  const std::vector<Holding> holdings(unit.tensors.size(), Holding::kRecompute);
-  const RowSchedule schedule(unit, holdings, axes, {0, 1, outs, outs.size()});
+std::vector<Interval> columns_of(const GroupGraph& group, const GroupAxes& axes, Interval outs) {
+  const std::vector<Holding> holdings(group.tensors.size(), Holding::kRecompute);
+  const RowSchedule schedule(group, holdings, axes, {0, 1, outs, outs.size()});
   std::vector<Interval> columns;
-  for (std::size_t t = 0; t < unit.tensors.size(); ++t)
-    columns.push_back(schedule.made(0, static_cast<int>(t)));
+  for (std::size_t t = 0; t < group.tensors.size(); ++t) columns.push_back(schedule.made(0, to_int(t)));
   return columns;
 }
 

@@ -1,8 +1,8 @@
-// What a fused unit takes of WRAM, which kernels of other layers keep clear of (SPEC FU-4, MA-1).
+// What a fusion group takes of WRAM, which kernels of other layers keep clear of (SPEC FU-4, MA-1).
 #include "../data/temporary_folder.h"
 #include "config/hardware_config.h"
 #include "isa/address_map.h"
-#include "planner/fusion/fused_unit.h"
+#include "planner/fusion/fusion_group.h"
 #include "tilebeat/error.h"
 
 #include <algorithm>
@@ -62,11 +62,11 @@ TEST(UnitWram, FU_4_MA_1_all_clusters_have_the_kernels_at_the_same_places) {
     std::set<std::int64_t> fetched;
     for (int rows = clusters; rows <= 7; ++rows) {
       const Workload workload = two_kernels(rows);
-      UnitRequest request;
+      GroupRequest request;
       request.layers = {"wide", "narrow"}, request.clusters = clusters, request.step_rows = 1;
       request.holding = Holding::kWhole;
-      FusedUnit unit(workload, hardware, request);
-      UnitParts parts(workload, hardware);
+      FusionGroup unit(workload, hardware, request);
+      GroupTrials parts(workload, hardware);
       unit.place_for_trial(parts);
       TaskGraph graph;
       fetched.insert(unit.add_tasks(graph).bytes.kernels);
@@ -90,54 +90,54 @@ class StreamedKernels : public ::testing::Test {
     request_.layers = {"wide", "narrow"}, request_.clusters = 2, request_.step_rows = 1;
   }
   // The unit's use, and where its tasks write in WRAM.
-  PlannedUse add(UnitKernels kernels, TaskGraph& graph) {
+  PlannedUse add(GroupKernels kernels, TaskGraph& graph) {
     request_.kernels = kernels;
-    FusedUnit unit(workload_, hardware_, request_);
-    UnitParts parts(workload_, hardware_);
+    FusionGroup unit(workload_, hardware_, request_);
+    GroupTrials parts(workload_, hardware_);
     unit.place_for_trial(parts);
     const PlannedUse use = unit.add_tasks(graph);
     EXPECT_EQ(use.wram, unit.wram_bytes());
     for (const auto& [cluster, end] : written_to(graph, *hardware_.chip)) EXPECT_LE(end, use.wram) << cluster;
     return use;
   }
-  PlannedUse use(UnitKernels kernels) {
+  PlannedUse use(GroupKernels kernels) {
     TaskGraph graph;
     return add(kernels, graph);
   }
 
   HardwareConfig hardware_;
-  UnitRequest request_;
+  GroupRequest request_;
   Workload workload_ = two_kernels(6, 96);  // 3 rows of each cluster
   // 16 kernels of 96 channels, and their post-parameters.
   static constexpr std::int64_t kLargestBlock = 16 * 96 + 16 * 16;
 };
 
 TEST_F(StreamedKernels, FU_2_every_step_loads_them_once_for_all_clusters) {
-  const std::int64_t once = use(UnitKernels::kResident).bytes.kernels;
+  const std::int64_t once = use(GroupKernels::kResident).bytes.kernels;
   EXPECT_GT(once, 0);
-  EXPECT_EQ(use(UnitKernels::kStreamed).bytes.kernels, 3 * once);
+  EXPECT_EQ(use(GroupKernels::kStreamed).bytes.kernels, 3 * once);
   request_.step_rows = 2;
-  EXPECT_EQ(use(UnitKernels::kStreamed).bytes.kernels, 2 * once);
+  EXPECT_EQ(use(GroupKernels::kStreamed).bytes.kernels, 2 * once);
   request_.step_rows = 3;
-  EXPECT_EQ(use(UnitKernels::kStreamed).bytes.kernels, once);
+  EXPECT_EQ(use(GroupKernels::kStreamed).bytes.kernels, once);
 }
 
 TEST_F(StreamedKernels, FU_2_FU_4_WRAM_has_room_for_two_kernel_blocks) {
   std::int64_t& wram = hardware_.chip->core.wram.size_bytes;
-  const std::int64_t all = use(UnitKernels::kResident).wram;
+  const std::int64_t all = use(GroupKernels::kResident).wram;
   ASSERT_GT(all, 2 * kLargestBlock);
   wram = all - 1;
-  EXPECT_THROW(use(UnitKernels::kResident), UserError);
+  EXPECT_THROW(use(GroupKernels::kResident), UserError);
   wram = 2 * kLargestBlock;
-  EXPECT_EQ(use(UnitKernels::kStreamed).wram, wram);
+  EXPECT_EQ(use(GroupKernels::kStreamed).wram, wram);
   wram = 2 * kLargestBlock - 1;
-  EXPECT_THROW(use(UnitKernels::kStreamed), UserError);
+  EXPECT_THROW(use(GroupKernels::kStreamed), UserError);
 }
 
 // Of one cluster; with two cores, rows enough for both let them have the same kernels.
 TEST_F(StreamedKernels, FU_4_HI_4_kernels_of_a_single_core_come_straight_from_DRAM) {
   hardware_.chip->clusters = 1, request_.clusters = 1;
-  for (const UnitKernels kernels : {UnitKernels::kResident, UnitKernels::kStreamed}) {
+  for (const GroupKernels kernels : {GroupKernels::kResident, GroupKernels::kStreamed}) {
     for (const int cores : {1, 2}) {
       hardware_.chip->cores_per_cluster = cores;
       workload_ = two_kernels(48);
@@ -160,7 +160,7 @@ TEST_F(StreamedKernels, FU_4_HI_4_kernels_of_a_single_core_come_straight_from_DR
 TEST_F(StreamedKernels, FU_2_FU_9_a_slot_is_free_when_its_portion_was_used) {
   hardware_.chip->core.wram.size_bytes = 2 * kLargestBlock;
   TaskGraph graph;
-  add(UnitKernels::kStreamed, graph);
+  add(GroupKernels::kStreamed, graph);
   // What takes kernels into the engine of cluster 0's core, by the slot whose loads wait for it.
   std::map<std::uint64_t, std::set<int>> waited;
   for (const Dependency& d : dependencies_of(graph)) {

@@ -32,9 +32,9 @@ class KernelsAheadOn : public ::testing::TestWithParam<Engine> {
       if (!std::holds_alternative<Conv2d>(workload.layers[i].operation) || one_in(4)) continue;
       MappingRequest request;
       request.layer = workload.layers[i].name;
-      request.kernels_ahead = number(0, 3);
+      request.weight_prefetch = number(0, 3);
       if (one_in(2))
-        request.kernels_during =
+        request.weight_prefetch_during =
             workload.layers[i - static_cast<std::size_t>(number(1, std::min(4, static_cast<int>(i))))].name;
       if (!one_in(3))
         request.kernel_parts = 1, request.blocks_per_load = 1, request.kernel_buffers = number(2, 4);
@@ -61,9 +61,9 @@ class KernelsAheadOn : public ::testing::TestWithParam<Engine> {
           ++tally.refused;
           return std::nullopt;
         }
-        if (layer->kernels_ahead.value_or(0) > 1 &&
+        if (layer->weight_prefetch.value_or(0) > 1 &&
             message.find("is not possible: there are") != std::string::npos)
-          --*layer->kernels_ahead;
+          --*layer->weight_prefetch;
         else
           asked.layers.erase(layer);
       }
@@ -75,15 +75,15 @@ class KernelsAheadOn : public ::testing::TestWithParam<Engine> {
     if (!network) return;
     RC_LOG() << mapping_text(network->mappings) << "\n";
     for (const LayerMapping& m : network->mappings) {
-      if (m.kernels_ahead == 0) continue;
-      ++tally.ahead, tally.several += m.kernels_ahead > 1 ? 1 : 0;
+      if (m.weight_prefetch == 0) continue;
+      ++tally.ahead, tally.several += m.weight_prefetch > 1 ? 1 : 0;
       const auto number_of = [&](const std::string& name) {
         return std::find_if(workload.layers.begin(), workload.layers.end(),
                             [&](const Layer& l) { return l.name == name; }) -
                workload.layers.begin();
       };
-      RC_ASSERT(number_of(m.kernels_during) < number_of(m.layer));
-      tally.far += number_of(m.kernels_during) + 1 < number_of(m.layer) ? 1 : 0;
+      RC_ASSERT(number_of(m.weight_prefetch_during) < number_of(m.layer));
+      tally.far += number_of(m.weight_prefetch_during) + 1 < number_of(m.layer) ? 1 : 0;
     }
     const SimulatedRun run = check_both_granularities(workload, hardware, network->plan, 60);
     std::int64_t ahead = 0, before = 0;

@@ -1,5 +1,5 @@
 // When a layer begins without a barrier (SPEC FU-9): where that is expected to take fewer cycles.
-#include "planner/program/program_borders.h"
+#include "planner/program/barrier_placement.h"
 #include "small_graph.h"
 
 #include <vector>
@@ -23,7 +23,7 @@ TaskGraph layer_of(const std::vector<double>& cycles) {
 }
 
 struct Opened {
-  OpenLayers layers;
+  OverlappingLayers layers;
   bool add(const TaskGraph& graph, double barrier, double cycles) {
     return layers.add_if_faster(graph, dependencies_of(graph), barrier, cycles);
   }
@@ -35,20 +35,20 @@ Opened opened(const TaskGraph& graph, const Machine& machine = {}) {
   return made;
 }
 
-TEST(OpenLayers, FU_9_a_core_that_has_less_to_do_begins_the_next_layer) {
+TEST(OverlappingLayers, FU_9_a_core_that_has_less_to_do_begins_the_next_layer) {
   Opened open = opened(layer_of({1000, 400}));
   EXPECT_TRUE(open.add(layer_of({400, 1000}), 0, 1000)) << "1400 cycles together, 2000 apart";
   EXPECT_FALSE(open.add(layer_of({100, 700}), 0, 700)) << "both cores end the second one at 1400";
 }
 
-TEST(OpenLayers, FU_9_a_barrier_stays_where_nothing_is_gained) {
+TEST(OverlappingLayers, FU_9_a_barrier_stays_where_nothing_is_gained) {
   Opened open = opened(layer_of({1000, 1000}));
   EXPECT_FALSE(open.add(layer_of({1000, 400}), 0, 1000));
   EXPECT_FALSE(open.add(layer_of({1000, 400}), 20, 1000)) << "2000 of 2020 cycles: not clearly less";
   EXPECT_TRUE(open.add(layer_of({1000, 400}), 30, 1000));
 }
 
-TEST(OpenLayers, FU_9_cores_that_run_ahead_take_DRAM_from_those_behind) {
+TEST(OverlappingLayers, FU_9_cores_that_run_ahead_take_DRAM_from_those_behind) {
   Machine machine;
   machine.dram_bytes_per_clock = 10;
   const auto loads = [](const std::vector<double>& bytes) {

@@ -1,5 +1,5 @@
 #include "base/math.h"
-#include "planner/fusion/choose_units.h"
+#include "planner/fusion/choose_groups.h"
 
 #include <algorithm>
 #include <optional>
@@ -12,61 +12,61 @@ namespace {
 
 class OptimalChooser {
  public:
-  OptimalChooser(UnitSpace& space, int& visited)
+  OptimalChooser(GroupSpace& space, int& visited)
       : space_(space),
         objective_(space.hardware().fusion.objective),
         chip_(*space.hardware().chip),
         visited_(visited) {}
 
-  std::vector<ChosenUnit> run() {
+  std::vector<ChosenGroup> run() {
     const int layers = space_.layers();
-    std::vector<std::vector<int>> begins(static_cast<std::size_t>(layers) + 1);  // of units, by end
+    std::vector<std::vector<int>> begins(to_size(layers) + 1);  // of groups, by end
     for (int begin = 0; begin < layers; ++begin) {
       for (auto end = space_.next_end(begin, begin + 1); end; end = space_.next_end(begin, *end))
-        begins[static_cast<std::size_t>(*end)].push_back(begin);
+        nth(begins, *end).push_back(begin);
     }
-    std::vector<Cut> best(static_cast<std::size_t>(layers) + 1);
+    std::vector<Cut> best(to_size(layers) + 1);
     best.front().cost = 0;
     for (int end = 1; end <= layers; ++end) {
-      Cut& cut = best[static_cast<std::size_t>(end)];
-      cut = {best[static_cast<std::size_t>(end) - 1].cost + cost_of(space_.alone(end - 1, end)), end - 1, {}};
+      Cut& cut = nth(best, end);
+      cut = {best[to_size(end) - 1].cost + cost_of(space_.alone(end - 1, end)), end - 1, {}};
       // The short ones first: the better the cut, the sooner a long one is given up.
-      std::vector<int>& some = begins[static_cast<std::size_t>(end)];
+      std::vector<int>& some = nth(begins, end);
       for (auto begin = some.rbegin(); begin != some.rend(); ++begin) {
-        const double before = best[static_cast<std::size_t>(*begin)].cost;
+        const double before = nth(best, *begin).cost;
         const Trial trial = try_unit(*begin, end, cut.cost - before);
         if (!trial.fits) break;  // what is longer needs more memory
-        if (trial.unit) cut = {before + trial.cost, *begin, trial.unit};
+        if (trial.group) cut = {before + trial.cost, *begin, trial.group};
       }
     }
     return units_of(best);
   }
 
  private:
-  // The best way to the layers before a place: its last unit, or layer, begins at `begin`.
+  // The best way to the layers before a place: its last group, or layer, begins at `begin`.
   struct Cut {
     double cost = 0;
     int begin = 0;
-    std::optional<UnitRequest> unit;
+    std::optional<GroupRequest> group;
   };
-  // The cheapest way to run some layers as a unit, if one costs less than `cost`.
+  // The cheapest way to run some layers as a group, if one costs less than `cost`.
   struct Trial {
     bool fits = false;
     double cost = 0;
-    std::optional<UnitRequest> unit;
-    bool in_teams = false;  ///< whether cores that share channels were tried
+    std::optional<GroupRequest> group;
+    bool in_reduction_groups = false;  ///< whether cores that share channels were tried
   };
 
-  double cost_of(const UnitEstimate& estimate) const {
+  double cost_of(const GroupEstimate& estimate) const {
     return objective_ == FusionObjective::kCycles ? estimate.cycles : static_cast<double>(estimate.bytes);
   }
 
-  // Layers [begin, end) as a unit that costs less than `limit`: no other one is part of the best cut.
+  // Layers [begin, end) as a group that costs less than `limit`: no other one is part of the best cut.
   Trial try_unit(int begin, int end, double limit) {
-    const UnitGraph graph = space_.graph(begin, end);
-    const UnitTensor& output = graph.tensors[static_cast<std::size_t>(graph.output())];
+    const GroupGraph graph = space_.graph(begin, end);
+    const GroupTensor& output = nth(graph.tensors, graph.output());
     const int rows = output.images() * output.height(), all = std::min(chip_.clusters, rows);
-    UnitRequest request = space_.request(begin, end);
+    GroupRequest request = space_.request(begin, end);
     Trial trial;
     trial.cost = limit;
     // Fewer clusters load the kernels less often; more of them compute sooner.
@@ -74,7 +74,7 @@ class OptimalChooser {
     const int fewest = cycles ? all : 1;
     for (int clusters = all; clusters >= fewest; clusters = (clusters + 1) / 2) {
       request.clusters = clusters;
-      request.holding = Holding::kRing;
+      request.holding = Holding::kRowBuffer;
       try_steps(request, std::min(output.height(), ceil_div(rows, clusters)), trial);
       if (clusters == 1) break;
     }
@@ -90,9 +90,9 @@ class OptimalChooser {
     }
     if (!trial.fits) try_streamed(request, output, fewest, trial);
     if (!trial.fits) try_teams(request, output, all, trial);
-    if (trial.unit && cycles) {
-      consider_teams(*trial.unit, trial);
-      request = *trial.unit;
+    if (trial.group && cycles) {
+      consider_teams(*trial.group, trial);
+      request = *trial.group;
       request.holding = Holding::kRecompute;
       consider(request, trial);
     }
@@ -101,22 +101,22 @@ class OptimalChooser {
   }
 
   // Several maps of a batch side by side, all that a cluster has.
-  void try_maps(int begin, int end, const UnitTensor& output, Trial& trial) {
+  void try_maps(int begin, int end, const GroupTensor& output, Trial& trial) {
     const int rows = output.images() * output.height(), clusters = std::min(chip_.clusters, rows);
     const int maps = rows / clusters / output.height();
-    if (maps <= 1 || (trial.unit && trial.unit->step_rows != output.height())) return;
-    UnitRequest request = space_.request(begin, end);
-    if (trial.unit) request = *trial.unit;
+    if (maps <= 1 || (trial.group && trial.group->step_rows != output.height())) return;
+    GroupRequest request = space_.request(begin, end);
+    if (trial.group) request = *trial.group;
     request.clusters = clusters, request.step_rows = output.height(), request.step_maps = maps;
     consider(request, trial);
-    if (!trial.unit) consider_teams(request, trial);
+    if (!trial.group) consider_teams(request, trial);
   }
 
   // Kernels that do not fit WRAM together come anew in every step: of as many rows as fit the SRAM, and a
   // quarter of a cluster's share at least.
-  void try_streamed(UnitRequest& request, const UnitTensor& output, int fewest, Trial& trial) {
+  void try_streamed(GroupRequest& request, const GroupTensor& output, int fewest, Trial& trial) {
     constexpr int kMostSteps = 4;
-    request.kernels = UnitKernels::kStreamed, request.step_columns.reset();
+    request.kernels = GroupKernels::kStreamed, request.step_columns.reset();
     const int rows = output.images() * output.height();
     for (int clusters = std::min(chip_.clusters, rows); clusters >= fewest; clusters = (clusters + 1) / 2) {
       request.clusters = clusters;
@@ -130,45 +130,45 @@ class OptimalChooser {
     request.kernels.reset();
   }
 
-  // Where kernels or maps fit no core, cores of a team may have room for parts of them.
-  void try_teams(UnitRequest& request, const UnitTensor& output, int clusters, Trial& trial) {
+  // Where kernels or maps fit no core, cores of a reduction group may have room for parts of them.
+  void try_teams(GroupRequest& request, const GroupTensor& output, int clusters, Trial& trial) {
     request.clusters = clusters, request.step_rows = 1;
-    const auto teams = space_.in_teams(request, true);
-    if (!teams) return;
+    const auto reduction_groups = space_.in_reduction_groups(request, true);
+    if (!reduction_groups) return;
     const int rows = output.images() * output.height();
-    request.reductions = teams->reductions;
+    request.reductions = reduction_groups->reductions;
     try_steps(request, std::min(output.height(), ceil_div(rows, clusters)), trial);
     if (!trial.fits) try_streamed(request, output, clusters, trial);
   }
 
   // From `most` rows a step on, halved again and again.
-  void try_steps(UnitRequest& request, int most, Trial& trial) {
+  void try_steps(GroupRequest& request, int most, Trial& trial) {
     const bool cycles = objective_ == FusionObjective::kCycles;
     for (int step = most; step > 0; step /= 2) {
       request.step_rows = step;
       const Outcome outcome = consider(request, trial);
-      // No row is loaded twice: bytes do not depend on the rows of a step. Once a unit pays, its step is
+      // No row is loaded twice: bytes do not depend on the rows of a step. Once a group pays, its step is
       // halved for as long as that saves cycles.
-      const bool more = outcome == Outcome::kCostsMore && (!cycles || trial.unit);
+      const bool more = outcome == Outcome::kCostsMore && (!cycles || trial.group);
       if (more || (outcome == Outcome::kBest && !cycles)) return;
     }
   }
   // Whether what steps of a single row hold takes most of the SRAM, through which kernels pass as well.
-  bool rows_are_too_wide(const UnitGraph& graph) const {
-    const std::vector<Holding> rings(graph.tensors.size(), Holding::kRing);
-    const int height = graph.tensors[static_cast<std::size_t>(graph.output())].height();
+  bool rows_are_too_wide(const GroupGraph& graph) const {
+    const std::vector<Holding> rings(graph.tensors.size(), Holding::kRowBuffer);
+    const int height = nth(graph.tensors, graph.output()).height();
     const RowSchedule schedule(graph, rings, row_axes(space_.workload(), graph), {0, 1, {0, height}, 1});
     std::int64_t bytes = 0;
     for (std::size_t t = 0; t < graph.tensors.size(); ++t) {
-      const bool held = static_cast<int>(t) != graph.output();
-      bytes += held ? schedule.live_rows(static_cast<int>(t)) * graph.tensors[t].row_bytes() : 0;
+      const bool held = to_int(t) != graph.output();
+      bytes += held ? schedule.live_rows(to_int(t)) * graph.tensors[t].row_bytes() : 0;
     }
     return 2 * bytes > chip_.sram_bytes();
   }
 
   enum class Outcome { kDoesNotFit, kCostsMore, kBest };
-  // A unit that costs less than the trial's becomes the trial's.
-  Outcome consider(const UnitRequest& request, Trial& trial) {
+  // A group that costs less than the trial's becomes the trial's.
+  Outcome consider(const GroupRequest& request, Trial& trial) {
     ++visited_;
     std::optional<double> cost;
     if (objective_ == FusionObjective::kCycles) {
@@ -179,33 +179,34 @@ class OptimalChooser {
     if (!cost) return Outcome::kDoesNotFit;
     trial.fits = true;
     const bool margin = !request.reductions.empty() && objective_ == FusionObjective::kCycles;
-    const bool best = *cost < trial.cost * (margin ? kWorthATeam : 1);
-    if (best) trial.cost = *cost, trial.unit = request;
-    // Of the largest steps that fit: a unit may pay so that does not otherwise.
-    if (!std::exchange(trial.in_teams, true) && objective_ == FusionObjective::kCycles)
+    const bool best = *cost < trial.cost * (margin ? kWorthAReductionGroup : 1);
+    if (best) trial.cost = *cost, trial.group = request;
+    // Of the largest steps that fit: a group may pay so that does not otherwise.
+    if (!std::exchange(trial.in_reduction_groups, true) && objective_ == FusionObjective::kCycles)
       consider_teams(request, trial);
     return best ? Outcome::kBest : Outcome::kCostsMore;
   }
   // Cores that have nothing to do otherwise share the channels of layers.
-  void consider_teams(const UnitRequest& request, Trial& trial) {
-    if (const auto teams = space_.in_teams(request, false)) consider(*teams, trial);
+  void consider_teams(const GroupRequest& request, Trial& trial) {
+    if (const auto reduction_groups = space_.in_reduction_groups(request, false))
+      consider(*reduction_groups, trial);
   }
 
-  std::vector<ChosenUnit> units_of(const std::vector<Cut>& best) {
-    std::vector<ChosenUnit> units;
-    for (int end = space_.layers(); end > 0; end = best[static_cast<std::size_t>(end)].begin) {
-      const Cut& cut = best[static_cast<std::size_t>(end)];
-      if (!cut.unit) continue;
-      ChosenUnit unit{*cut.unit, {}};
-      unit.reasons.emplace_back("least", kFusionObjectiveNames[static_cast<std::size_t>(objective_)]);
-      unit.reasons.push_back(compared(space_.alone(cut.begin, end), *space_.fused(*cut.unit)));
-      units.push_back(std::move(unit));
+  std::vector<ChosenGroup> units_of(const std::vector<Cut>& best) {
+    std::vector<ChosenGroup> groups;
+    for (int end = space_.layers(); end > 0; end = nth(best, end).begin) {
+      const Cut& cut = nth(best, end);
+      if (!cut.group) continue;
+      ChosenGroup group{*cut.group, {}};
+      group.reasons.emplace_back("least", nth(kFusionObjectiveNames, objective_));
+      group.reasons.push_back(compared(space_.alone(cut.begin, end), *space_.fused(*cut.group)));
+      groups.push_back(std::move(group));
     }
-    std::reverse(units.begin(), units.end());
-    return units;
+    std::reverse(groups.begin(), groups.end());
+    return groups;
   }
 
-  UnitSpace& space_;
+  GroupSpace& space_;
   FusionObjective objective_;
   const ChipConfig& chip_;
   int& visited_;
@@ -213,7 +214,7 @@ class OptimalChooser {
 
 }  // namespace
 
-std::vector<ChosenUnit> optimal_units(UnitSpace& space, int& visited) {
+std::vector<ChosenGroup> optimal_groups(GroupSpace& space, int& visited) {
   return OptimalChooser(space, visited).run();
 }
 

@@ -1,7 +1,7 @@
 #pragma once
 
 #include "planner/fusion/cluster_split.h"
-#include "planner/fusion/unit_tasks.h"
+#include "planner/fusion/group_tasks.h"
 #include "planner/language/mapping_file.h"
 #include "planner/language/task_graph.h"
 #include "planner/layer/kernel_loads.h"
@@ -14,17 +14,17 @@
 
 namespace tilebeat {
 
-/// The kernels and factors of a fused unit in the cores of one cluster, at the same offset in every core that
-/// needs them (SPEC FU-4). Factors have a place of their own in NRAM and stay there. So do resident kernels
-/// in WRAM; streamed ones come in portions, each of a few kernel blocks of one layer, to slots of WRAM in
-/// turn. The post-parameters of layers whose cores add up sums are among the factors.
-class UnitWeights {
+/// The kernels and factors of a fusion group in the cores of one cluster, at the same offset in every core
+/// that needs them (SPEC FU-4). Factors have a place of their own in NRAM and stay there. So do resident
+/// kernels in WRAM; streamed ones come in portions, each of a few kernel blocks of one layer, to slots of
+/// WRAM in turn. The post-parameters of layers whose cores add up sums are among the factors.
+class GroupWeights {
  public:
-  /// A group of kernel blocks in the WRAM of the cores of one part of the kernels and one share of the layer.
+  /// A group of kernel blocks in the WRAM of the cores of one part of the kernels and one shard of the layer.
   struct Group {
     KernelGroup group;
     int part = 0;              ///< of LayerMapping::kernel_parts
-    std::size_t share = 0;     ///< of SharedLayer::shares
+    std::size_t shard = 0;     ///< of ShardedLayer::shares
     int portion = 0;           ///< of its layer; resident kernels are one portion
     std::uint64_t offset = 0;  ///< in WRAM, or in its slot; where WRAM has regions, in each of them
     BufferId buffer = 0;       ///< of resident kernels
@@ -33,7 +33,7 @@ class UnitWeights {
   };
 
   /// Places for the layers of `work`.
-  UnitWeights(TaskGraph& graph, const UnitWork& work);
+  GroupWeights(TaskGraph& graph, const GroupWork& work);
   /// Bytes of NRAM, from its beginning on, that factors take.
   std::int64_t factor_bytes() const { return factor_bytes_; }
 
@@ -44,8 +44,8 @@ class UnitWeights {
   /// Bytes of a core's WRAM that the kernels take.
   std::int64_t kernel_bytes() const { return kernel_bytes_; }
   const LayerMapping& mapping(std::size_t layer) const { return layers_[layer].mapping; }
-  /// How the engine cuts the jobs of a share.
-  const JobCut& cut(std::size_t layer, std::size_t share) const { return layers_[layer].cuts[share]; }
+  /// How the engine cuts the jobs of a shard.
+  const JobCut& cut(std::size_t layer, std::size_t shard) const { return layers_[layer].cuts[shard]; }
   const std::vector<Group>& groups(std::size_t layer) const { return layers_[layer].groups; }
   int portions(std::size_t layer) const { return layers_[layer].portions; }
   /// Where the factors of a vector layer lie in NRAM, and the buffer that they are.
@@ -58,14 +58,14 @@ class UnitWeights {
     AccessList written;
     std::optional<int> core = {};  ///< of kernels that only this one needs
   };
-  /// Everything once: the kernels whose loads are made ahead (UnitWork), or all others and the factors.
+  /// Everything once: the kernels whose loads are made ahead (GroupWork), or all others and the factors.
   /// Streamed kernels are not among them.
   std::vector<Load> loads(bool ahead) const;
   /// Bytes of a core's WRAM that the first loads of kernels take, by their number from 1 on. Streamed kernels
   /// have none.
   std::vector<std::int64_t> wram_of_loads() const;
 
-  bool streamed() const { return work_.kernels == UnitKernels::kStreamed; }
+  bool streamed() const { return work_.kernels == GroupKernels::kStreamed; }
   /// The most bytes that a load of streamed kernels has.
   std::int64_t largest_load() const;
   /// The next slot is for a portion of a layer: what is loaded into it.
@@ -78,7 +78,7 @@ class UnitWeights {
  private:
   struct OfLayer {
     LayerMapping mapping;
-    std::vector<JobCut> cuts;  // by share
+    std::vector<JobCut> cuts;  // by shard
     std::vector<Group> groups;
     int portions = 0;
     std::int64_t factors_at = 0;  // of a layer whose cores add up sums: its post-parameters
@@ -97,8 +97,8 @@ class UnitWeights {
   void split_streamed(const std::vector<MostOutputs>& most, ClusterShare share);
   std::uint64_t place_portions(std::size_t layer, std::uint64_t most);
   void place_posts(std::size_t layer);
-  std::vector<KernelGroup> groups_of(std::size_t layer, std::size_t share, int part) const;
-  std::int64_t group_bytes_of(std::size_t layer, std::size_t share) const;
+  std::vector<KernelGroup> groups_of(std::size_t layer, std::size_t shard, int part) const;
+  std::int64_t group_bytes_of(std::size_t layer, std::size_t shard) const;
   std::uint64_t cores_of_part(std::size_t layer, int part) const;
   std::uint64_t cores_of(std::size_t layer, const Group& group) const;
   Load load_of(std::size_t layer, const Group& group) const;
@@ -107,7 +107,7 @@ class UnitWeights {
   Load load_of_post(std::size_t layer, const Group& group) const;
 
   TaskGraph& graph_;
-  const UnitWork& work_;
+  const GroupWork& work_;
   const ChipConfig& chip_;
   std::vector<OfLayer> layers_;
   std::vector<Slot> slots_;  // of streamed kernels

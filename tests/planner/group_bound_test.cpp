@@ -1,7 +1,7 @@
-// The lower bound of a fused unit counts what its output needs (SPEC UI-4, FU-2).
+// The lower bound of a fusion group counts what its output needs (SPEC UI-4, FU-2).
 #include "../data/temporary_folder.h"
 #include "config/hardware_config.h"
-#include "planner/fusion/fused_unit.h"
+#include "planner/fusion/fusion_group.h"
 
 #include <cstdint>
 
@@ -32,10 +32,10 @@ TEST(UnitBound, UI_4_FU_2_pixels_that_no_output_needs_do_not_count) {
   hardware.chip->clusters = 1, hardware.chip->cores_per_cluster = 1;
   hardware.chip->core.wram.size_bytes = 4 << 20, hardware.chip->core.nram.size_bytes = 1 << 20;
   const Workload workload = to_one_pixel();
-  UnitRequest request;
+  GroupRequest request;
   request.layers = {"wide", "middle", "last"};
-  FusedUnit unit(workload, hardware, request);
-  UnitParts parts(workload, hardware);
+  FusionGroup unit(workload, hardware, request);
+  GroupTrials parts(workload, hardware);
   unit.place_for_trial(parts);
   const std::int64_t peak = hardware.macs_per_clock();
   EXPECT_EQ(unit.bound().compute, (4 + 1) * std::int64_t{1024} * 1024 / peak);

@@ -2,8 +2,8 @@
 #include "../data/temporary_folder.h"
 #include "config/hardware_file.h"
 #include "isa/address_map.h"
+#include "planner/program/barrier_placement.h"
 #include "planner/program/planner.h"
-#include "planner/program/program_borders.h"
 
 #include <algorithm>
 #include <string>
@@ -35,7 +35,7 @@ bool apart(const std::vector<std::tuple<int, std::uint64_t, std::uint64_t>>& cop
   return works_apart(graph, dependencies_of(graph), chip);
 }
 
-TEST(Borders, FU_9_a_core_works_apart_on_its_own_memories_and_DRAM) {
+TEST(BarrierNeeds, FU_9_a_core_works_apart_on_its_own_memories_and_DRAM) {
   const std::uint64_t own = nram_address(2);
   EXPECT_TRUE(apart({{3, 64, own}, {3, wram_address(2), 64}}));
   EXPECT_FALSE(apart({{3, 64, nram_address(3)}})) << "of its neighbour";
@@ -47,15 +47,15 @@ TEST(Borders, FU_9_a_core_works_apart_on_its_own_memories_and_DRAM) {
 }
 
 // Whether the next layer needs a barrier; then one stands there.
-bool barrier_before(Borders& borders, const Borders::Next& next) {
+bool barrier_before(BarrierNeeds& borders, const BarrierNeeds::Next& next) {
   const bool needed = borders.needs_barrier(next);
   borders.add(next, needed);
   return needed;
 }
 
-TEST(Borders, FU_9_a_barrier_stands_where_something_is_read_or_shared) {
+TEST(BarrierNeeds, FU_9_a_barrier_stands_where_something_is_read_or_shared) {
   const Workload none;
-  Borders borders(none);
+  BarrierNeeds borders(none);
   EXPECT_FALSE(barrier_before(borders, {{"a"}, {"x"}, true})) << "the first layer";
   EXPECT_FALSE(barrier_before(borders, {{"b"}, {"x"}, true})) << "nothing of it is a's";
   EXPECT_TRUE(barrier_before(borders, {{"c"}, {"x", "a"}, true}));
@@ -68,20 +68,20 @@ TEST(Borders, FU_9_a_barrier_stands_where_something_is_read_or_shared) {
   EXPECT_TRUE(borders.needs_barrier({{"i"}, {"h"}, true}));
 }
 
-TEST(Borders, FU_9_another_shape_is_the_same_tensor) {
+TEST(BarrierNeeds, FU_9_another_shape_is_the_same_tensor) {
   Workload workload;
   for (const auto& [name, input] : {std::pair{"flat", "a"}, std::pair{"square", "flat"}}) {
     workload.layers.emplace_back();
     workload.layers.back().name = name, workload.layers.back().inputs = {input};
     workload.layers.back().operation = Reshape{};
   }
-  Borders borders(workload);
+  BarrierNeeds borders(workload);
   barrier_before(borders, {{"a"}, {"x"}, true});
   EXPECT_TRUE(barrier_before(borders, {{"b"}, {"square"}, true}));
 }
 
 // Layers a to c on cores that load for themselves: a and b read the input, c what a makes.
-TEST(Borders, FU_9_branches_of_a_network_wait_for_what_they_read_alone) {
+TEST(BarrierNeeds, FU_9_branches_of_a_network_wait_for_what_they_read_alone) {
   const TemporaryFolder folder;
   const auto layer = [](const std::string& name, const std::string& input) {
     return R"({"name": ")" + name + R"(", "op": "matmul", "inputs": [")" + input +
@@ -95,7 +95,7 @@ TEST(Borders, FU_9_branches_of_a_network_wait_for_what_they_read_alone) {
   HardwareConfig hardware;
   hardware.chip.emplace();
   hardware.chip->clusters = 1, hardware.chip->cores_per_cluster = 4;
-  hardware.planner.kernels_ahead = false;
+  hardware.planner.weight_prefetch = false;
   NetworkMapping direct;
   for (const std::string name : {"a", "b", "c"}) {
     MappingRequest request;

@@ -58,7 +58,7 @@ class RowAxis {
   std::variant<WindowAxis, SubpixelRows, ResizedRows> form_;
 };
 
-/// How the layers of a fused unit see their tensors: maps [N, H, W, C] as they are, or, where
+/// How the layers of a fusion group see their tensors: maps [N, H, W, C] as they are, or, where
 /// no layer slides over maps, [1, 1, T, K] as rows_as_map. Tensors of other ranks are rows in both.
 enum class TensorView : std::uint8_t { kMaps, kRows };
 MapExtents unit_map(const TensorInfo& tensor, TensorView view);
@@ -67,7 +67,7 @@ MapExtents unit_map(const TensorInfo& tensor, TensorView view);
 bool slides_over_maps(const Layer& layer);
 
 /// Whether a row of the layer's result is made of other things than the same row of its inputs, so that maps
-/// have to lie in their plain order, and the layer in no unit.
+/// have to lie in their plain order, and the layer in no group.
 bool reads_other_rows(const Workload& workload, const Layer& layer);
 
 /// Rows of a map, or its columns, which depend on each other in the same ways.
@@ -79,14 +79,14 @@ enum class MapAxis : std::uint8_t { kRows, kColumns };
 std::optional<RowAxis> row_axis(const Workload& workload, const Layer& layer, std::size_t input,
                                 TensorView view, MapAxis axis = MapAxis::kRows);
 
-/// A tensor that layers of a fused unit read or write.
-struct UnitTensor {
+/// A tensor that layers of a fusion group read or write.
+struct GroupTensor {
   std::string name;
   TensorInfo info;
-  MapExtents map;                    ///< its extents in the unit
+  MapExtents map;                    ///< its extents in the group
   std::vector<std::string> aliases;  ///< what `reshape` and its like call it
-  int producer = -1;           ///< the unit's layer that makes it; -1: it lies in DRAM before the unit begins
-  std::vector<int> consumers;  ///< layers of the unit that read it
+  int producer = -1;  ///< the group's layer that makes it; -1: it lies in DRAM before the group begins
+  std::vector<int> consumers;  ///< layers of the group that read it
 
   int images() const { return map.images; }
   int height() const { return map.height; }
@@ -95,8 +95,8 @@ struct UnitTensor {
   std::int64_t row_bytes() const { return map.width * pixel_bytes(); }
 };
 
-/// A layer of a fused unit; tensors by their number in the unit.
-struct UnitLayer {
+/// A layer of a fusion group; tensors by their number in the group.
+struct GroupLayer {
   const Layer* layer = nullptr;
   std::vector<int> inputs;  ///< in the operator's order
   int output = 0;
@@ -105,42 +105,42 @@ struct UnitLayer {
 /// Layers that run as one (SPEC FU-1, FU-4), in an order in which every tensor is there before it is read.
 /// Layers that only give a tensor another shape are not among them: both names are one tensor.
 /// The last layer's output is the only one that others see.
-struct UnitGraph {
-  std::vector<UnitLayer> layers;
-  std::vector<UnitTensor> tensors;
+struct GroupGraph {
+  std::vector<GroupLayer> layers;
+  std::vector<GroupTensor> tensors;
   TensorView view = TensorView::kMaps;
 
   int output() const { return layers.back().output; }
 };
 
-/// The unit of the layers with these numbers, which rise. Throws UserError that names the layer: one that
-/// cannot be fused, belongs to another scene, or whose output is read outside the unit or written by the run
+/// The group of the layers with these numbers, which rise. Throws UserError that names the layer: one that
+/// cannot be fused, belongs to another scene, or whose output is read outside the group or written by the run
 /// although it is not the last.
-UnitGraph make_unit_graph(const Workload& workload, const std::vector<int>& layers);
+GroupGraph make_group_graph(const Workload& workload, const std::vector<int>& layers);
 
 /// Output rows of one image that a cluster makes, so many at a time; or all rows of several images, which it
 /// makes at a time. Of rows of columns `columns` alone.
-struct UnitPart {
+struct OutputPart {
   int image = 0, images = 1;
   Interval rows;
   int step_rows = 1;
   Interval columns = {};
 };
 
-/// row_axis of every layer and input of a unit.
-using UnitAxes = std::vector<std::vector<RowAxis>>;
-UnitAxes row_axes(const Workload& workload, const UnitGraph& unit, MapAxis axis = MapAxis::kRows);
+/// row_axis of every layer and input of a group.
+using GroupAxes = std::vector<std::vector<RowAxis>>;
+GroupAxes row_axes(const Workload& workload, const GroupGraph& group, MapAxis axis = MapAxis::kRows);
 
 /// Which rows of each tensor, of every image of a part, are made in which step: derived from the output
 /// backwards (SPEC FU-2). Tensors in DRAM are loaded as if a layer made them.
 class RowSchedule {
  public:
-  /// `holdings`: by tensor of the unit; that of the output has no meaning. `axes` are those of row_axis, by
+  /// `holdings`: by tensor of the group; that of the output has no meaning. `axes` are those of row_axis, by
   /// layer and input.
-  RowSchedule(const UnitGraph& unit, const std::vector<Holding>& holdings, const UnitAxes& axes,
-              const UnitPart& part);
+  RowSchedule(const GroupGraph& group, const std::vector<Holding>& holdings, const GroupAxes& axes,
+              const OutputPart& part);
 
-  int steps() const { return static_cast<int>(made_.size()); }
+  int steps() const { return count_of(made_); }
   /// Rows of a tensor that a step makes, and those of it that the step's layers read; both may be empty.
   Interval made(int step, int tensor) const { return at(made_, step, tensor); }
   Interval read(int step, int tensor) const { return at(read_, step, tensor); }
@@ -152,14 +152,12 @@ class RowSchedule {
 
  private:
   using Rows = std::vector<std::vector<Interval>>;  // by step and tensor
-  static Interval at(const Rows& rows, int step, int tensor) {
-    return rows[static_cast<std::size_t>(step)][static_cast<std::size_t>(tensor)];
-  }
+  static Interval at(const Rows& rows, int step, int tensor) { return nth(nth(rows, step), tensor); }
   Rows made_, read_;
 };
 
-/// The columns of each tensor of a unit that columns `outs` of its output need, by tensor; empty for those
+/// The columns of each tensor of a group that columns `outs` of its output need, by tensor; empty for those
 /// that need none. `axes` are those of MapAxis::kColumns.
-std::vector<Interval> columns_of(const UnitGraph& unit, const UnitAxes& axes, Interval outs);
+std::vector<Interval> columns_of(const GroupGraph& group, const GroupAxes& axes, Interval outs);
 
 }  // namespace tilebeat

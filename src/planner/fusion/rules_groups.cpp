@@ -1,5 +1,5 @@
 #include "base/math.h"
-#include "planner/fusion/choose_units.h"
+#include "planner/fusion/choose_groups.h"
 #include "planner/fusion/fusion_rules.h"
 
 #include <algorithm>
@@ -28,7 +28,7 @@ bool has_activation(const Layer& layer) {
 }
 std::int64_t weight_bytes(const Layer& layer) {
   const auto* conv = std::get_if<Conv2d>(&layer.operation);
-  return conv == nullptr ? 0 : static_cast<std::int64_t>(conv->weights.bytes.size());
+  return conv == nullptr ? 0 : ssize(conv->weights.bytes);
 }
 
 // What a layer's kernels reach beyond their strides.
@@ -40,28 +40,28 @@ std::int64_t reach(const Layer& layer, std::size_t axis) {
   return 0;
 }
 
-// Tensors that are there between layers `cut` - 1 and `cut` of a unit: more than one inside a block. An input
-// counts from its first reader on.
-int tensors_across(const UnitGraph& graph, int cut) {
-  return static_cast<int>(std::count_if(graph.tensors.begin(), graph.tensors.end(), [&](const UnitTensor& t) {
-    if (t.consumers.empty()) return false;  // the unit's output
+// Tensors that are there between layers `cut` - 1 and `cut` of a group: more than one inside a block. An
+// input counts from its first reader on.
+int tensors_across(const GroupGraph& graph, int cut) {
+  return to_int(std::count_if(graph.tensors.begin(), graph.tensors.end(), [&](const GroupTensor& t) {
+    if (t.consumers.empty()) return false;  // the group's output
     const int begin = t.producer >= 0 ? t.producer : t.consumers.front();
     return begin < cut && t.consumers.back() >= cut;
   }));
 }
 // Whether a layer is part of a block of several branches, which rule 19 does not limit (SPEC FU-10).
-bool in_block(const UnitGraph& graph, int layer) {
+bool in_block(const GroupGraph& graph, int layer) {
   return tensors_across(graph, layer) > 1 || tensors_across(graph, layer + 1) > 1;
 }
 
-// Layers that are tried as a unit.
+// Layers that are tried as a group.
 struct Trial {
-  UnitRequest request;
+  GroupRequest request;
   std::string mode;
   std::string rows_violated;  ///< by whole rows, where it is cut into strips
 };
 
-// A unit that no layer could be added to.
+// A group that no layer could be added to.
 struct Grown {
   Trial trial;
   int end = 0;  ///< the layer behind it
@@ -70,21 +70,21 @@ struct Grown {
 
 class RulesChooser {
  public:
-  explicit RulesChooser(UnitSpace& space)
+  explicit RulesChooser(GroupSpace& space)
       : space_(space), config_(space.hardware().fusion), chip_(*space.hardware().chip) {}
 
-  std::vector<ChosenUnit> run() {
+  std::vector<ChosenGroup> run() {
     std::vector<StartCandidate> candidates;
     for (int i = 0; i < space_.layers(); ++i) candidates.push_back({is_main(space_.layer(i)), false});
     while (const auto start = start_layer(candidates, config_.start)) {
-      const int end = try_unit(static_cast<int>(*start));
-      for (int i = 0; i < end; ++i) candidates[static_cast<std::size_t>(i)].fused = true;
+      const int end = try_unit(to_int(*start));
+      for (int i = 0; i < end; ++i) nth(candidates, i).fused = true;
     }
     return std::move(chosen_);
   }
 
  private:
-  // The unit that grows from layer `start`, when it pays. Returns the layer behind it, or behind `start`.
+  // The group that grows from layer `start`, when it pays. Returns the layer behind it, or behind `start`.
   int try_unit(int start) {
     const int begin = first_layer(start);
     std::vector<Grown> grown;  // the longest one without strips, behind it the longest one in strips
@@ -102,15 +102,16 @@ class RulesChooser {
       grown.push_back({std::move(trial), *end, {}});
     }
     if (!grown.empty()) grown.back().ended_by = ended_by;
-    // Strips make what they share twice: a shorter unit may pay where one in strips does not.
+    // Strips make what they share twice: a shorter group may pay where one in strips does not.
     for (; !grown.empty(); grown.pop_back()) {
-      const Grown& unit = grown.back();
-      if (unit.end >= begin + 2 && !end_rules(begin, unit.end) && pays(begin, unit)) return taken_ = unit.end;
+      const Grown& group = grown.back();
+      if (group.end >= begin + 2 && !end_rules(begin, group.end) && pays(begin, group))
+        return taken_ = group.end;
     }
     return start + 1;
   }
 
-  // Toward the input, as far as rules allow and layers are in no unit (rule 2).
+  // Toward the input, as far as rules allow and layers are in no group (rule 2).
   int first_layer(int start) {
     int first = start;
     if (config_.direction == FusionDirection::kForward) return first;
@@ -123,12 +124,12 @@ class RulesChooser {
     return first;
   }
 
-  // Mode and unit map of layers [begin, end); why they are no unit.
+  // Mode and unit map of layers [begin, end); why they are no group.
   std::optional<std::string> shape(int begin, int end, Trial& trial) {
-    const UnitGraph graph = space_.graph(begin, end);
-    const UnitTensor& output = graph.tensors[static_cast<std::size_t>(graph.output())];
+    const GroupGraph graph = space_.graph(begin, end);
+    const GroupTensor& output = nth(graph.tensors, graph.output());
     std::int64_t map = 0;
-    for (const UnitTensor& tensor : graph.tensors) {
+    for (const GroupTensor& tensor : graph.tensors) {
       if (tensor.producer < 0) map = std::max(map, tensor.info.size_bytes());
     }
     const bool large = map > chip_.sram_bytes();
@@ -136,31 +137,31 @@ class RulesChooser {
     std::string why;
     // Small maps: all that a cluster has of a batch at first, then fewer, then rows of one, in the end strips
     // of a row (SPEC FU-2).
-    UnitMap unit{std::min(output.height(), share), output.map.width,
-                 large ? 1 : std::max(1, share / output.height()), large};
-    for (int cut = 0; unit.columns > 0; ++cut) {
-      const UnitFacts facts = facts_of(begin, end, graph, unit);
+    UnitMap group{std::min(output.height(), share), output.map.width,
+                  large ? 1 : std::max(1, share / output.height()), large};
+    for (int cut = 0; group.columns > 0; ++cut) {
+      const GroupFacts facts = facts_of(begin, end, graph, group);
       const auto found = violated(facts);
       if (!found) {
         trial.request = space_.request(begin, end);
-        trial.request.step_rows = unit.rows;
-        if (unit.columns < output.map.width) trial.request.step_columns = unit.columns;
+        trial.request.step_rows = group.rows;
+        if (group.columns < output.map.width) trial.request.step_columns = group.columns;
         trial.rows_violated = why;
-        trial.request.step_maps = unit.maps;
-        trial.request.holding = large ? Holding::kRecompute : Holding::kRing;
+        trial.request.step_maps = group.maps;
+        trial.request.holding = large ? Holding::kRecompute : Holding::kRowBuffer;
         trial.mode = large ? "large map" : "small map";
         return std::nullopt;
       }
       why = found->why;
       if (!found->may_shrink) return why;
-      if (unit.maps > 1) {
-        --unit.maps;
+      if (group.maps > 1) {
+        --group.maps;
         continue;
       }
       const std::vector<int>& ratios = config_.ratios;
-      const bool columns_now = config_.cut == FusionCut::kAlternating && cut % 2 == 1 && unit.columns > 1;
-      int& extent = unit.rows > 1 && !columns_now ? unit.rows : unit.columns;
-      extent = extent * ratios[std::min(static_cast<std::size_t>(cut), ratios.size() - 1)] / 100;
+      const bool columns_now = config_.cut == FusionCut::kAlternating && cut % 2 == 1 && group.columns > 1;
+      int& extent = group.rows > 1 && !columns_now ? group.rows : group.columns;
+      extent = extent * ratios[std::min(to_size(cut), ratios.size() - 1)] / 100;
     }
     return why;
   }
@@ -170,23 +171,23 @@ class RulesChooser {
     int rows = 1, columns = 1, maps = 1;
     bool large = false;
   };
-  UnitFacts facts_of(int begin, int end, const UnitGraph& graph, const UnitMap& map) const {
-    UnitFacts f;
+  GroupFacts facts_of(int begin, int end, const GroupGraph& graph, const UnitMap& map) const {
+    GroupFacts f;
     f.large_map = map.large, f.maps = map.maps;
     f.wram = chip_.core.wram.size_bytes, f.nram = chip_.core.nram.size_bytes, f.sram = chip_.sram_bytes();
     f.sram_is_all_nram = f.sram == chip_.cores_per_cluster * f.nram;
     for (int i = begin; i < end; ++i) f.weights += weight_bytes(space_.layer(i));
-    const UnitTensor& output = graph.tensors[static_cast<std::size_t>(graph.output())];
+    const GroupTensor& output = nth(graph.tensors, graph.output());
     const std::vector<Holding> holdings(graph.tensors.size(),
-                                        map.large ? Holding::kRecompute : Holding::kRing);
+                                        map.large ? Holding::kRecompute : Holding::kRowBuffer);
     const RowSchedule schedule(graph, holdings, row_axes(space_.workload(), graph),
                                {0, 1, {0, output.height()}, map.rows});
     const StripColumns columns = columns_of_strips(graph, map.columns);
     f.out = map.maps * map.rows * map.columns * output.pixel_bytes();
     std::int64_t held = 0;
     for (std::size_t t = 0; t < graph.tensors.size(); ++t) {
-      const UnitTensor& tensor = graph.tensors[t];
-      const auto number = static_cast<int>(t);
+      const GroupTensor& tensor = graph.tensors[t];
+      const auto number = to_int(t);
       const std::int64_t live = number == graph.output() ? 0
                                                          : map.maps * schedule.live_rows(number) *
                                                                columns.most[t] * tensor.pixel_bytes();
@@ -198,14 +199,14 @@ class RulesChooser {
     }
     f.loaded_once = std::min(f.loaded_once, f.loaded);
     // The cores of a cluster compute a unit map side by side. Kernels lie in WRAM from the beginning of the
-    // unit on, so a step brings none. A core's part is cut into tiles that fit its NRAM wherever a unit is
+    // group on, so a step brings none. A core's part is cut into tiles that fit its NRAM wherever a group is
     // executed (split_over_cluster), which is rule 17's remedy: there is no larger sub-map for the rule to
     // find.
     const std::int64_t cores = chip_.cores_per_cluster;
     f.cache = held - f.in;
     f.sub_in = {ceil_div(f.in, cores)}, f.sub_out = {ceil_div(f.out, cores)}, f.step_weights = {0};
     for (std::size_t l = 0; l < graph.layers.size(); ++l) {
-      if (in_block(graph, static_cast<int>(l))) continue;
+      if (in_block(graph, to_int(l))) continue;
       for (std::size_t axis = 0; axis < 2; ++axis)
         f.stride_redundancy[axis] += reach(*graph.layers[l].layer, axis);
     }
@@ -217,9 +218,9 @@ class RulesChooser {
     std::vector<int> most;
     std::vector<std::int64_t> all;
   };
-  StripColumns columns_of_strips(const UnitGraph& graph, int strip) const {
-    const UnitAxes axes = row_axes(space_.workload(), graph, MapAxis::kColumns);
-    const int width = graph.tensors[static_cast<std::size_t>(graph.output())].map.width;
+  StripColumns columns_of_strips(const GroupGraph& graph, int strip) const {
+    const GroupAxes axes = row_axes(space_.workload(), graph, MapAxis::kColumns);
+    const int width = nth(graph.tensors, graph.output()).map.width;
     StripColumns columns{std::vector<int>(graph.tensors.size()),
                          std::vector<std::int64_t>(graph.tensors.size())};
     for (int column = 0; column < width; column += strip) {
@@ -233,14 +234,14 @@ class RulesChooser {
     return columns;
   }
 
-  // Why layers are no unit of such a map, and whether a smaller one may be.
+  // Why layers are no group of such a map, and whether a smaller one may be.
   struct Violation {
     std::string why;
     bool may_shrink = false;
   };
-  std::optional<Violation> violated(const UnitFacts& facts) const {
+  std::optional<Violation> violated(const GroupFacts& facts) const {
     for (int rule = kFirstRule; rule <= kLastRule; ++rule) {
-      if (rule >= 5 && rule <= 7) continue;  // of the complete unit
+      if (rule >= 5 && rule <= 7) continue;  // of the complete group
       const auto why = violation(rule, facts, config_);
       if (!why) continue;
       const Remedy remedy = remedy_of(rule);
@@ -256,7 +257,7 @@ class RulesChooser {
   }
   // Rules 5 to 7.
   std::optional<std::string> end_rules(int begin, int end) const {
-    UnitFacts f;
+    GroupFacts f;
     for (int i = begin; i < end; ++i) {
       f.roles.push_back(role_of(space_.layer(i)));
       if (has_activation(space_.layer(i))) f.roles.push_back(LayerRole::kVector);
@@ -269,39 +270,40 @@ class RulesChooser {
 
   bool pays(int begin, const Grown& grown) {
     const Trial& trial = grown.trial;
-    const UnitEstimate alone = space_.alone(begin, grown.end);
-    UnitRequest request = trial.request;
-    auto unit = space_.fused(request);
-    if (const auto teams = space_.in_teams(request, !unit)) {
-      const auto with = space_.fused(*teams);
-      if (with && with->bytes <= alone.bytes && (!unit || with->careful < kWorthATeam * unit->careful))
-        unit = with, request = *teams;
+    const GroupEstimate alone = space_.alone(begin, grown.end);
+    GroupRequest request = trial.request;
+    auto group = space_.fused(request);
+    if (const auto reduction_groups = space_.in_reduction_groups(request, !group)) {
+      const auto with = space_.fused(*reduction_groups);
+      if (with && with->bytes <= alone.bytes &&
+          (!group || with->careful < kWorthAReductionGroup * group->careful))
+        group = with, request = *reduction_groups;
     }
-    if (!unit || unit->bytes > alone.bytes || unit->careful > alone.cycles) return false;
-    ChosenUnit chosen{request, {{"mode", trial.mode}, {"ends", grown.ended_by}}};
-    chosen.reasons.push_back(compared(alone, *unit));
+    if (!group || group->bytes > alone.bytes || group->careful > alone.cycles) return false;
+    ChosenGroup chosen{request, {{"mode", trial.mode}, {"ends", grown.ended_by}}};
+    chosen.reasons.push_back(compared(alone, *group));
     chosen_.push_back(std::move(chosen));
     return true;
   }
 
-  UnitSpace& space_;
+  GroupSpace& space_;
   const FusionConfig& config_;
   const ChipConfig& chip_;
-  int taken_ = 0;  // layers before it may be in units
-  std::vector<ChosenUnit> chosen_;
+  int taken_ = 0;  // layers before it may be in groups
+  std::vector<ChosenGroup> chosen_;
 };
 
 }  // namespace
 
-std::vector<ChosenUnit> units_by_rules(UnitSpace& space) {
+std::vector<ChosenGroup> units_by_rules(GroupSpace& space) {
   return RulesChooser(space).run();
 }
 
-ChosenUnits choose_units(const Workload& workload, const HardwareConfig& hardware, const Plan& alone) {
-  UnitSpace space(workload, hardware, alone);
+ChosenGroups choose_groups(const Workload& workload, const HardwareConfig& hardware, const Plan& alone) {
+  GroupSpace space(workload, hardware, alone);
   if (hardware.fusion.planner == FusionPlanner::kRules) return {units_by_rules(space), 0};
-  ChosenUnits chosen;
-  chosen.units = optimal_units(space, chosen.visited);
+  ChosenGroups chosen;
+  chosen.groups = optimal_groups(space, chosen.visited);
   return chosen;
 }
 

@@ -1,9 +1,9 @@
-// Layers of a fused unit whose input channels cores of a cluster share: what their tasks add up and exchange
-// (SPEC FU-2, NU-2).
+// Layers of a fusion group whose input channels cores of a cluster share: what their tasks add up and
+// exchange (SPEC FU-2, NU-2).
 #include "../data/temporary_folder.h"
 #include "config/hardware_config.h"
 #include "isa/address_map.h"
-#include "planner/fusion/fused_unit.h"
+#include "planner/fusion/fusion_group.h"
 #include "tilebeat/error.h"
 
 #include <cstdint>
@@ -53,8 +53,8 @@ class UnitSums : public ::testing::Test {
     request_.layers = {"first", "second"}, request_.step_rows = 1;
   }
   Done done() const {
-    FusedUnit unit(workload_, hardware_, request_);
-    UnitParts parts(workload_, hardware_);
+    FusionGroup unit(workload_, hardware_, request_);
+    GroupTrials parts(workload_, hardware_);
     unit.place_for_trial(parts);
     TaskGraph graph;
     const PlannedUse use = unit.add_tasks(graph);
@@ -77,7 +77,7 @@ class UnitSums : public ::testing::Test {
   }
 
   HardwareConfig hardware_;
-  UnitRequest request_;
+  GroupRequest request_;
   Workload workload_ = two_layers();
 };
 
@@ -112,11 +112,11 @@ TEST_F(UnitSums, FU_2_FU_4_what_passes_through_the_SRAM) {
 // Bounds and a record of 16 bytes a kernel come once for a cluster, where a layer for itself has records
 // alone.
 TEST_F(UnitSums, FU_2_FU_4_bytes_over_DRAM_are_those_without_and_the_bounds) {
-  for (const UnitKernels kernels : {UnitKernels::kResident, UnitKernels::kStreamed}) {
+  for (const GroupKernels kernels : {GroupKernels::kResident, GroupKernels::kStreamed}) {
     request_.kernels = kernels, request_.reductions.clear();
     const std::int64_t alone = done().kernels;
     request_.reductions = {{"first", kCores}};
-    const std::int64_t steps = kernels == UnitKernels::kStreamed ? kRows : 1;
+    const std::int64_t steps = kernels == GroupKernels::kStreamed ? kRows : 1;
     const std::int64_t records = kKernels * 16;
     EXPECT_EQ(done().kernels, alone - steps * records + 32 + records);
   }
@@ -145,8 +145,8 @@ TEST_F(UnitSums, FU_2_maps_that_fit_no_core_fit_a_team) {
 TEST_F(UnitSums, FU_2_teams_are_tried_where_cores_are_idle) {
   const auto idle = [&](int rows, bool to_fit) {
     request_.step_rows = rows;
-    FusedUnit unit(workload_, hardware_, request_);
-    UnitParts parts(workload_, hardware_);
+    FusionGroup unit(workload_, hardware_, request_);
+    GroupTrials parts(workload_, hardware_);
     unit.place_for_trial(parts);
     return unit.idle_teams(to_fit);
   };
@@ -161,7 +161,7 @@ TEST_F(UnitSums, FU_2_UI_2_what_cannot_be_cut_is_refused) {
   const auto message = [&](const std::string& layer, int cores) -> std::string {
     request_.reductions = {{layer, cores}};
     try {
-      FusedUnit(workload_, hardware_, request_).check_reductions();
+      FusionGroup(workload_, hardware_, request_).check_reductions();
     } catch (const UserError& error) {
       return error.what();
     }
