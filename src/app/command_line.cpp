@@ -29,11 +29,11 @@ void add_files(CLI::App& app, std::string& config, std::string& layer) {
       ->type_name("WORKLOAD.json");
 }
 
-// An empty name would be taken for "none".
+// An empty name would be taken as "none".
 const CLI::Validator kNotEmpty(
     [](const std::string& text) { return text.empty() ? "a name is expected" : std::string(); }, "");
 
-// Cycles of at most 1 us: a picosecond count of them fits.
+// At 1 us per cycle a count of picoseconds still fits 64 bits.
 constexpr Cycle kMostCycles = 1'000'000'000'000;
 
 void define_timeline(CLI::App& app, RunCommand& c) {
@@ -274,7 +274,7 @@ void define_report(CLI::App& app, ReportCommand& c) {
   tilebeat report dense/report.json fused/report.json --html both.html)");
 }
 
-// What a shell and man ask for.
+// Commands for shells and man.
 void define_completion(CLI::App& app, std::string& shell) {
   app.add_option("shell", shell, "the shell")->required()->check(CLI::IsMember({"bash", "zsh"}));
   app.footer("Example:\n  tilebeat completion bash > ~/.local/share/bash-completion/completions/tilebeat");
@@ -319,7 +319,7 @@ void define_sweep(CLI::App& app, SweepCommand& c) {
   tilebeat sweep sweep.json --out sweep --snakemake Snakefile)");
 }
 
-// The parser itself would only say that a subcommand is missing.
+// The parser itself would only report a missing subcommand.
 void check_command_name(const CLI::App& app, const std::string& name) {
   std::vector<std::string> known;
   for (const CLI::App* command : app.get_subcommands({})) known.push_back(command->get_name());
@@ -329,7 +329,7 @@ void check_command_name(const CLI::App& app, const std::string& name) {
                   name, nearest_name(name, known), fmt::join(known, ", "))));
 }
 
-// The parser takes an option that it does not know for a missing or a surplus argument.
+// The parser reports an unknown option as a missing or surplus argument.
 [[noreturn]] void refuse(const CLI::App& app, const CLI::ParseError& error, int argc, char** argv) {
   std::string problem = error.what(), command;
   for (const CLI::App* known : app.get_subcommands({})) {

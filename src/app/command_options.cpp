@@ -45,7 +45,7 @@ bool is_flag(const CLI::Option& option) {
   return option.get_items_expected_max() == 0;
 }
 
-// CLI11 says the set of a CLI::IsMember behind the name of the value: "TEXT:{clock,tile}".
+// CLI11 puts the set of a CLI::IsMember behind the value's name: "TEXT:{clock,tile}".
 std::vector<std::string> choices_of(const CLI::Option& option) {
   const std::string type = option.get_type_name();
   const std::size_t begin = type.find(":{");
@@ -55,7 +55,7 @@ std::vector<std::string> choices_of(const CLI::Option& option) {
 
 std::string value_name(const CLI::Option& option) {
   std::string type = option.get_type_name();
-  // A name such as [PLACE:]BANK:BYTE:MASK has colons of its own; what CLI11 adds begins like these.
+  // A name such as [PLACE:]BANK:BYTE:MASK has colons itself; CLI11's additions begin like these.
   for (const char* check : {":{", ":INT in", ":UINT in", ":FLOAT in", ":NONNEGATIVE", ":POSITIVE"}) {
     if (const std::size_t at = type.find(check); at != std::string::npos) return type.substr(0, at);
   }
@@ -91,7 +91,7 @@ std::vector<std::string_view> split(std::string_view text, char separator) {
   return parts;
 }
 
-// -1: no number.
+// The number in `text`; -1: it is not a number.
 std::int64_t number(std::string_view text) {
   const bool hex = text.substr(0, 2) == "0x";
   if (hex) text.remove_prefix(2);
@@ -101,7 +101,7 @@ std::int64_t number(std::string_view text) {
   return whole ? value : -1;
 }
 
-// The number behind `name` in a part like core3; nothing else is taken.
+// Reads the number behind `name` in a part like core3; false for anything else.
 bool take_number(std::string_view part, std::string_view name, int count, int& to) {
   if (part.substr(0, name.size()) != name) return false;
   const std::int64_t value = number(part.substr(name.size()));
@@ -110,7 +110,7 @@ bool take_number(std::string_view part, std::string_view name, int count, int& t
   return true;
 }
 
-// Whether `place` is one.
+// Whether `place` is a valid place; sets it in `fault`.
 bool parse_place(std::string_view place, const HardwareConfig& hardware, MemoryFault& fault) {
   std::vector<std::string_view> parts = split(place, '.');
   const std::string_view memory = parts.back();

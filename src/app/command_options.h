@@ -19,29 +19,30 @@ std::vector<const CLI::Option*> options_of(const CLI::App& command);
 /// The commands that have a name.
 std::vector<const CLI::App*> commands_of(const CLI::App& app);
 
-/// The names of an option, "-h" and "--help"; none of a positional argument.
+/// The names of an option, such as "-h" and "--help"; none for a positional argument.
 std::vector<std::string> names_of_option(const CLI::Option& option);
 
-/// It stands alone, without a value.
+/// Whether the option takes no value.
 bool is_flag(const CLI::Option& option);
 
-/// The words that an option takes; none: it takes something else.
+/// The words that an option accepts; none: it accepts other values.
 std::vector<std::string> choices_of(const CLI::Option& option);
 
-/// What its help calls its value, without the checks: "HW.json".
+/// The name of an option's value in its help, without the checks: "HW.json".
 std::string value_name(const CLI::Option& option);
 
-/// A message about the first of `arguments` that looks like an option and is none of `command`, with the
-/// nearest one. Only asked when a command line was refused: the value of an option may look like one.
+/// A message about the first of `arguments` that looks like an option but is none of `command`, with the
+/// nearest option; nothing if there is none. Call it only for a refused command line: the value of an option
+/// may look like one.
 std::optional<std::string> unknown_option(const CLI::App& command, const std::vector<std::string>& arguments);
 
-/// What `--fault [PLACE:]BANK:BYTE:MASK` asks for; numbers are decimal or 0x hexadecimal. PLACE is `engine`
-/// (its buffer for maps), `nram`, `wram` or `sram`, on chips behind `clusterK.` and, but for `sram`,
-/// `coreI.`; core 0 of cluster 0 and its engine where nothing is said. Throws UserError that names the range.
+/// The fault that `--fault [PLACE:]BANK:BYTE:MASK` describes; numbers are decimal or 0x hexadecimal. PLACE is
+/// `engine` (its buffer for maps), `nram`, `wram` or `sram`, on chips behind `clusterK.` and, except for
+/// `sram`, `coreI.`; by default the engine of core 0 of cluster 0. Throws UserError that names the range.
 MemoryFault parse_fault(const std::string& text, const HardwareConfig& hardware);
 
-/// Prints "tilebeat: TEXT" as one line on the standard error: control characters as blanks, longer texts cut.
-/// A standard error that cannot be written changes nothing: the exit status tells as well.
+/// Prints "tilebeat: TEXT" as one line on standard error, with control characters as blanks, and longer texts
+/// cut. Errors of writing are ignored, as the exit status also tells the outcome.
 void print_message(std::string_view text);
 
 }  // namespace tilebeat

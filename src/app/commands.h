@@ -15,34 +15,33 @@ namespace tilebeat {
 /// a failed check or a simulation error, 2 for a wrong command line or file.
 int run_command_line(int argc, char** argv);
 
-/// `tilebeat run`, as typed.
+/// The arguments of `tilebeat run`.
 struct RunCommand {
   std::string config, layer;
-  std::string mapping;  ///< a mapping file; empty: none
-  std::string tables;   ///< what was compiled ahead; empty: nothing
-  std::string program;  ///< instead of `layer`: programs written by hand
+  std::string mapping;  ///< path of a mapping file; empty: none
+  std::string tables;   ///< path of tables compiled ahead; empty: none
+  std::string program;  ///< path of a hand-written program, in place of `layer`
   std::string out = "tilebeat-out";
-  std::string granularity;  ///< empty: tile, or cycle with a VCD
+  std::string granularity;  ///< "clock" or "tile"; empty: tile, or clock with a VCD
   std::string vcd, fst, timeline, konata;
   std::vector<std::string> vcd_signals;
-  Cycle vcd_from = 0, vcd_to = -1;  ///< cycles; -1: to the end
+  Cycle vcd_from = 0, vcd_to = -1;  ///< cycles, `vcd_to` exclusive; -1: to the end
   std::int64_t vcd_max_mb = 1024;
   std::int64_t timeline_max_mb = 48;
   bool vcd_accumulators = false;
-  std::string check;                ///< empty: on below kCheckedMacs
+  std::string check;                ///< "on" or "off"; empty: on up to kCheckedMacs
   std::vector<std::string> inputs;  ///< NAME=FILE
   std::vector<std::string> faults;  ///< BANK:BYTE:MASK
   std::uint32_t jitter_seed = 0, build_order_seed = 0;
 };
 
-/// Workloads up to this many multiply-accumulates are checked against the reference unless `--check off` is
-/// said.
+/// Workloads up to this many multiply-accumulates are checked against the reference by default.
 constexpr std::int64_t kCheckedMacs = 40'000'000'000;
 
 int run(const RunCommand& command);
-/// On hardware that was read elsewhere than from `command.config`, whose hash is `config_hash`.
+/// Runs on `hardware`, which was not read from `command.config`; `config_hash` is the SHA-256 of that file.
 int run_on(const RunCommand& command, HardwareConfig hardware, const std::optional<std::string>& config_hash);
-/// Throws UserError when the outputs of a run of `plan` cannot be written where they are to be.
+/// Throws UserError when the outputs of a run of `plan` cannot be written to their places.
 void check_run_places(const RunCommand& command, const Plan& plan);
 
 /// `tilebeat rerun`: repeats the run of a report.
@@ -52,10 +51,10 @@ struct RerunCommand {
 };
 int rerun(const RerunCommand& command);
 
-/// `tilebeat import`: a model file as a workload.
+/// `tilebeat import`: converts a model file to a workload.
 struct ImportCommand {
   std::string model, out;
-  std::string arithmetic;  ///< empty: the one of the model's format
+  std::string arithmetic;  ///< empty: the arithmetic of the model's format
   bool keep_all = false;
   std::vector<std::string> calibrate;  ///< X.npy or NAME=X.npy: samples of an input
   double percentile = 100;
@@ -65,16 +64,16 @@ int import_file(const ImportCommand& command);
 /// `tilebeat plan`.
 struct PlanCommand {
   std::string config, layer;
-  std::string mapping, picture;  ///< are written there; empty: nowhere
-  std::vector<int> sram_kib;     ///< sizes of a cluster's SRAM that units are planned for, too
+  std::string mapping, picture;  ///< paths of output files; empty: not written
+  std::vector<int> sram_kib;     ///< further sizes of a cluster's SRAM for which fusion groups are planned
   bool disassemble = false;
 };
 int plan(const PlanCommand& command);
 
-/// `tilebeat tables`: compiles what the engine compiles ahead of runs, or shows such a file.
+/// `tilebeat tables`: compiles tables ahead of runs, or shows a file of them.
 struct TablesCommand {
   std::string config, layer, out;
-  std::string show;  ///< instead: the file that is shown
+  std::string show;  ///< path of the file to show, in place of compiling
   int entry = 0;
   std::optional<std::int64_t> thread;
   std::optional<int> k;
@@ -88,33 +87,33 @@ struct SchemaCommand {
 };
 int schema(const SchemaCommand& command);
 
-/// `tilebeat report`: a page about runs.
+/// `tilebeat report`: makes a page about runs.
 struct ReportCommand {
   std::vector<std::string> reports;  ///< report.json files
-  std::string html;                  ///< is written there
+  std::string html;                  ///< path of the page
 };
 int report(const ReportCommand& command);
 
-/// `tilebeat compare`: reports, or one workload run on several configurations.
+/// `tilebeat compare`: compares reports, or runs one workload on several configurations.
 struct CompareCommand {
   std::vector<std::string> reports;
-  std::vector<std::string> configs;  ///< instead of the reports
+  std::vector<std::string> configs;  ///< configurations to run, in place of reports
   std::string layer;
   std::string out = "tilebeat-compare";
   std::string granularity;
-  bool layers = false;  ///< every layer besides the totals
+  bool layers = false;  ///< show every layer besides the totals
   std::string format = "text";
 };
 int compare(const CompareCommand& command);
 
-/// `tilebeat sweep`: many runs, each with other values in its files.
+/// `tilebeat sweep`: makes many runs, each with other values in its files.
 struct SweepCommand {
   std::string sweep;
   std::string out = "tilebeat-sweep";
   std::string pareto = "cycles,dram_bytes";
-  std::string snakemake;  ///< a workflow is written there instead; empty: the points run
-  bool collect = false;   ///< nothing runs, results are put together
-  int jobs = 0;           ///< 0: as many as there are processors
+  std::string snakemake;  ///< path of a workflow to write in place of running; empty: run the points
+  bool collect = false;   ///< run nothing, only collect the results that exist
+  int jobs = 0;           ///< parallel runs; 0: as many as there are processors
 };
 int sweep(const SweepCommand& command);
 

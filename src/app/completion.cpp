@@ -23,7 +23,7 @@ std::vector<std::string> names_of_all(const CLI::App& command) {
   return names;
 }
 
-// A case for every option of a command that takes words of a set, and one for its positional argument.
+// A case for every option of a command with a set of words, and one for its positional argument.
 std::string bash_choices(const CLI::App& command) {
   std::string text;
   for (const CLI::Option* option : options_of(command)) {
@@ -64,7 +64,7 @@ complete -o bashdefault -o default -F _tilebeat tilebeat
                      fmt::arg("global", words(names_of_all(app))), fmt::arg("options", options));
 }
 
-// Inside '...[...]' of _arguments.
+// Escapes text for '...[...]' of _arguments.
 std::string zsh_text(const std::string& text) {
   std::string escaped;
   for (const char c : text) {
@@ -133,7 +133,7 @@ std::string completion_script(const CLI::App& app, const std::string& shell) {
 
 namespace {
 
-// Text as troff takes it literally: no line begins with a request.
+// Escapes text for troff: no line begins with a request.
 std::string literal(const std::string& text) {
   std::string escaped;
   for (const char c : text) {

@@ -22,7 +22,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// A folder that goes with the object.
+/// A folder that is removed with the object.
 class TemporaryFolder {
  public:
   TemporaryFolder() : path_((fs::temp_directory_path() / "tilebeat-import-XXXXXX").string()) {
@@ -40,7 +40,7 @@ class TemporaryFolder {
   std::string path_;
 };
 
-/// The workload as `run` is going to load it: what it would refuse is refused before anything is written.
+/// The workload as `run` will load it: errors are found before anything is written.
 Workload loaded(const ImportCommand& command, const ImportedNetwork& network) {
   const TemporaryFolder folder;
   for (const auto& [name, bytes] : network.files) {
@@ -73,8 +73,8 @@ Constant samples_in(const std::string& path) {
   return {ElementType::kFloat32, tensor.shape, std::move(tensor.bytes)};
 }
 
-/// How well the integers of each layer stand for the float network's values, for the first sample (SPEC
-/// RN-3), in the order of the layers.
+/// The quality of the quantised layers against the float network's values for the first sample (SPEC RN-3),
+/// in the order of the layers.
 std::vector<std::pair<std::string, Quality>> qualities(const Workload& workload) {
   std::vector<std::pair<std::string, Quality>> found;
   if (workload.float_references.empty()) return found;
@@ -87,7 +87,7 @@ std::vector<std::pair<std::string, Quality>> qualities(const Workload& workload)
   return found;
 }
 
-/// tensors.json with what was found: for the first tensor that a layer holds.
+/// Adds qualities to tensors.json, for the first tensor of each layer.
 void add_qualities(const std::vector<std::pair<std::string, Quality>>& layers, ImportedNetwork& network) {
   std::map<std::string, Quality> left(layers.begin(), layers.end());
   for (SourceTensor& tensor : network.tensors) {

@@ -48,7 +48,7 @@ void print_fusion(const PlannedNetwork& planned, const FusionSummaries& made, co
              planned.plan.layers.size() - planned.groups.size());
   const std::string_view objective = nth(kFusionObjectiveNames, config.objective);
   const FusionSummary &rules = made.rules, &optimal = made.optimal;
-  // Not part of the output, which is the same for the same files.
+  // The duration is not part of the output, which is the same for the same files.
   print_message(fmt::format("groups at least {} chosen in {:.1f} s", objective, optimal.seconds));
   if (f.kept_alone) fmt::print("the groups that were chosen would take more, all together\n");
   fmt::print("least {}: {} groups estimated\n", objective, optimal.visited);
@@ -63,7 +63,7 @@ void print_fusion(const PlannedNetwork& planned, const FusionSummaries& made, co
                                     row(f.compulsory, "inputs, outputs, weights once", "")}));
 }
 
-// What `plan` writes besides its text: all of it or nothing.
+// Writes the files of `plan`, all or none.
 void write_files(const PlanCommand& command,
                  const std::vector<std::pair<std::string, std::string>>& outputs) {
   OutputFiles files;

@@ -79,7 +79,7 @@ void OutputFiles::discard() {
     if (!file.temporary().empty()) unlink(file.temporary().c_str());
   }
   if (set_) set_->discard();
-  // Folders that somebody else has filled meanwhile stay.
+  // Folders with other files in them stay.
   for (auto folder = folders_.rbegin(); folder != folders_.rend(); ++folder) rmdir(folder->c_str());
   uninterrupted.let_go();
 }
@@ -105,7 +105,7 @@ void OutputFiles::make_folder(const std::string& path) {
   }
 }
 
-// The lock is the kernel's: it goes with the process, however that ends.
+// The kernel holds the lock: it ends with the process, however that ends.
 void OutputFiles::lock_folder(const std::string& path) {
   lock_ = ::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   if (lock_ < 0) return;  // a folder that may be written and not be read
@@ -140,7 +140,7 @@ OutputFile& OutputFiles::open(const std::string& path) {
   return files_.emplace_back(descriptor, path, of_set ? "" : target, temporary);
 }
 
-// A new file of the set, under the name by which it is known until then.
+// A new file of the set, under its provisional name.
 std::string OutputFiles::file_of_set(const std::string& path, int& descriptor, Uninterrupted& uninterrupted) {
   if (of_set_.empty()) uninterrupted.hold(set_->make_folder());
   std::string temporary = set_->collected(path);
@@ -184,10 +184,10 @@ namespace tilebeat {
 namespace {
 
 constexpr const char* kConverter = "vcd2fst";
-// Where the header of an FST file has the date of its making.
+// The place of the creation date in the header of an FST file.
 constexpr std::streamoff kDateOffset = 202, kDateBytes = 119;
 
-// Whether the converter ran and said that all went well; its output is dropped.
+// Runs the converter without its output. Returns whether it succeeded.
 bool run_converter(const std::string& from, const std::string& to) {
   std::array<std::string, 5> arguments{kConverter, "-v", from, "-f", to};
   std::array<char*, arguments.size() + 1> argv{};

@@ -13,7 +13,7 @@
 
 namespace tilebeat {
 
-/// Puts files into their places, all or none: what `keep` has not confirmed is undone when the object goes.
+/// Puts files in their places, all or none: changes without `keep` are undone when the object is destroyed.
 class Replacement {
  public:
   Replacement() = default;
@@ -21,25 +21,25 @@ class Replacement {
   Replacement(const Replacement&) = delete;
   Replacement& operator=(const Replacement&) = delete;
 
-  /// Renames `from` to `to`, in place of a file that is there. Throws UserError when that fails.
+  /// Renames `from` to `to`, replacing an existing file. Throws UserError when that fails.
   void put(const std::string& from, const std::string& to);
   /// Removes a file. Throws UserError when that fails.
   void remove(const std::string& path);
-  /// Everything stays as it is now.
+  /// Makes all changes so far permanent.
   void keep();
 
  private:
   struct Step {
     std::string path;
-    std::string saved;  ///< what was there before, under another name; empty: nothing was there
+    std::string saved;  ///< name to which an earlier file was moved; empty: there was none
   };
   void save(const std::string& path);
 
   std::vector<Step> steps_;
 };
 
-/// A new, empty file in the folder of `path`, opened for writing. Returns its name; `descriptor` is set.
-/// Throws UserError when there can be none; its message calls the file `shown`.
+/// A new, empty file in the folder of `path`, opened for writing. Returns its name and sets `descriptor`.
+/// Throws UserError when it cannot be made; the message calls the file `shown`.
 std::string make_file_beside(const std::string& path, const std::string& shown, int& descriptor);
 
 /// Throws UserError `path: cannot be written: error`.
@@ -53,21 +53,21 @@ std::string make_file_beside(const std::string& path, const std::string& shown, 
 /// moved one by one.
 class ResultSet {
  public:
-  /// Of the output folder `out`, which exists.
+  /// `out`: the output folder, which exists.
   explicit ResultSet(const std::string& out);
 
   /// Whether the path, followed through links, belongs to the set.
   bool has(const std::string& path) const;
-  /// Where a file of the set is collected.
+  /// The path under which a file of the set is collected.
   std::string collected(const std::string& path) const;
-  /// Makes the hidden folder and returns it. Removes those that ended runs left in the output folder, which
-  /// the caller has locked. Throws UserError.
+  /// Makes the hidden folder and returns it. Removes hidden folders that earlier runs left in the output
+  /// folder, which the caller has locked. Throws UserError.
   const std::string& make_folder();
   /// Removes the hidden folder, which has to be empty.
   void discard();
 
-  /// Puts the set in place. `files` are its paths; what else lies in `outputs` stays, but for the files of
-  /// `outputs` that `obsolete` names. Throws UserError, and then all is as it was before.
+  /// Puts the set in place. `files` are its paths. Other files of `outputs` stay, except those that
+  /// `obsolete` names. Throws UserError, and then nothing has changed.
   void commit(const std::vector<std::string>& files, const std::vector<std::string>& obsolete);
 
  private:
@@ -80,10 +80,10 @@ class ResultSet {
   std::string folder_;   ///< empty: not made yet
 };
 
-/// What a run is going to write, as typed.
+/// The outputs of a run, as typed.
 struct OutputPlaces {
   std::string out;                         ///< folder
-  std::vector<std::string> names;          ///< of the tensors that are written to `out`/outputs
+  std::vector<std::string> names;          ///< names of the tensors that are written to `out`/outputs
   std::string vcd, fst, timeline, konata;  ///< empty: none
 
   /// GTKWave's save file, beside the VCD; empty: none.
@@ -95,25 +95,25 @@ struct OutputPlaces {
   std::string tensor(const std::string& name) const { return outputs() + "/" + name + ".npy"; }
 };
 
-/// Where a path leads: absolute, symbolic links followed, also when nothing is there yet.
+/// The absolute path that a path resolves to, with symbolic links followed; it need not exist.
 std::filesystem::path place_of(const std::string& path);
 
 /// The files that a run reads: `config`, `layer` and the tensor files that `layer` names.
 std::vector<std::string> files_read(const std::string& config, const std::string& layer);
 
 /// Throws UserError when two outputs would be one file, when an output would overwrite one of `inputs`, or
-/// when a folder stands where a file of the output folder is to be written, or the other way round.
+/// when a folder has the place of an output file, or vice versa.
 void check_places(const OutputPlaces& places, const std::vector<std::string>& inputs);
 
-/// Tensors in the output folder that an earlier run wrote, as its report there says, and this one does not
-/// write or read: they would pass for its results.
+/// Tensors in the output folder that an earlier run wrote, by its report there, and that this run neither
+/// writes nor reads: they would be taken for its results.
 std::vector<std::string> obsolete_outputs(const OutputPlaces& places, const std::vector<std::string>& inputs);
 
-/// A file while it is written. The first error is kept; what comes behind it is dropped.
+/// A file while it is being written. Keeps the first error; later data are dropped.
 class OutputFile {
  public:
-  /// Takes over `descriptor`. `path` is the name in messages; the contents are to go to `target`, and are
-  /// collected in `temporary` until then; empty: they go there at once.
+  /// Takes over `descriptor`. `path` is the name in messages. The data are collected in `temporary` and go to
+  /// `target` later; if `temporary` is empty, they are written there directly.
   OutputFile(int descriptor, std::string path, std::string target, std::string temporary);
   ~OutputFile();
   OutputFile(const OutputFile&) = delete;
@@ -121,7 +121,7 @@ class OutputFile {
 
   void write(std::string_view text);
   void close();
-  /// Throws UserError when something could not be written.
+  /// Throws UserError when writing has failed.
   void check() const;
 
   const std::string& target() const { return target_; }
@@ -147,8 +147,8 @@ class OutputFiles {
 
   /// Makes the folder and those above it where they are missing. Throws UserError when that fails.
   void make_folder(const std::string& path);
-  /// Keeps other runs from writing into a folder until the object goes. Throws UserError when one does
-  /// already.
+  /// Locks a folder against other runs for the life of the object. Throws UserError when another run has
+  /// locked it.
   void lock_folder(const std::string& path);
   /// From now on the report and the tensors of the output folder `out`, which exists, are a ResultSet.
   void begin_set(const std::string& out);
@@ -156,10 +156,10 @@ class OutputFiles {
   OutputFile& open(const std::string& path);
   /// Writes a whole file. Throws UserError when that fails.
   void write(const std::string& path, std::string_view bytes);
-  /// Throws UserError when something could not be written so far.
+  /// Throws UserError when any writing has failed so far.
   void check() const;
   /// Moves everything to its place, in the order in which it was begun, the set last and as a whole, without
-  /// the tensors that `obsolete` names. Throws UserError when that fails, and then all is as it was before.
+  /// the tensors that `obsolete` names. Throws UserError when that fails, and then nothing has changed.
   void commit(const std::vector<std::string>& obsolete = {});
 
  private:

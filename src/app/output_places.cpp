@@ -24,13 +24,13 @@ namespace fs = std::filesystem;
 
 constexpr int kMostLinks = 40;  // as the kernel follows
 
-// /dev/null may be named as often as one likes.
+// /dev/null may be named several times.
 bool is_device(const std::string& path) {
   std::error_code ignored;
   return fs::is_character_file(path, ignored);
 }
 
-// Files by their places and, where they exist, by what the file system calls them.
+// A set of files by place and, for existing files, by the file system's identity.
 class FileSet {
  public:
   explicit FileSet(const std::vector<std::string>& paths) {
@@ -43,7 +43,7 @@ class FileSet {
     return std::any_of(all.begin(), all.end(), [this](const auto& i) { return known_.count(i) != 0; });
   }
 
-  /// By which a file is known.
+  /// The identities of a file.
   static std::vector<std::string> identities(const std::string& path) {
     std::vector<std::string> all{place_of(path).string()};
     struct stat status {};
@@ -64,7 +64,7 @@ bool lies_in(const std::string& path, const std::string& folder) {
   return std::mismatch(outer.begin(), outer.end(), inner.begin(), inner.end()).first == outer.end();
 }
 
-// The values of all keys "file": tensors stand nowhere else but in "expected".
+// The values of all keys "file": tensors are named nowhere else, except in "expected".
 void collect_files(const nlohmann::json& json, std::vector<std::string>& files) {
   if (json.is_object() && json.contains("file") && json["file"].is_string())
     files.push_back(json["file"].get<std::string>());
@@ -101,7 +101,7 @@ void check_folder(const OutputPlaces& places) {
   }
 }
 
-// No output may be another one under a second name, such as a link.
+// No output may be the same file as another one under a second name, such as a link.
 void check_distinct(const OutputPlaces& places) {
   std::vector<std::string> files{places.report()};
   for (const std::string& name : places.names) files.push_back(places.tensor(name));
@@ -117,7 +117,7 @@ void check_distinct(const OutputPlaces& places) {
   }
 }
 
-// Finds the names of outputs in a report's text, which may be long, and keeps nothing else of it.
+// Finds the names of outputs in a report, which may be long, and stores nothing else of it.
 class OutputNames : public nlohmann::json_sax<nlohmann::json> {
  public:
   bool is_report = false;
@@ -151,7 +151,7 @@ class OutputNames : public nlohmann::json_sax<nlohmann::json> {
   bool in_outputs_ = false;  // below the report's own key
 };
 
-// What a report says that it wrote; nothing where there is no report.
+// The outputs that a report lists; empty when there is no report.
 std::vector<std::string> outputs_of_report(const std::string& path) {
   OutputNames found;
   try {
@@ -165,7 +165,7 @@ std::vector<std::string> outputs_of_report(const std::string& path) {
 }  // namespace
 
 std::string OutputPlaces::view() const {
-  // Beside what is no file, such as a pipe, nothing is written.
+  // Nothing is written beside outputs that are not files, such as pipes.
   std::error_code ignored;
   const fs::file_status status = fs::status(vcd, ignored);
   if (vcd.empty() || (fs::exists(status) && !fs::is_regular_file(status))) return "";
@@ -268,7 +268,7 @@ Replacement::~Replacement() {
   }
 }
 
-// Keeps what is at `path` under a second name.
+// Keeps the file at `path` under a second name.
 void Replacement::save(const std::string& path) {
   struct stat status {};
   if (lstat(path.c_str(), &status) != 0) {
@@ -281,7 +281,7 @@ void Replacement::save(const std::string& path) {
   const std::string saved = make_file_beside(path, path, descriptor);
   close(descriptor);
   unlink(saved.c_str());
-  // A second name leaves no moment without the file; not every file system has them.
+  // With a second name the file exists at every moment; not every file system has hard links.
   if (link(path.c_str(), saved.c_str()) != 0 && rename(path.c_str(), saved.c_str()) != 0) {
     refuse_to_write(path, errno);
   }

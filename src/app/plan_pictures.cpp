@@ -20,7 +20,7 @@ namespace {
 constexpr int kRow = 18, kTop = 64, kNames = 14, kOperations = 210, kBars = 360, kBar = 260, kNotes = 730,
               kWidth = 1360, kText = 12;
 
-// Colours that are told apart without seeing red and green: by Holding, and of DRAM.
+// Colours that red-green colour-blind people can tell apart: by Holding, and for DRAM.
 constexpr std::array<const char*, 3> kHoldingColours{"#e69f00", "#0072b2", "#009e73"};
 constexpr const char* kDramColour = "#8c8c8c";
 
@@ -64,7 +64,7 @@ std::string frame(int begin, int end) {
       kTop + begin * kRow + 1, kNotes - 20, (end - begin) * kRow - 2);
 }
 
-// What a group takes, beside its first rows [begin, end).
+// Notes on the planned cost of a fusion group, beside its first rows [begin, end).
 std::string notes(const GroupMapping& group, const LayerPlan& plan, int begin, int end) {
   const int y = kTop + begin * kRow;
   std::string svg;
@@ -119,7 +119,7 @@ std::string fusion_picture(const Workload& workload, const PlannedNetwork& plann
   for (const GroupMapping& group : planned.groups) {
     const auto plan = std::find_if(planned.plan.layers.begin(), planned.plan.layers.end(),
                                    [&](const LayerPlan& l) { return l.name == group.layers.back(); });
-    // A mapping file may name layers that are no neighbours.
+    // Layers named by a mapping file may not be neighbours.
     for (std::size_t l = 0, next = 0; l < group.layers.size(); l = next) {
       const int begin = rows.at(group.layers[l]);
       next = l + 1;

@@ -33,7 +33,7 @@
 namespace tilebeat {
 namespace {
 
-// The place of a layer in its file, where layers may stand in any order.
+// The place of a layer in its file; layers may be in any order there.
 Place place_of_layer(const std::string& file, const std::string& name) {
   Place root(file);
   if (name.empty() || !std::filesystem::is_regular_file(file)) return root;  // a pipe cannot be read again
@@ -83,7 +83,7 @@ Cycle simulate_alone(const Workload& workload, HardwareConfig hardware, const La
   return result.cycles;
 }
 
-// In a process of its own, which ends with its parent and owns none of its files.
+// Runs in a process of its own, which ends with its parent and owns none of its files.
 int try_layer(const Workload& workload, const HardwareConfig& hardware, const Layer& layer,
               const LayerMapping& mapping, int to) {
   for (const int signal : {SIGINT, SIGTERM, SIGHUP}) std::signal(signal, SIG_DFL);
@@ -134,7 +134,7 @@ std::optional<Cycle> cycles_alone(const Workload& workload, const HardwareConfig
 
 namespace {
 
-// What is compiled ahead by the engine that `file` says it is for: the first one that compiles anything.
+// The compiled data of the first engine that compiles any.
 std::shared_ptr<CompiledAhead> any_ahead(EngineConfigs& engines) {
   for (std::size_t i = 0; i < engines.size(); ++i) {
     if (auto ahead = engines[i].compiled_ahead()) return ahead;

@@ -21,17 +21,17 @@ namespace tilebeat {
 PlannedNetwork plan_workload(const Workload& workload, const HardwareConfig& hardware,
                              const std::string& file, const NetworkMapping& asked = {});
 
-/// The cycles that one layer of `workload` takes when it is simulated by itself, mapped so, in tile
-/// granularity and in a process of its own; nothing when it does not fit so. Inputs are zeros: no cycle
-/// depends on them. Throws UserError when there is no process, SimulationError when the simulation fails.
+/// The cycles of one layer of `workload` with mapping `mapping`, simulated by itself in tile granularity and
+/// in a process of its own; nothing when it does not fit. Inputs are zeros: cycles do not depend on them.
+/// Throws UserError when no process can be made, SimulationError when the simulation fails.
 std::optional<Cycle> cycles_alone(const Workload& workload, const HardwareConfig& hardware,
                                   const Layer& layer, const LayerMapping& mapping);
 
-/// What the engine of `hardware` compiles ahead, shared with all copies of the configuration that are made
-/// from now on. Throws UserError when it compiles nothing.
+/// The compiled data of the engine of `hardware`, shared with all copies of the configuration made from now
+/// on. Throws UserError when it compiles nothing.
 std::shared_ptr<CompiledAhead> ahead_of(HardwareConfig& hardware);
 
-/// The contents of a file that holds what was compiled ahead. Throws UserError when it cannot be read.
+/// The bytes of a file of compiled data. Throws UserError when it cannot be read.
 std::vector<std::uint8_t> read_compiled(const std::string& path);
 
 }  // namespace tilebeat

@@ -14,7 +14,7 @@ namespace tilebeat {
 namespace {
 
 constexpr int kLineWidth = 78;
-constexpr double kTooEarly = 0.01;  // of a part: its rest cannot be told yet
+constexpr double kTooEarly = 0.01;  // fraction of a part below which its remaining time is not estimated
 
 }  // namespace
 
@@ -84,7 +84,7 @@ namespace {
 constexpr std::array<int, 3> kEnding{SIGINT, SIGTERM, SIGHUP};
 constexpr std::array<int, 2> kWriteErrors{SIGPIPE, SIGXFSZ};
 
-// A signal handler sees nothing but globals. Changed only while the signals are blocked.
+// A signal handler can only use globals. They change only while the signals are blocked.
 std::vector<std::string>& held() {
   static std::vector<std::string> paths;
   return paths;
@@ -98,16 +98,16 @@ sigset_t ending_signals() {
   return set;
 }
 
-// What is said; one is taken while the other is written.
+// The lines to print on a signal: one is in use while the other one is written.
 constexpr std::size_t kMostSaid = 256;
 std::array<std::array<char, kMostSaid>, 2> said{};
 volatile sig_atomic_t line_said = 0;
 
-// Only what POSIX allows in a handler.
+// Calls only functions that POSIX allows in a signal handler.
 extern "C" void remove_and_end(int signal) {
   const char* line = nth(said, line_said).data();
   if (signal == SIGINT) {
-    // Nothing can be done when it cannot be said.
+    // Nothing can be done when the write fails.
     const ssize_t unused = write(STDERR_FILENO, line, strlen(line));
     static_cast<void>(unused);
   }

@@ -10,26 +10,26 @@
 
 namespace tilebeat {
 
-/// How much of a run is simulated, by what its layers are expected to take.
+/// The simulated fraction of a run, by the estimates of its layers.
 class SimulatedShare {
  public:
-  /// In the order in which the layers end.
+  /// `layers`: in the order in which they end.
   explicit SimulatedShare(const std::vector<LayerPlan>& layers);
-  /// From 0 to 1 in cycle `now`, with so many layers complete; it never falls. 0 where nothing is expected of
-  /// a layer, as of programs by hand.
+  /// The fraction, 0 to 1, in cycle `now` with `layers_done` layers complete; it never decreases. 0 where a
+  /// layer has no estimate, as in hand-written programs.
   double at(Cycle now, std::size_t layers_done);
 
  private:
-  std::vector<double> expected_;  // cycles up to the end of each layer
+  std::vector<double> expected_;  // estimated cycles up to the end of each layer
   std::size_t done_ = 0;
-  Cycle began_ = 0;  // the layer under way, as far as is known
+  Cycle began_ = 0;  // cycle in which the layer in progress began, as far as known
   double share_ = 0;
 };
 
 /// "8 s", "4 min", "2 h 5 min".
 std::string duration_text(double seconds);
 
-/// A line on standard error, if that is a terminal, that tells how far a part of a run is (SPEC UI-1).
+/// A progress line on standard error, if that is a terminal (SPEC UI-1).
 class Progress {
  public:
   Progress();
@@ -37,12 +37,12 @@ class Progress {
   Progress(const Progress&) = delete;
   Progress& operator=(const Progress&) = delete;
 
-  /// A part begins of which nothing is told while it lasts; it is shown at once.
+  /// Begins a part without progress; shows `text` at once.
   void announce(const std::string& text);
-  /// A part begins of which is told how far it is.
+  /// Begins a part with progress.
   void begin();
-  /// Shows `text`, once a second and not before the first second of the part is over, with the time that the
-  /// rest of the part will take when `share` of it, from 0 to 1, took the time up to now.
+  /// Shows `text`, at most once a second and not in the first second of the part, with the expected remaining
+  /// time of the part: `share`, 0 to 1, is the fraction that is done.
   void tell(const std::string& text, double share);
   void clear();
 
@@ -62,14 +62,15 @@ class Interruption {
  public:
   Interruption();
   ~Interruption();
-  /// What the process says on standard error when SIGINT ends it, a line with its end; of at most 255 bytes.
+  /// Sets the line, of at most 255 bytes with its line end, that the process prints on standard error when
+  /// SIGINT ends it.
   static void say(const std::string& line);
   Interruption(const Interruption&) = delete;
   Interruption& operator=(const Interruption&) = delete;
 };
 
-/// Holds the signals of Interruption back: what is done while one exists is done as a whole. Paths are held
-/// and let go within.
+/// Blocks the signals of Interruption, so that actions while one exists are done completely or not at all.
+/// Paths are held and released while one exists.
 class Uninterrupted {
  public:
   Uninterrupted();
@@ -77,9 +78,9 @@ class Uninterrupted {
   Uninterrupted(const Uninterrupted&) = delete;
   Uninterrupted& operator=(const Uninterrupted&) = delete;
 
-  /// A file or an empty folder that goes when the process is ended; the last one goes first.
+  /// Holds a file or an empty folder, which is removed when the process is ended; the last one first.
   void hold(const std::string& path);
-  /// Everything that is held stays from now on.
+  /// Releases all held paths; they stay.
   void let_go();
 
  private:

@@ -11,7 +11,7 @@
 namespace tilebeat {
 namespace {
 
-// What a thread that is made meanwhile does not see: signals go to the thread that holds files
+// Blocks all signals in threads that are made while it exists: signals go to the thread that holds files
 // (Uninterrupted).
 class SignalsBlocked {
  public:
@@ -69,7 +69,7 @@ std::map<std::string, Tensor> ReferenceRun::take(Progress& progress) {
   return outputs_.get();
 }
 
-// The share of the work that so many layers are.
+// The fraction of the work in the first `layers` layers.
 double ReferenceRun::share(std::size_t layers) const {
   return layers == 0 ? 0 : static_cast<double>(macs_[layers - 1]) / macs_.back();
 }

@@ -18,15 +18,15 @@ namespace tilebeat {
 /// simulated. They depend on the workload alone.
 class ReferenceRun {
  public:
-  /// Begins. `workload` must not change, and stays, until the outputs are taken or this one ends.
+  /// Begins. `workload` must exist unchanged until the outputs are taken or this object ends.
   explicit ReferenceRun(const Workload& workload);
-  /// Gives up behind the layer under way.
+  /// Stops after the layer in progress.
   ~ReferenceRun();
   ReferenceRun(const ReferenceRun&) = delete;
   ReferenceRun& operator=(const ReferenceRun&) = delete;
 
-  /// Waits for the outputs, by layer name, and tells how far they are meanwhile; once. Throws what the
-  /// reference threw.
+  /// Waits for the outputs, by layer name, and shows their progress meanwhile; to be called once. Throws what
+  /// the reference threw.
   std::map<std::string, Tensor> take(Progress& progress);
 
  private:

@@ -47,7 +47,7 @@ int report(const ReportCommand& command) {
 
 namespace {
 
-// The run would be another one.
+// Other inputs would make another run.
 void check_inputs(const InputHashes& recorded, const RunCommand& command, const std::string& report) {
   for (const auto& [file, hash] : recorded) {
     if (!hash) throw UserError(fmt::format("{}: {} was no file that can be read again", report, file));
@@ -60,13 +60,14 @@ void check_inputs(const InputHashes& recorded, const RunCommand& command, const 
   }
 }
 
-// What the build put into it is left out.
+// The report without the fields that depend on the build.
 OrderedJson comparable(OrderedJson report) {
   report["provenance"].erase("version"), report["provenance"].erase("revision");
   return report;
 }
 
-// Takes out of `after` what `before` has not, as reports of earlier versions had less; returns the names.
+// Removes keys from `after` that `before` lacks, as reports of earlier versions had fewer keys; returns their
+// names.
 std::string take_out_additions(const OrderedJson& before, OrderedJson& after) {
   std::vector<std::string> added;
   for (const auto& [key, value] : after.items()) {
@@ -138,15 +139,15 @@ void print_comparison(const CompareCommand& command, const std::vector<std::stri
                                                                   : TableFormat::kText));
 }
 
-// Runs in a process of its own, because a process builds one chip; its table is not printed. Returns the exit
-// status.
+// Runs in a process of its own, because a process builds only one chip; its table is not printed. Returns the
+// exit status.
 int run_apart(const RunCommand& command) {
   std::fflush(stdout);
   const pid_t parent = getpid();
   const pid_t child = fork();
   if (child < 0) throw UserError(fmt::format("no process for a run: {}", std::strerror(errno)));
   if (child == 0) {
-    // What ends this process ends its run: nobody would wait for it.
+    // The run ends with this process: nobody else would wait for it.
     prctl(PR_SET_PDEATHSIG, SIGTERM);
     if (getppid() != parent) _exit(1);
     const int nowhere = open("/dev/null", O_WRONLY);
@@ -195,7 +196,7 @@ int run_and_compare(const CompareCommand& command) {
     worst = std::max(worst, status);
   }
   print_comparison(command, reports, names);
-  // A table for another program is not followed by anything.
+  // In formats for other programs only the table is printed.
   if (command.format == "text")
     fmt::print("\nWrote {}/{{{}}}/{{report.json,outputs/}}\n", command.out, fmt::join(names, ","));
   if (worst != 0) print_message("a check or a simulation failed, see the reports");

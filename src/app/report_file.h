@@ -6,8 +6,8 @@
 
 namespace tilebeat {
 
-/// A report that a run has written. Throws UserError when the file is none, is of another version or does not
-/// follow the schema.
+/// The report in a file. Throws UserError when the file is no report, has another version or violates the
+/// schema.
 nlohmann::ordered_json read_report(const std::string& path);
 
 }  // namespace tilebeat

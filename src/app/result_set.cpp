@@ -30,8 +30,8 @@ void remove_folder(const fs::path& folder) {
   fs::remove_all(folder, ignored);
 }
 
-// The report under its own name beside `outputs`, as a link into it; what that was before comes back unless
-// `keep` is called.
+// The link to the report under its own name beside `outputs`; the previous file comes back unless `keep` is
+// called.
 class ReportLink {
  public:
   ReportLink(std::string path, std::string inside) : path_(std::move(path)), inside_(std::move(inside)) {}
@@ -43,13 +43,14 @@ class ReportLink {
   ReportLink(const ReportLink&) = delete;
   ReportLink& operator=(const ReportLink&) = delete;
 
-  // Whether the link is there now. At every moment the path leads to the report of the run before.
+  // Makes the link; returns whether it exists now. At every moment the path leads to the report of the
+  // previous run.
   bool make() {
     struct stat status {};
     const std::string target = fs::path(inside_).lexically_relative(fs::path(path_).parent_path()).string();
     if (lstat(path_.c_str(), &status) != 0) return was_missing_ = symlink(target.c_str(), path_.c_str()) == 0;
     if (S_ISLNK(status.st_mode)) return place_of(path_) == fs::path(inside_);
-    unlink(inside_.c_str());  // of a set whose link somebody has replaced by a file
+    unlink(inside_.c_str());  // left from a set whose link somebody has replaced by a file
     if (link(path_.c_str(), inside_.c_str()) != 0) return false;
     was_file_ = true;
     const std::string temporary = path_ + ".tilebeat";
@@ -81,7 +82,7 @@ std::string ResultSet::collected(const std::string& path) const {
 const std::string& ResultSet::make_folder() {
   const fs::path parent = fs::path(outputs_).parent_path(), out = fs::path(report_).parent_path();
   std::error_code ignored;
-  // Where `outputs` is a link to, sets of runs into other folders may be under way.
+  // When `outputs` is a link, runs into other folders may have hidden folders in progress there.
   for (const auto& entry : parent == out ? fs::directory_iterator(out, ignored) : fs::directory_iterator()) {
     if (entry.path().filename().string().rfind(kHidden, 0) == 0) remove_folder(entry.path());
   }
@@ -97,7 +98,7 @@ void ResultSet::discard() {
   folder_.clear();
 }
 
-// Folders cannot have a second name, and a report that is a link to somewhere else stays one.
+// Folders cannot have a second name, and a report that links elsewhere remains a link.
 bool ResultSet::exchangeable() const {
   std::error_code error;
   for (const auto& entry : fs::directory_iterator(outputs_, error)) {
@@ -124,7 +125,7 @@ bool ResultSet::exchange(const std::vector<std::string>& obsolete) {
   }
   ReportLink link(report_, outputs_ + "/" + kReportName);
   if (!link.make()) return give_up();
-  // An empty folder can be replaced everywhere.
+  // An empty folder can be replaced on every file system.
   const bool done = rename(folder_.c_str(), outputs_.c_str()) == 0 ||
                     renameat2(AT_FDCWD, folder_.c_str(), AT_FDCWD, outputs_.c_str(), RENAME_EXCHANGE) == 0;
   if (!done) return give_up();

@@ -49,7 +49,7 @@ void check_outputs(const Workload& workload, const std::map<std::string, Tensor>
   }
 }
 
-/// How well the outputs of the run stand for those of the float network (SPEC RN-3).
+/// Adds the quality of the run's outputs against those of the float network (SPEC RN-3).
 void add_qualities(const std::map<std::string, FloatReference>& references, RunResult& result) {
   for (LayerResult& layer : result.layers) {
     const auto real = references.find(layer.name);

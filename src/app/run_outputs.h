@@ -18,25 +18,25 @@
 
 namespace tilebeat {
 
-/// What a run of `plan` is going to write.
+/// The outputs of a run of `plan`.
 OutputPlaces places_of(const RunCommand& command, const Plan& plan);
 
 /// The observers of a run, and the files that it writes.
 class RunOutputs {
  public:
-  /// `inputs` are the files that the run has read. Throws UserError when the outputs cannot be written where
-  /// they are to be.
+  /// `inputs`: the files that the run has read. Throws UserError when the outputs cannot be written to their
+  /// places.
   RunOutputs(const RunCommand& command, const HardwareConfig& hardware, const Plan& plan,
              std::vector<std::string> inputs);
 
   Observers observers();
-  /// Throws UserError when it is certain already that the files cannot be what is asked for.
+  /// Throws UserError when the files certainly cannot be made as requested.
   void check() const;
-  /// Writes everything; before that `result` learns what is written. `provenance` is a part of the report.
+  /// Writes everything, and first sets `result.written`. `provenance` becomes a part of the report.
   void write(const HardwareConfig& hardware, const nlohmann::ordered_json& provenance, RunResult& result);
   /// The single files that are written, each with its option.
   std::vector<std::pair<const char*, std::string>> files() const { return places_.files(); }
-  /// What a user should know of waveform and timeline, a line each: that one ends early, or shows nothing.
+  /// Remarks for the user on waveform and timeline, a line each: that one ends early, or is empty.
   std::vector<std::string> remarks(const RunResult& result) const;
 
  private:

@@ -29,7 +29,7 @@ std::string duration(double seconds) {
   return fmt::format("{} h {} min", whole / kHour, whole % kHour / kMinute);
 }
 
-// A line that tells how far the sweep is, on a terminal and after a second.
+// A progress line of a sweep, on a terminal and after the first second.
 class SweepProgress {
  public:
   SweepProgress(std::size_t points, std::size_t before) : points_(points), before_(before) {}
@@ -62,7 +62,7 @@ class SweepProgress {
   std::chrono::steady_clock::time_point begin_ = std::chrono::steady_clock::now();
 };
 
-// The two columns; of an axis all labels must be numbers.
+// The two columns; labels of an axis must all be numbers.
 ParetoAxes pareto_axes(const std::string& text, const SweepFile& file) {
   const std::size_t comma = text.find(',');
   ParetoAxes axes{text.substr(0, comma), comma == std::string::npos ? "" : text.substr(comma + 1)};
@@ -91,7 +91,7 @@ std::vector<PointFolder> folders_of(const SweepFile& file, const SweepCommand& c
   return folders;
 }
 
-// Nothing is written when the workflow would take the place of what is read or of a result.
+// Refuses a workflow path that would overwrite an input or a result.
 void check_workflow_place(const SweepCommand& command, const SweepFile& file) {
   const fs::path folder = fs::path(command.sweep).parent_path();
   std::vector<std::string> taken{command.sweep, (folder / file.config).string(),
@@ -140,7 +140,7 @@ int write_results(const SweepCommand& command, const SweepTable& table, const Pa
   return shown == 0 ? 0 : 1;
 }
 
-// Runs what has no result yet. Returns a signal that ended it, or 0.
+// Runs the points without results. Returns the signal that ended the sweep, or 0.
 int run_missing(const std::vector<PointFolder>& folders, const SweepLock& lock, int jobs) {
   std::vector<const PointFolder*> missing;
   for (const PointFolder& folder : folders) {

@@ -35,7 +35,7 @@ struct SettingsValue {
   }
 };
 
-// A value of any kind that is short enough to be its own label.
+// A short value of any kind, which is its own label.
 struct LabelValue {
   Json& value;
 
@@ -130,7 +130,7 @@ void check_labels(const std::vector<SweepChange>& choices, const Place& place) {
   }
 }
 
-// Values become choices.
+// Turns values into choices.
 void expand(SweepAxis& axis, const Place& place) {
   const char* labels = axis.pointer ? "values" : "choices";
   if (axis.pointer.has_value() != axis.target.has_value())

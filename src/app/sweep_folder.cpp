@@ -33,7 +33,7 @@ namespace {
 constexpr std::array<const char*, kSweepTargets> kFileNames{"config.json", "workload.json", "mapping.json"};
 constexpr std::int64_t kMostErrorBytes = 1 << 20;
 
-// What a file holds; nothing when it cannot be read.
+// The contents of a file; nothing when it cannot be read.
 std::optional<std::string> contents(const std::string& path) {
   std::ifstream stream(path, std::ios::binary);
   if (!stream) return {};
@@ -42,7 +42,7 @@ std::optional<std::string> contents(const std::string& path) {
   return text.str();
 }
 
-// The file has all of its new contents or the earlier ones, whenever the process is ended.
+// Replaces a file atomically: it has its new or its earlier contents, whenever the process is ended.
 void write_whole(const std::string& path, const std::string& text) {
   const std::string temporary = path + ".new";
   std::FILE* file = std::fopen(temporary.c_str(), "wb");
@@ -53,7 +53,7 @@ void write_whole(const std::string& path, const std::string& text) {
   if (std::rename(temporary.c_str(), path.c_str()) != 0) refuse_to_write(path, errno);
 }
 
-// What did not pass, in a line.
+// The first failure of a report, as a line; empty when there is none.
 std::string failure_of(const OrderedJson& report) {
   if (!report["failures"].empty()) return report["failures"][0].get<std::string>();
   if (report["differences"].empty()) return "";
@@ -129,7 +129,7 @@ std::optional<OrderedJson> PointFolder::report() const {
       const std::string path = std::filesystem::path(name).is_absolute() ? name : file(name);
       inputs[name] = hashes_of({path}).at(path);
     }
-    // Compared without the order of keys.
+    // The order of keys is ignored.
     if (Json(provenance_json(command_, inputs)) != Json(report["provenance"])) return {};
     return report;
   } catch (const UserError&) {
@@ -168,7 +168,7 @@ OrderedJson PointFolder::row(const std::vector<std::string>& axes) const {
 
 namespace {
 
-// While one exists, the signals that end a process and SIGCHLD wait until `next` takes them.
+// While one exists, signals that end a process, and SIGCHLD, wait until `next` takes them.
 class Signals {
  public:
   Signals() {
@@ -177,7 +177,7 @@ class Signals {
     for (const int signal : {SIGINT, SIGTERM, SIGHUP}) {
       struct sigaction action {};
       sigaction(signal, nullptr, &action);
-      if (action.sa_handler != SIG_IGN) sigaddset(&set_, signal);  // what is to be ignored stays ignored
+      if (action.sa_handler != SIG_IGN) sigaddset(&set_, signal);  // ignored signals stay ignored
     }
     sigprocmask(SIG_BLOCK, &set_, &before_);
   }
@@ -206,7 +206,7 @@ class Runs {
  public:
   Runs(const std::vector<const PointFolder*>& points, const SweepLock& lock, int jobs)
       : points_(points), lock_(lock), jobs_(to_size(jobs)) {}
-  // Whatever ends the sweep ends them.
+  // Ends the processes, whatever ended the sweep.
   ~Runs() {
     for (const auto& [process, point] : running_) kill(process, SIGTERM);
     for (const auto& [process, point] : running_) {
@@ -283,7 +283,7 @@ int run_points(const std::vector<const PointFolder*>& points, const SweepLock& l
 
 namespace {
 
-// A JSON text is a Python text, too.
+// A JSON text is also a Python text.
 std::string python(const std::string& text) {
   return Json(text).dump(-1, ' ', false, Json::error_handler_t::replace);
 }

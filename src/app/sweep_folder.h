@@ -15,8 +15,8 @@ namespace tilebeat {
 /// Keeps other sweeps out of a folder while it and the processes that inherit its descriptor exist.
 class SweepLock {
  public:
-  /// Of a folder that exists. Waits some seconds for the processes of a sweep that was killed. Throws
-  /// UserError when another sweep is under way there.
+  /// `folder` exists. Waits some seconds for the processes of a sweep that was killed. Throws UserError when
+  /// another sweep is in progress there.
   explicit SweepLock(const std::string& folder);
   ~SweepLock();
   SweepLock(const SweepLock&) = delete;
@@ -29,10 +29,10 @@ class SweepLock {
   int descriptor_ = -1;
 };
 
-/// The folder of one point: the files of its run, and what came out.
+/// The folder of one point: the files of its run, and its results.
 ///
-/// config.json, workload.json, mapping.json: the run's files. report.json, outputs/: what it wrote, log.txt
-/// and errors.txt: what it printed. status: its exit status, or 128 and the signal that ended it.
+/// config.json, workload.json, mapping.json: the run's files. report.json, outputs/: its results. log.txt,
+/// errors.txt: its printed output. status: its exit status, or 128 plus the signal that ended it.
 class PointFolder {
  public:
   PointFolder(const std::string& points, SweepPoint point, SweepCheck check);
@@ -44,13 +44,13 @@ class PointFolder {
   /// Its arguments behind `tilebeat`.
   std::vector<std::string> arguments() const;
 
-  /// Writes the run's files where they are missing or others, and then forgets the status. Throws UserError.
+  /// Writes the run's files where they are missing or differ, and then deletes the status. Throws UserError.
   void prepare() const;
   /// Records how the run ended. Throws UserError.
   void write_status(int status) const;
-  /// Whether the report of exactly this run is there, by this build, of these files as they are now.
+  /// Whether it has the report of exactly this run, by this build, of these files as they are now.
   bool finished() const;
-  /// The row of the point (SweepTable), from what is there.
+  /// The row of the point (SweepTable), from the files that exist.
   nlohmann::ordered_json row(const std::vector<std::string>& axes) const;
 
  private:
@@ -66,17 +66,17 @@ class PointFolder {
 
 /// Runs of points as processes of their own.
 struct SweepProcesses {
-  int jobs = 1;                                                          ///< at most so many at the same time
+  int jobs = 1;                                                          ///< most processes at the same time
   std::function<void(std::size_t ended, std::size_t running)> progress;  ///< at least once a second
 };
 
 /// Runs all `points` and records how each ended; processes keep `lock`. Processes end with this one, however
-/// it ends. Returns 0, or SIGINT, SIGTERM or SIGHUP when that came: then processes have been ended, and what
-/// they were about is not recorded. Throws UserError when there is no process, or a status cannot be written.
+/// it ends. Returns 0, or the signal SIGINT, SIGTERM or SIGHUP that came: then processes have been ended, and
+/// their points have no status. Throws UserError when no process can be made or a status cannot be written.
 int run_points(const std::vector<const PointFolder*>& points, const SweepLock& lock,
                const SweepProcesses& how);
 
-/// What the workflow of a sweep calls and where it writes, as absolute paths.
+/// The paths that a sweep's workflow uses, all absolute.
 struct WorkflowPlaces {
   std::string tilebeat, sweep, out;
   std::string pareto;  ///< as typed

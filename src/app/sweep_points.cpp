@@ -22,7 +22,7 @@ constexpr std::size_t kMostPoints = 100'000, kLongestName = 200;
 constexpr auto kMappingFile = to_size(SweepTarget::kMapping);
 constexpr auto kLayerFile = to_size(SweepTarget::kLayer);
 
-// A change and where it stands in the sweep file.
+// A change and its place in the sweep file.
 struct PlacedChange {
   SweepChange change;
   Place place;
@@ -60,7 +60,7 @@ std::vector<std::string> tokens_of(const std::string& pointer) {
   return tokens;
 }
 
-// Objects that are missing on the way are made.
+// Missing objects on the way are created.
 void set_at(Json& root, const std::string& pointer, const Json& value, const std::string& file,
             const Place& place) {
   Json* at = &root;
@@ -90,7 +90,7 @@ std::string rebased(const std::string& path, const fs::path& from, const fs::pat
   return place_of((from / path).string()).lexically_relative(to).string();
 }
 
-// The paths of a workload, which start at the folder `from`, start at `to`.
+// Makes the paths of a workload, which are relative to folder `from`, relative to `to`.
 void rebase_files(Json& json, const fs::path& from, const fs::path& to) {
   if (!json.is_structured()) return;
   for (auto item = json.begin(); item != json.end(); ++item) {
@@ -203,7 +203,7 @@ class Maker {
     return json.dump(1) + "\n";
   }
 
-  // A combination may be wrong: that is the result of its point. A change that never is right is a mistake.
+  // An invalid combination is the result of its point, but a change that is never valid is an error.
   void note_hardware(const SweepPoint& point, const std::vector<const PlacedChange*>& changes) {
     std::string problem;
     try {

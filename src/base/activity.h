@@ -7,8 +7,8 @@
 
 namespace tilebeat {
 
-/// What a module does with a cycle (SPEC CY-2). Every cycle of every module belongs to exactly one of these;
-/// all but `kBusy` are stalls, named after what is waited for when the wait begins.
+/// The activity of a module in a cycle (SPEC CY-2). Every cycle of every module has exactly one of these; all
+/// but `kBusy` are stalls, named after the cause of the wait when the wait begins.
 enum class Activity : std::uint8_t {
   kBusy,          ///< useful work: a beat, a bus beat, a DRAM command or data beat
   kBankConflict,  ///< further cycles of a beat whose lanes read one bank more than once

@@ -27,7 +27,7 @@ void put_heap_in_huge_pages() {
   auto* const begin =
       static_cast<char*>(first) + (page - reinterpret_cast<std::uintptr_t>(first) % page) % page;
   const auto* const end = static_cast<const char*>(sbrk(0));
-  // Where another allocator stands in for that of the C library, the block lies elsewhere.
+  // With another allocator than the C library's, the block lies outside the heap.
   if (first != nullptr && std::less<>()(begin, end)) madvise(begin, to_size(end - begin), MADV_HUGEPAGE);
   std::free(first);
 }

@@ -6,22 +6,22 @@
 
 namespace tilebeat {
 
-/// How the elements of a map follow one another (SPEC OT-2), slowest dimension first. NCHWc has blocks of
-/// channels whose channels are the fastest dimension; channels that the last block lacks take room.
+/// The order of a map's elements in memory (SPEC OT-2), slowest dimension first. NCHWc has blocks of channels
+/// with the channels of a block as the fastest dimension; missing channels of the last block take room.
 enum class MapLayout : std::uint8_t { kNchw, kCnhw, kNhwc, kNchwc };
 constexpr std::array<std::string_view, 4> kMapLayoutNames{"nchw", "cnhw", "nhwc", "nchwc"};
 
-/// Where the elements of a map [N, H, W, C] lie in such an order (SPEC OT-2). All numbers are elements.
+/// The element strides of a map [N, H, W, C] in such an order (SPEC OT-2).
 struct MapStrides {
-  std::int64_t block = 1;            ///< neighbouring channels, and from a pixel to the next
-  std::int64_t image = 0, next = 0;  ///< from an image to the next, and from a block of channels to the next
+  std::int64_t block = 1;  ///< channels that are neighbours, which is also the distance between pixels
+  std::int64_t image = 0, next = 0;  ///< distances between images and between channel blocks
 
   /// `pixel` is row * width + column; taps in the padding have negative ones, too.
   std::int64_t offset_of(std::int64_t image_number, std::int64_t channel, std::int64_t pixel) const {
     return image_number * image + channel / block * next + pixel * block + channel % block;
   }
 };
-/// `pixels` are those of an image; `block_channels` those of a block of NCHWc, at least 1.
+/// `pixels`: of an image; `block_channels`: of a block of NCHWc, at least 1.
 MapStrides strides_of(MapLayout layout, std::int64_t images, std::int64_t pixels, std::int64_t channels,
                       std::int64_t block_channels);
 

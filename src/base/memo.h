@@ -6,12 +6,12 @@
 
 namespace tilebeat {
 
-/// Answers that were worked out before, by all that they depend on. Threads may ask at the same time: whoever
-/// works an answer out, it is the same.
+/// A cache of computed values. Threads may use it concurrently: the value of a key does not depend on who
+/// computes it.
 template <class Key, class Value>
 class Memo {
  public:
-  /// What `make()` returned for that key; the reference stays valid.
+  /// The value of `key`, computed by `make()` the first time; the reference stays valid.
   template <class Make>
   const Value& get(const Key& key, const Make& make) const {
     {

@@ -13,9 +13,9 @@
 
 namespace tilebeat {
 
-/// round_half_even(value * scale) in IEEE double; what is far beyond any type and zero point is 1e12 or
-/// -1e12. The conversion rounds half to even in the default rounding mode, which nothing in this program
-/// changes. `value * scale` is no NaN.
+/// round_half_even(value * scale) in IEEE double, limited to -1e12 and 1e12, which are far beyond any type
+/// and zero point. The conversion rounds half to even in the default rounding mode, which nothing in this
+/// program changes. `value * scale` is not NaN.
 inline std::int64_t rounded_product(double value, double scale) {
   constexpr double kBeyond = 1e12;  // still exact as an integer
   return _mm_cvtsd_si64(_mm_set_sd(std::clamp(value * scale, -kBeyond, kBeyond)));
@@ -27,14 +27,13 @@ inline std::int32_t requantize_real(double value, double scale, std::int32_t zer
   return static_cast<std::int32_t>(std::clamp(rounded, dtype_min(type), dtype_max(type)));
 }
 
-/// SPEC NU-2: the same of an accumulator.
+/// The requantisation of an accumulator (SPEC NU-2).
 inline std::int32_t requantize(std::int32_t acc, double scale, std::int32_t zero_point, DType type) {
   return requantize_real(static_cast<double>(acc), scale, zero_point, type);
 }
 
-/// `value` brought to the scale of the result in float32 (SPEC NU-6): rint(f32(f32(value) * scale)), plus
-/// `zero_point`, within `type`. What is no number becomes
-/// the least result.
+/// `value` at the scale of the result in float32 (SPEC NU-6): rint(f32(f32(value) * scale)), plus
+/// `zero_point`, within `type`. NaN becomes the least result.
 inline std::int32_t requantize_float(std::int32_t value, float scale, std::int32_t zero_point, DType type) {
   constexpr float kBeyond = 1e9F;
   const float product = std::min(std::max(-kBeyond, static_cast<float>(value) * scale), kBeyond);
@@ -50,7 +49,7 @@ struct FixedFactor {
   std::int32_t multiplier = 0;
   std::int32_t shift = 0;
 };
-/// Shifts beyond these would leave 64 bits.
+/// The bounds of shifts that stay within 64 bits.
 constexpr std::int32_t kLeastShift = -31, kMostShift = 30;
 
 /// QM(d) of SPEC NU-6 for d >= 0: the mantissa in 31 bits, half away from zero; below 2^-32 it is 0.
@@ -84,24 +83,24 @@ inline std::int32_t multiply_double(std::int32_t value, FixedFactor factor) {
   return static_cast<std::int32_t>((kept + half - (kept < 0 ? 1 : 0)) >> right);
 }
 
-/// Whose arithmetic makes the results of a layer (SPEC NU-6).
+/// The runtime whose arithmetic makes the results of a layer (SPEC NU-6).
 enum class Arithmetic : std::uint8_t {
   kExact,       ///< the real value in IEEE doubles, rounded once (SPEC NU-2)
   kFloat32,     ///< TensorFlow Lite with XNNPACK
   kFloat32Ort,  ///< ONNX Runtime
-  kFixed        ///< TensorFlow Lite's built-in kernels: whole numbers alone
+  kFixed        ///< TensorFlow Lite's built-in kernels: integers only
 };
 constexpr std::array<std::string_view, 4> kArithmeticNames{"exact", "float32", "float32_ort", "fixed"};
 constexpr std::string_view arithmetic_name(Arithmetic arithmetic) {
   return nth(kArithmeticNames, arithmetic);
 }
 
-/// How a post-processor brings an accumulator to the scale of the result (SPEC NU-2, NU-6).
+/// The method by which a post-processor rescales an accumulator (SPEC NU-2, NU-6).
 enum class Rescale : std::uint8_t {
   kReal64,          ///< IEEE double, half to even
   kReal32,          ///< float32, half to even
-  kSingleRounding,  ///< a whole multiplier of 32 bits and a shift, half up
-  kDoubleRounding   ///< the same, rounded behind the multiplier and again behind the shift
+  kSingleRounding,  ///< a 32-bit integer multiplier and a shift, half up
+  kDoubleRounding   ///< the same, rounded after the multiplier and again after the shift
 };
 constexpr std::array<std::string_view, 4> kRescaleNames{"real64", "real32", "single_rounding",
                                                         "double_rounding"};
@@ -109,7 +108,7 @@ constexpr std::array<std::string_view, 4> kRescaleNames{"real64", "real32", "sin
 /// Functions of a real value that post-processors and the vector unit's tables compute (SPEC NU-2, OP-2).
 enum class RealFunction : std::uint8_t { kNone, kLeakyRelu, kSigmoid, kTanh, kHardSwish, kGelu };
 
-/// f(v) as docs/workloads.md has it, in IEEE doubles; `slope` is that of kLeakyRelu. kNone: v.
+/// f(v) as in docs/workloads.md, in IEEE doubles; `slope` is that of kLeakyRelu. kNone: v.
 double apply(RealFunction function, double v, double slope);
 
 }  // namespace tilebeat

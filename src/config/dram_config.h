@@ -21,7 +21,7 @@ enum class DramPreset : std::uint8_t {
 constexpr std::array<std::string_view, 7> kDramPresetNames{
     "ddr4_2400", "ddr4_3200", "lpddr4_3200", "ddr4_2400_ecc_x4", "ddr5_4800", "lpddr5_6400", "hbm2_2000"};
 
-/// How an address is cut into channel, row, bank and column, most significant part first. The bits below
+/// The division of an address into channel, row, bank and column, most significant part first. The bits below
 /// `column` that lie inside one DRAM burst are the offset and are not named. Consecutive banks are in
 /// different bank groups; where `group` has a place of its own, `bank` is the bank inside its group.
 enum class AddressMapping : std::uint8_t {
@@ -41,7 +41,7 @@ struct DramConfig {
   AddressMapping mapping = AddressMapping::kRowBankColumnGroupChannel;
   int channels = 1;               ///< independent channels, each with its own command and data bus
   int banks = 16;                 ///< banks a channel
-  int bank_groups = 4;            ///< groups of them; bank b is in group b % bank_groups
+  int bank_groups = 4;            ///< bank groups; bank b is in group b % bank_groups
   std::int64_t row_bytes = 8192;  ///< payload bytes of one open row of one bank of a channel
   int data_bits = 64;             ///< payload bits of a channel's data bus
   int ecc_bits = 0;               ///< bits of the bus that carry no payload; partial writes read first
@@ -53,7 +53,7 @@ struct DramConfig {
   Picoseconds tCL_ps = 13320;
   Picoseconds tCWL_ps = 9996;
   Picoseconds tRAS_ps = 32000;
-  // Where a rule differs by bank groups, the plain name is that of different groups (JEDEC's _S).
+  // Of rules that differ by bank group, the plain name is the rule between different groups (JEDEC's _S).
   Picoseconds tCCD_ps = 3332;
   Picoseconds tCCD_L_ps = 4998;
   Picoseconds tCCD_L_WR_ps = 4998;
@@ -67,7 +67,7 @@ struct DramConfig {
   Picoseconds tREFI_ps = 7800000;
   Picoseconds tRFC_ps = 350000;
   bool refresh = true;
-  int port_bytes_per_clock = 32;  ///< NPU clocks; of a controller's port, a channel
+  int port_bytes_per_clock = 32;  ///< bytes per NPU clock of a controller's port, for each channel
   int queue_depth = 64;           ///< bursts that a channel's scheduler sees at a time
   int starvation_cap = 64;  ///< row hits that may overtake the oldest request before it is served (FR-FCFS)
   std::int64_t size_bytes = std::int64_t{1} << 33;
@@ -104,8 +104,8 @@ struct DramClocks {
   Cycle write_to_precharge() const { return cwl + data + wr; }
   Cycle write_to_read() const { return cwl + data + wtr; }
   Cycle write_to_read_l() const { return cwl + data + wtr_l; }
-  /// Cycles within which a refresh that falls due is over and a burst behind it served, whatever the banks
-  /// held. Refreshes at most that far apart would leave no burst ever served.
+  /// The cycles within which a due refresh is complete and a burst after it served, whatever state the banks
+  /// are in. With refreshes at most this far apart no burst would ever be served.
   Cycle refresh_and_burst() const;
 };
 

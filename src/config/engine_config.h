@@ -10,28 +10,29 @@
 
 namespace tilebeat {
 
-/// What an engine compiles ahead of runs for the layers of a workload, and keeps in files (SPEC OT-3). The
-/// configuration of the engine and all of its copies share one: planning compiles into it and takes from it.
+/// Data that an engine compiles ahead of runs for the layers of a workload and keeps in files (SPEC OT-3).
+/// The engine's configuration and all of its copies share one object: planning adds to it and takes from it.
 class CompiledAhead {
  public:
   virtual ~CompiledAhead() = default;
 
-  /// Takes what `bytes`, the contents of the file `name`, hold. Nothing of it is used before all of it has
-  /// been checked; throws UserError, in one line, for a file that is damaged or of another version.
+  /// Takes the contents `bytes` of the file `name`, all or nothing. Throws UserError, in one line, for a file
+  /// that is damaged or of another version.
   virtual void use(const std::vector<std::uint8_t>& bytes, const std::string& name) = 0;
-  /// How many of those were used by planning since.
+  /// Number of entries from `use` that planning has used since.
   virtual int used() const = 0;
-  /// Keeps what planning compiles from now on.
+  /// From now on, keeps everything that planning compiles.
   virtual void record() = 0;
-  /// A file of all that was recorded.
+  /// A file with everything that was recorded.
   virtual std::vector<std::uint8_t> file() const = 0;
-  /// What is to be shown of a file: one of its entries, and of that what it says of one thread and one k.
+  /// A question about a file: one of its entries, and in it optionally one thread and one k.
   struct Question {
     int entry = 0;
     std::optional<std::int64_t> thread;
     std::optional<int> k;
   };
-  /// What `use` took, as text. Throws UserError when there is no such entry, thread or k.
+  /// The text of the answer about the file given to `use`. Throws UserError when there is no such entry,
+  /// thread or k.
   virtual std::string text(const Question& question) const = 0;
 };
 
@@ -46,27 +47,27 @@ struct FaultSpace {
   std::int64_t bytes = 0;
 };
 
-/// The part of a hardware file that belongs to one matrix engine. This level knows no engine: it reads,
-/// writes, checks and asks them through this interface, and EngineConfigOf makes it of an engine's struct.
+/// The part of a hardware file that belongs to one matrix engine. This level knows no engine: it accesses
+/// them through this interface, which EngineConfigOf implements for an engine's struct.
 class EngineConfig {
  public:
   virtual ~EngineConfig() = default;
   virtual std::unique_ptr<EngineConfig> clone() const = 0;
 
-  /// Sets what `json` names; throws UserError with the place of what is wrong.
+  /// Sets the fields that `json` names. Throws UserError with the place of an error.
   virtual void read(const nlohmann::json& json, const Place& place) = 0;
   virtual nlohmann::ordered_json write() const = 0;
   virtual nlohmann::ordered_json schema() const = 0;
-  /// The rules between fields, those with the rest of `hardware` included; `root` is the place of the file.
-  /// Called for every engine, whether or not `hardware` uses it. Throws UserError.
+  /// Checks the rules between fields, including those with the rest of `hardware`; `root` is the place of the
+  /// file. Called for every engine, whether or not `hardware` uses it. Throws UserError.
   virtual void check(const HardwareConfig& hardware, const Place& root) const = 0;
 
-  /// Multiply-accumulates of one engine a cycle, at most.
+  /// The most multiply-accumulates of one engine in a cycle.
   virtual std::int64_t peak_macs_per_clock() const = 0;
   virtual FaultSpace fault_space(const HardwareConfig& hardware) const = 0;
   /// Bytes of the buffers of one engine, without the memories of its core.
   virtual std::int64_t buffer_bytes() const = 0;
-  /// What the engine compiles ahead, shared with all copies that are made from now on; null: nothing.
+  /// The engine's compiled data, shared with all copies made from now on; null: the engine compiles nothing.
   virtual std::shared_ptr<CompiledAhead> compiled_ahead() = 0;
 };
 
@@ -88,28 +89,27 @@ class EngineConfigOf : public EngineConfig {
   std::shared_ptr<CompiledAhead> compiled_ahead() override;
 };
 
-/// How an engine appears in hardware files.
+/// The description of an engine in hardware files.
 struct EngineDescription {
   const char* dataflow;                     ///< its name under `dataflow`
   const char* key;                          ///< the object with its sizes
-  const char* doc;                          ///< what that object is
+  const char* doc;                          ///< description of that object
   std::unique_ptr<EngineConfig> (*make)();  ///< its configuration, with defaults
-  /// Fields of it that programs decide, not the hardware: a mapping file may set them for a layer.
+  /// Fields of that object that programs choose, not the hardware: a mapping file may set them for a layer.
   std::vector<std::string> layer_choices{};
-  /// Ports that it has in a core to the chip's interconnect, past the bus of the core
-  /// (MatrixUnit::dram_ports).
+  /// Ports to the chip's interconnect that it has in a core besides the core's bus (MatrixUnit::dram_ports).
   std::vector<std::string> dram_ports{};
-  /// Every bank of WRAM holds a part of it in one piece, a region, and has a port of its own for the engine;
-  /// otherwise words go to the banks in turn.
+  /// Whether every bank of WRAM holds a contiguous part of it (a region), with a port of its own for the
+  /// engine; otherwise words are interleaved over the banks.
   bool wram_regions = false;
-  /// Its PEs keep their sums in accumulators, which a waveform can show (--vcd-accumulators).
+  /// Whether its PEs keep their sums in accumulators, which a waveform can show (--vcd-accumulators).
   bool traces_accumulators = false;
 };
 
 /// The engines that the program was linked with, in the order of the documentation; the first is the default.
 /// Defined by the list of engines (engines/list.h), not by this level.
 const std::vector<EngineDescription>& engine_descriptions();
-/// That of a dataflow, which is in the list.
+/// The description of the engine with this dataflow, which must be in the list.
 const EngineDescription& engine_description(const std::string& dataflow);
 
 /// One configuration of each engine of `engine_descriptions`, in their order; copied with its contents.

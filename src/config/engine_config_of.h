@@ -11,9 +11,9 @@
 
 namespace tilebeat {
 
-// For the rules between fields of a hardware file.
+// ---- rules between fields of a hardware file ----
 
-/// Refuses `value`, which stands at `place`, unless `good`; `allowed` says what is.
+/// Refuses `value` at `place` unless `good`; `allowed` says which values are allowed.
 template <class T>
 void need(bool good, const Place& place, const T& value, const std::string& allowed) {
   if (!good) place.refuse(nlohmann::ordered_json(value).dump(), allowed);
@@ -23,7 +23,8 @@ inline void need_power_of_two(std::int64_t value, const Place& place) {
   need((value & (value - 1)) == 0, place, value, "a power of two");
 }
 
-// How EngineConfigOf<T> is made of what an engine declares beside its struct T, found by the type of T:
+// EngineConfigOf<T> uses these functions, which an engine declares beside its struct T (found by
+// argument-dependent lookup):
 //   template <class V> void describe(V&, T&)                                      its fields
 //   void check_engine(const T&, const HardwareConfig&, const Place& root)         its rules
 //   std::int64_t peak_macs_per_clock(const T&)
@@ -58,7 +59,7 @@ void EngineConfigOf<T>::check(const HardwareConfig& hardware, const Place& root)
   check_engine(value, hardware, root);
 }
 
-// The functions of the same names that the engine declares are found by the type of their argument.
+// The engine's functions of the same names are found by argument-dependent lookup.
 template <class T>
 std::int64_t peak_macs_of(const T& value) {
   return peak_macs_per_clock(value);
@@ -68,7 +69,7 @@ FaultSpace fault_space_of(const T& value, const HardwareConfig& hardware) {
   return fault_space(value, hardware);
 }
 
-// Of engines that work on the memories of their core alone.
+// Default for engines that work only on the memories of their core.
 template <class T>
 std::int64_t buffer_bytes(const T&) {
   return 0;
@@ -78,7 +79,7 @@ std::int64_t buffer_bytes_of(const T& value) {
   return buffer_bytes(value);
 }
 
-// Of engines that compile nothing ahead.
+// Default for engines that compile nothing ahead.
 template <class T>
 std::shared_ptr<CompiledAhead> compiled_ahead(T&) {
   return nullptr;

@@ -14,13 +14,13 @@
 
 namespace tilebeat {
 
-/// What a byte costs in a bank of an on-chip memory.
+/// The energy per byte of a bank of an on-chip memory.
 struct MemoryEnergy {
   std::int64_t bytes = 8192;
   double pj_per_byte = 1.25;
 };
 
-/// What operations, bytes and area cost (SPEC UI-10). The defaults are those of `source`.
+/// The energy of operations and bytes, and the area (SPEC UI-10). The defaults are from `source`.
 struct TechnologyConfig {
   std::string name = "45nm";
   std::string source =
@@ -32,19 +32,20 @@ struct TechnologyConfig {
   double mac_pj = 0.3;  ///< an int8 multiplication and an int32 addition
   /// A result of post-processing or of the vector unit: an int32 multiplication and addition.
   double result_pj = 3.2;
-  /// Banks by rising size; between two sizes, and beyond the ends, on the line through their logarithms.
+  /// By rising size; between two sizes, and beyond the ends, energies lie on the line through their
+  /// logarithms.
   std::vector<MemoryEnergy> memories{{8192, 1.25}, {32768, 2.5}, {1048576, 12.5}};
   double dram_pj_per_byte = 160;
-  double dram_pj_per_activation = 0;   ///< of a row; 0: a byte's share is in `dram_pj_per_byte`
-  double bus_pj_per_byte = 1;          ///< of a transfer over one bus, both directions alike
-  double leakage_mw_per_mm2 = 10;      ///< of idle area, all the time
-  double mac_um2 = 419;                ///< of a multiply-accumulate unit
-  double lane_um2 = 3632;              ///< of a lane of a vector unit
-  double memory_um2_per_byte = 5.536;  ///< of an on-chip memory: eight cells, and as much around them
+  double dram_pj_per_activation = 0;   ///< energy of a row activation; 0: included in `dram_pj_per_byte`
+  double bus_pj_per_byte = 1;          ///< energy of a transfer over one bus, in either direction
+  double leakage_mw_per_mm2 = 10;      ///< leakage of area, in every cycle
+  double mac_um2 = 419;                ///< area of a multiply-accumulate unit
+  double lane_um2 = 3632;              ///< area of a lane of a vector unit
+  double memory_um2_per_byte = 5.536;  ///< area of an on-chip memory: eight cells, and as much around them
 };
 
-/// Which loop is the outer one; `kAuto` tries both and takes, of all tilings that are expected to take at
-/// most 2 % longer than the fastest, the one that moves the fewest bytes on the DRAM bus.
+/// The order of the outer loops; `kAuto` tries both and takes, of all tilings with estimates at most 2 %
+/// above the fastest, the one that moves the fewest bytes on the DRAM bus.
 enum class LoopOrder : std::uint8_t { kAuto, kTileOuter, kKernelOuter };
 constexpr std::array<std::string_view, 3> kLoopOrderNames{"auto", "tile_outer", "kernel_outer"};
 
@@ -64,9 +65,9 @@ struct InterconnectConfig {
   int max_outstanding = 16;  ///< bursts under way at a time, an initiator port
 };
 
-/// How the host starts the processors of a chip (SPEC HI-5).
+/// The way the host starts the processors of a chip (SPEC HI-5).
 enum class HostStart : std::uint8_t {
-  kEach,  ///< three register writes a processor
+  kEach,  ///< three register writes per processor
   kTable  ///< three register writes of the chip's start unit, which reads a table of programs and starts all
 };
 constexpr std::array<std::string_view, 2> kHostStartNames{"each", "table"};
@@ -91,8 +92,8 @@ struct MemoryConfig {
 struct VectorConfig {
   int lanes = 64;          ///< elements of one operation a cycle
   int latency_cycles = 4;  ///< cycles from the last operand of a result to the result
-  int row_elements =
-      16384;  ///< elements that the row buffer holds: the longest channel vector of a softmax or pooling
+  /// Elements that the row buffer holds: the longest channel vector of a softmax or pooling.
+  int row_elements = 16384;
   int parameter_bytes = 131072;  ///< tables and factors of one operation
 };
 
@@ -105,7 +106,7 @@ struct CoreConfig {
   VectorConfig vector;
 };
 
-/// How tiles and kernels come from DRAM to a core (SPEC HI-4).
+/// The way of tiles and kernels from DRAM to a core (SPEC HI-4).
 enum class DramPath : std::uint8_t { kAuto, kDirect, kSram };
 constexpr std::array<std::string_view, 3> kDramPathNames{"auto", "direct", "sram"};
 
@@ -119,9 +120,9 @@ struct ChipConfig {
   InterconnectConfig cluster_bus{64, 1, 1, 16};   ///< the broadcast bus and the other ports of the SRAM
   InterconnectConfig cluster_link{32, 4, 4, 16};  ///< CDMA between clusters
   DmaConfig copy;                                 ///< GDMA, CDMA and broadcast
-  bool merged_dma =
-      false;  ///< one DMA engine in the memory core instead of GDMA, CDMA and that of the broadcast
-  int scalar_lanes = 0;  ///< of the memory core's scalar unit; 0: it has none
+  /// One DMA engine in the memory core in place of GDMA, CDMA and the broadcast engine.
+  bool merged_dma = false;
+  int scalar_lanes = 0;  ///< lanes of the memory core's scalar unit; 0: it has none
   int sync_cycles = 4;   ///< cycles of a signal between processors and of a barrier's release
   DramPath dram_path = DramPath::kAuto;
 
@@ -133,20 +134,21 @@ struct ChipConfig {
   }
 };
 
-/// "core 0.1", "memory 0", or "soc": how programs and their listings name processor `processor`.
+/// The name of processor `processor` in programs and listings: "core 0.1", "memory 0", or "soc".
 std::string processor_name(const std::optional<ChipConfig>& chip, int processor);
 
-/// What the planner is told (SPEC SW-3, UI-2).
+/// The settings of the planner (SPEC SW-3, UI-2).
 struct PlannerConfig {
-  bool zero_inserted =
-      false;  ///< run dilated kernels as larger dense kernels with zeros: the baseline of SW-3
+  /// Run dilated kernels as larger dense kernels with zeros: the baseline of SW-3.
+  bool zero_inserted = false;
   LoopOrder loop_order = LoopOrder::kAuto;
-  int max_tile_rows = 0;     ///< most output rows a tile, in multiples of G and at least G; 0: as many as fit
-  int max_tile_columns = 0;  ///< most output columns a tile, likewise for the L lanes of a group
-  bool weight_prefetch = true;  ///< kernels of a layer may be loaded while an earlier one runs
-  int search = 0;               ///< mappings of a layer that are simulated, the best by their estimates
-  MapLayout map_layout = MapLayout::kNhwc;  ///< how maps lie in DRAM (SPEC OT-2)
-  int map_block_channels = 16;              ///< of a block of NCHWc
+  int max_tile_rows = 0;  ///< most output rows per tile, in multiples of G and at least G; 0: as many as fit
+  /// most output columns per tile, in multiples of L and at least L; 0: as many as fit
+  int max_tile_columns = 0;
+  bool weight_prefetch = true;  ///< weight prefetch: kernels of a layer may be loaded during an earlier one
+  int search = 0;               ///< mappings per layer that are simulated, those with the best estimates
+  MapLayout map_layout = MapLayout::kNhwc;  ///< layout of maps in DRAM (SPEC OT-2)
+  int map_block_channels = 16;              ///< channels of a block of NCHWc
 };
 
 /// A whole hardware file (SPEC UI-2).
@@ -161,8 +163,8 @@ struct HardwareConfig {
   InterconnectConfig interconnect;
   DramConfig dram;
   HostConfig host;
-  std::optional<ChipConfig>
-      chip;  ///< absent: the system on chip of document 000, without NRAM, WRAM and SRAM
+  /// Absent: the system on chip of document 000, without NRAM, WRAM and SRAM.
+  std::optional<ChipConfig> chip;
   PlannerConfig planner;
   TechnologyConfig technology;
 

@@ -15,7 +15,7 @@
 
 namespace tilebeat {
 
-// Every field of a hardware file, once: key, range, meaning with unit (DESIGN, rules of style 3).
+// Every field of a hardware file, declared once: key, range, meaning with unit.
 
 /// Periods of 100 ps to 1 us.
 constexpr Bounds kClockMhz{1.0, 10000.0};
@@ -38,7 +38,7 @@ struct EngineNameValue {
   OrderedJson schema() const { return {{"enum", allowed()}}; }
 };
 
-/// What an engine has to say in the file.
+/// The object of an engine in the file.
 struct EngineValue {
   EngineConfig& engine;
 
@@ -376,7 +376,7 @@ void check_chip(const ChipConfig& c, const Place& place) {
   check_copy(c.copy, c.cluster_bus.bytes_per_clock, place.key("copy"));
 }
 
-// The memories of all cores and clusters, which are there from the beginning of a run.
+// Checks the sum of all cores' and clusters' memories, which exist from the beginning of a run.
 void check_sum_of_memories(const HardwareConfig& config, const Place& root) {
   constexpr std::int64_t kMost = std::int64_t{1} << 34;
   if (!config.chip) return;

@@ -53,13 +53,13 @@ class Accelerator : public sc_core::sc_module {
 
   AcceleratorStatus status() const { return status_; }
   std::uint64_t memory_bytes() const { return to_unsigned(hardware_.dram.size_bytes); }
-  /// Where a tensor of the workload lies: an input, or a layer's output by the layer's name. Throws UserError
-  /// when DRAM has no such tensor.
+  /// The place of a tensor of the workload in DRAM: an input, or a layer's output by the layer's name. Throws
+  /// UserError when DRAM has no such tensor.
   const Placement& placement(const std::string& tensor) const;
-  /// What the run took: cycles from the start on, modules, layers, outputs, as a report has them. Counters
-  /// hold what was counted since the beginning of the simulation. Throws UserError before the end of the run.
+  /// The result of the run: cycles from the start on, modules, layers and outputs, as in a report. Counters
+  /// include everything since the beginning of the simulation. Throws UserError before the end of the run.
   RunResult result();
-  /// What every unit holds and waits for, for a simulation that does not go on.
+  /// A text with the state of every unit and what it waits for, for a simulation that makes no progress.
   std::string describe_state() const { return system_->describe_state(); }
 
  private:
@@ -68,7 +68,8 @@ class Accelerator : public sc_core::sc_module {
   unsigned debug(tlm::tlm_generic_payload& payload);
   tlm::tlm_response_status access_register(tlm::tlm_generic_payload& payload);
   void access_memory(tlm::tlm_generic_payload& payload);
-  /// Sends one more burst of an access of which `sent` bytes are under way or done; how many it has.
+  /// Sends one more burst of an access of which `sent` bytes are in flight or done. Returns the burst's
+  /// bytes.
   int send(tlm::tlm_generic_payload& payload, unsigned sent, Cycle now);
   void finish();
 
@@ -82,7 +83,7 @@ class Accelerator : public sc_core::sc_module {
   AcceleratorStatus status_ = AcceleratorStatus::kIdle;
 };
 
-/// The elements of a tensor (C order) as its bytes lie in DRAM, and back.
+/// Converts the elements of a tensor (C order) to its bytes in DRAM, and back.
 std::vector<std::uint8_t> to_memory(const Placement& placement, const std::vector<std::uint8_t>& elements);
 std::vector<std::uint8_t> from_memory(const Placement& placement, const std::vector<std::uint8_t>& stored);
 

@@ -12,15 +12,15 @@
 
 namespace tilebeat {
 
-/// What a burst carries through the fabric besides the generic payload (SPEC HI-7). The interconnect fills it
-/// in, a target adds to `trail`; an initiator only reads it.
+/// The fields of a burst beyond the generic payload (SPEC HI-7). The interconnect fills them in, a target
+/// adds to `trail`; an initiator only reads them.
 struct BurstExtension : tlm::tlm_extension<BurstExtension> {
   PortId initiator;                          ///< port of the interconnect that the burst came in by
-  Picoseconds issued_at = 0;                 ///< when the initiator sent BEGIN_REQ
+  Picoseconds issued_at = 0;                 ///< time of the initiator's BEGIN_REQ
   std::uint64_t id = 0;                      ///< number of the burst at its port, from 0
   int beats = 0;                             ///< bus beats of its data
-  Activity waits_for = Activity::kBusGrant;  ///< what keeps the request from being granted
-  /// NPU clock in which the first beat of a read reached the initiator (the rest follow one a cycle, the last
+  Activity waits_for = Activity::kBusGrant;  ///< the cause that keeps the request from being granted
+  /// NPU cycle in which the first beat of a read reached the initiator (the rest follow one a cycle, the last
   /// in the cycle of BEGIN_RESP); for a write, the cycle of its response.
   Cycle first_beat = 0;
   Cycle at_target = 0;  ///< when the request reached its target
@@ -32,8 +32,8 @@ struct BurstExtension : tlm::tlm_extension<BurstExtension> {
   }
 };
 
-/// The burst has waited for `cause` since the end of the wait before, up to NPU clock `until`. Nothing for a
-/// payload without extension, as only bursts of this fabric say what they waited for.
+/// Adds to the wait trail that the burst has waited for `cause` since the end of the previous wait, up to NPU
+/// cycle `until`. Ignores payloads without extension, as only bursts of this fabric have a trail.
 inline void note_wait(const tlm::tlm_generic_payload& burst, Cycle until, Activity cause) {
   if (auto* extension = burst.get_extension<BurstExtension>()) extension->trail.add(until, cause);
 }

@@ -40,7 +40,7 @@ class BeatLedger {
       if (ledger_.settled_at() == beats_.front().end) beats_.pop_front();
     }
   }
-  /// As of CycleLedger, of cycles without a beat.
+  /// As CycleLedger::explain, for cycles without a beat.
   void explain(const WaitTrail& trail, Cycle now, Cycle from) { ledger_.explain(trail, now, from); }
   void close() { ledger_.close(); }
   /// The cycle after the last known beat.
@@ -48,7 +48,7 @@ class BeatLedger {
   /// The cycle up to which everything is accounted for.
   Cycle settled_at() const { return ledger_.settled_at(); }
   const ActivityCycles& cycles() const { return ledger_.cycles(); }
-  /// What the cycles are kept in.
+  /// The ledger of these cycles.
   CycleLedger& ledger() { return ledger_; }
 
  private:
@@ -61,11 +61,9 @@ class BeatLedger {
   Cycle beats_end_ = 0;
 };
 
-/// The initiator side of a port of the interconnect, as DMA channels, the instruction fetch and the host use
-/// it: issues bursts one at a time, keeps them in order, and hands them back in order once their response is
-/// there.
-///
-/// What arrives in a cycle can be acted upon in the next one: `changed` is then notified.
+/// The initiator side of an interconnect port, for DMA channels, the instruction fetch and the host: issues
+/// bursts one at a time, keeps them in order, and returns them in order once their response has arrived.
+/// `changed` is notified in the cycle after an arrival, when the owner can act on it.
 class BurstPort {
  public:
   struct Burst {
@@ -76,38 +74,38 @@ class BurstPort {
 
   tlm_utils::simple_initiator_socket<BurstPort> socket;
 
-  /// At most `max_outstanding` bursts are under way.
+  /// At most `max_outstanding` bursts are in flight.
   BurstPort(const char* name, const SimContext& context, int max_outstanding, sc_core::sc_event& changed);
 
-  /// The previous request has been granted (before this cycle) and another burst may be under way.
+  /// Whether the previous request was granted before cycle `now`, so that another burst may be issued.
   bool granted(Cycle now) const { return !ungranted_ && granted_at_ < now; }
-  /// What a request that is not granted yet waits for, as the target said; `changed` is notified when that
-  /// changes.
+  /// The target's stall cause for a request that is not granted yet; `changed` is notified when it changes.
   Activity waits_for() const { return waits_for_; }
   bool has_room() const { return count_of(under_way_) < max_outstanding_; }
-  /// Sends a request; `granted` and `has_room` hold. `data` holds what is written, or nothing for a read.
+  /// Sends a request; `granted` and `has_room` must hold. `data` holds the bytes to write, nothing for a
+  /// read.
   void issue(tlm::tlm_command command, std::uint64_t address, int bytes, std::vector<std::uint8_t> data,
              Cycle now);
 
   bool empty() const { return under_way_.empty(); }
-  /// The oldest burst's response arrived before cycle `now`.
+  /// Whether the oldest burst's response arrived before cycle `now`.
   bool front_ready(Cycle now) const {
     return !under_way_.empty() && under_way_.front().completed >= 0 && under_way_.front().completed < now;
   }
-  /// The oldest read (write) has its response since before cycle `now`; for ports that do both, whose reads
-  /// and writes pass each other.
+  /// Whether the oldest read (write) has had its response since before cycle `now`; for ports that do both,
+  /// whose reads and writes pass each other.
   bool ready(tlm::tlm_command direction, Cycle now) const;
-  /// Takes it off, as `take_front` does.
+  /// Takes that burst off, as `take_front` does.
   std::vector<std::uint8_t> take(tlm::tlm_command direction);
   /// Takes the oldest burst off; throws SimulationError when it was answered with an error.
   std::vector<std::uint8_t> take_front();
-  /// What the burst that was taken last has waited for. The port's own ledger is told.
+  /// The wait trail of the burst that was taken last; the port's own ledger gets it too.
   const WaitTrail& trail() const { return trail_; }
-  /// A buffer of an earlier burst, to be filled again.
+  /// A buffer of an earlier burst, for reuse.
   std::vector<std::uint8_t> buffer(int bytes);
   void recycle(std::vector<std::uint8_t> data) { spare_.push_back(std::move(data)); }
 
-  /// Cycles of the request side: busy when a request is sent; the owner enters what it waits for otherwise.
+  /// Cycles of the request side: busy when a request is sent; otherwise the owner enters the stall cause.
   CycleLedger ledger;
 
  private:

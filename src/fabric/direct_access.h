@@ -13,17 +13,16 @@
 
 namespace tilebeat {
 
-/// Reads single words of a row of banks for one module: from their memory where all of them let it look there
-/// at any time (KeepsNothing), else in a transport each. The module itself sees to it that no port reads
-/// twice in a cycle; a bank that is read directly would not notice. The banks hear of direct reads when
-/// `settle` is called.
+/// Reads single words of a row of banks for one module: from their memory where all of them grant that for
+/// good (KeepsNothing), else with one transport each. The module itself ensures that no port reads twice in a
+/// cycle, which a directly read bank would not notice. `settle` tells the banks of the direct reads.
 class DirectReader {
  public:
   DirectReader(std::size_t banks, int word_bytes)
       : word_bytes_(to_size(word_bytes)), read_(banks, 0), access_(tlm::TLM_READ_COMMAND, word_bytes) {}
 
-  /// Reads the word at byte `address` of a bank to `to`, `delay` from now. Beyond the bank's end nothing is
-  /// read. `Banks` are initiator sockets, one a bank.
+  /// Reads the word at byte `address` of a bank into `to`, `delay` from now. Reads nothing beyond the bank's
+  /// end. `Banks` are initiator sockets, one per bank.
   template <class Banks>
   void read(Banks& banks, std::size_t bank, std::uint64_t address, std::uint8_t* to,
             const sc_core::sc_time& delay = sc_core::sc_time()) {
@@ -33,7 +32,7 @@ class DirectReader {
     copy_word(to, memory_[bank] + address, word_bytes_);
     ++read_[bank];
   }
-  /// Tells the banks what was read so far.
+  /// Tells the banks what has been read so far.
   template <class Banks>
   void settle(Banks& banks) {
     count_words(banks, read_, to_int(word_bytes_));
@@ -66,12 +65,11 @@ class DirectReader {
 };
 
 /// Writes the words of one module into the memory of a row of banks, where all of them grant exclusive direct
-/// memory access to the region (SramBank): a word is then a copy instead of a transport. The banks hear of
-/// the words when `settle` is called. The module passes `invalidate_direct_mem_ptr` of its sockets on to
-/// `withdraw`.
+/// memory access to the region (SramBank): a word is then a copy instead of a transport. `settle` tells the
+/// banks of the words. The module passes `invalidate_direct_mem_ptr` of its sockets on to `withdraw`.
 class DirectWriter {
  public:
-  /// `region_bytes`: what the banks grant at a time.
+  /// `region_bytes`: size of the regions that the banks grant.
   DirectWriter(std::size_t banks, int word_bytes, std::uint64_t region_bytes)
       : word_bytes_(to_size(word_bytes)), region_bytes_(region_bytes), written_(banks, 0) {
     payload_.set_command(tlm::TLM_WRITE_COMMAND);
@@ -94,7 +92,7 @@ class DirectWriter {
     region_ = region;
     return true;
   }
-  /// Addresses [begin, end] of a bank are not granted any more.
+  /// Bank addresses [begin, end] are no longer granted.
   void withdraw(std::uint64_t begin, std::uint64_t end) {
     if (begin / region_bytes_ <= region_ && region_ <= end / region_bytes_) memory_.clear();
   }
@@ -103,7 +101,7 @@ class DirectWriter {
     copy_word(memory_[bank] + address, from, word_bytes_);
     ++written_[bank];
   }
-  /// Writes words that lie one behind the other to one address of `count` banks, from bank `first` on.
+  /// Writes successive words to one address of `count` banks, from bank `first` on.
   void write_row(std::size_t first, std::size_t count, std::uint64_t address, const std::uint8_t* from) {
     std::uint8_t* const* const banks = memory_.data() + first;
     with_word_size(word_bytes_, [&, count, address, from, banks](auto size) {
@@ -113,7 +111,7 @@ class DirectWriter {
     std::int64_t* const written = written_.data() + first;
     for (std::size_t i = 0; i < count; ++i) ++written[i];
   }
-  /// Tells the banks what was written so far.
+  /// Tells the banks what has been written so far.
   template <class Banks>
   void settle(Banks& banks) {
     count_words(banks, written_, to_int(word_bytes_));
@@ -122,8 +120,8 @@ class DirectWriter {
  private:
   std::size_t word_bytes_;
   std::uint64_t region_bytes_, region_ = 0;  // the open one
-  std::vector<std::uint8_t*> memory_;        // where address 0 of each bank is; empty: nothing is open
-  std::vector<std::int64_t> written_;        // words by bank that it has not been told of
+  std::vector<std::uint8_t*> memory_;  // by bank: pointer to its address 0; empty: no direct access is open
+  std::vector<std::int64_t> written_;  // words by bank that it has not been told of
   tlm::tlm_generic_payload payload_;
 };
 

@@ -93,15 +93,15 @@ DramChannel::Choice DramChannel::choose(Cycle from) const {
   Choice best;
   const bool starved = overtaken_ >= starvation_cap_;
   for_each_bit(waiting_banks_, [&](int bank) {
-    // The oldest of all may have its bank precharged despite hits when it has waited too long.
+    // The bank of the oldest burst may be precharged despite hits when the burst has waited too long.
     const bool of_oldest = starved && queue_[0].burst.bank == bank;
     consider_entry(best, of_oldest ? 0 : nth(next_of_, bank), from, starved);
   });
   return best;
 }
 
-// Further hits of a bank wait for the oldest, be it that one of the other direction could be issued earlier:
-// bursts to one address keep their order.
+// Further hits of a bank wait for the oldest one, even if a hit of the other direction could be issued
+// earlier: bursts to one address keep their order.
 void DramChannel::consider_entry(Choice& best, std::size_t index, Cycle from, bool starved) const {
   const Entry& entry = queue_[index];
   const int bank = entry.burst.bank;
@@ -233,7 +233,7 @@ void DramChannel::account(Cycle upto) {
     ++statistics_.refreshes;
     refresh_counted_ = true;
   }
-  // Since the last refresh fell due; the ledger stood at that cycle when it did.
+  // A refresh is in progress since it fell due; the ledger was settled up to that cycle.
   ledger_.advance(std::min(upto, refresh_done_), Activity::kRefresh);
   if (queue_.empty()) {
     ledger_.advance(std::min(upto, ledger_.beats_end()), Activity::kDataLatency);

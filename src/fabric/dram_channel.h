@@ -23,13 +23,13 @@ struct DramBurst {
   std::uint32_t bytes = 0;    ///< payload bytes asked for, at most those of a whole burst
 };
 
-/// What a burst has waited for when a command is issued for it: first for refreshes and other bursts'
-/// commands, if there were any, then for `rule`.
+/// The waits of a burst at the time when a command is issued for it: first for refreshes and other bursts'
+/// commands, if any, then for `rule`.
 struct DramWait {
   std::uint32_t request = 0;  ///< the controller's handle
   Cycle others_until = -1;    ///< the cycle after the last command for another request
   Cycle refresh_until = -1;   ///< the end of the last refresh
-  Cycle issued_at = 0;        ///< of the command
+  Cycle issued_at = 0;        ///< cycle of the command
   Activity rule = Activity::kDataLatency;
 };
 
@@ -103,7 +103,7 @@ class DramChannel {
 
   /// Brings the statistics up to the end of cycle `end` - 1.
   void settle(Cycle end);
-  /// Of the data bus.
+  /// The ledger of the data bus.
   CycleLedger& ledger() { return ledger_.ledger(); }
   const DramChannelStatistics& statistics() const { return statistics_; }
   const DramClocks& clocks() const { return clocks_; }
@@ -115,11 +115,11 @@ class DramChannel {
     DramBurst burst;
     bool activated = false;
     bool precharged = false;
-    bool read_first = false;  ///< a write whose burst has to be read yet
-    Cycle ready = 0;          ///< of a write: when what was read is there
+    bool read_first = false;  ///< a write whose burst must be read first
+    Cycle ready = 0;          ///< for such a write: cycle in which the read data are there
     bool writes() const { return burst.write && !read_first; }
   };
-  /// Entries, oldest first. Mostly it is one of the oldest that goes, so those before it make room.
+  /// Entries, oldest first. Mostly one of the oldest leaves, so the entries before it move up.
   class Queue {
    public:
     explicit Queue(int depth) : entries_(2 * to_size(depth)) {}
@@ -165,12 +165,12 @@ class DramChannel {
   void consider_entry(Choice& best, std::size_t index, Cycle from, bool starved) const;
   /// Whether the row of an entry is open.
   bool hits(std::size_t index) const;
-  /// Finds `next_of_` anew.
+  /// Updates `next_of_`.
   void find_next_of(int bank);
   std::optional<Served> issue(const Choice& choice);
   void tell_wait(const Choice& choice);
   Served serve(std::size_t index, Cycle now);
-  /// The data of a RD or WR that was issued at `now`; returns when its last beat is over.
+  /// Transfers the data of a RD or WR issued at `now`; returns the end of its last beat.
   Cycle transfer(bool write, Cycle now);
   void account(Cycle upto);
   void refresh_due_before(Cycle end);
@@ -189,9 +189,9 @@ class DramChannel {
   std::array<std::size_t, kMaxBanks> next_of_{};  ///< by bank with entries: the oldest of its open row, or
                                                   ///< where there is none, the oldest
   std::vector<Arrival> arrivals_;                 ///< bursts not yet visible, oldest first
-  Choice planned_;  ///< what `choose` said last; it stands until a burst or a refresh comes in
+  Choice planned_;  ///< the last result of `choose`, valid until a burst or a refresh arrives
   bool planned_valid_ = false;
-  std::uint32_t last_request_ = 0;  ///< that the last command was for
+  std::uint32_t last_request_ = 0;  ///< request of the last command
   Cycle last_command_at_ = -1;
   int overtaken_ = 0;  ///< bursts served while the present oldest one was waiting
   Cycle last_served_at_ = -1;

@@ -126,7 +126,7 @@ void DramController::work() {
   schedule();
 }
 
-// Places, then commands, of one cycle.
+// The work of one cycle: admissions, then commands.
 void DramController::work_at(Cycle at) {
   admit_held(at);
   for (int index = 0; index < channels(); ++index) {
@@ -143,12 +143,12 @@ Cycle DramController::edges_before(Picoseconds now) const {
   return clock_.at(current) == now ? current : current + 1;
 }
 
-// The cycles before `end` that were passed over because nobody outside could see their work.
+// Does the work of cycles before `end` that were skipped because nobody outside could see it.
 void DramController::catch_up(Cycle end) {
   for (Cycle at = next_work(); at < end; at = next_work()) work_at(at);
 }
 
-// The next cycle with a place to take or a command to issue.
+// The next cycle with a possible admission or command.
 Cycle DramController::next_work() const {
   Cycle next = DramChannel::kNever;
   for (const DramChannel& channel : channels_) next = std::min(next, channel.wake());
@@ -157,8 +157,8 @@ Cycle DramController::next_work() const {
   return next;
 }
 
-// A cycle before which no request that is here now can be answered or, if held, accepted, when no command is
-// issued before `step`: a channel serves a burst every tCCD at best.
+// A lower bound of the cycle in which a present request can be answered or, if held, accepted, when no
+// command is issued before `step`: a channel serves at best one burst per tCCD.
 Cycle DramController::earliest_answer(Cycle step) const {
   const auto burst = static_cast<std::uint32_t>(map_.burst_bytes());
   const auto bursts_of = [burst](std::uint32_t bytes) { return (bytes + burst - 1) / burst; };
@@ -232,8 +232,8 @@ void DramController::serve(const DramChannel::Served& served) {
   }
 }
 
-// Wakes at the next response, or where one could be due: in between, commands wait for `catch_up`. A trace
-// wants them drawn in the order of time.
+// Wakes at the next response, or where one could be due; commands in between are done by `catch_up`. With a
+// trace every cycle is done in time order.
 void DramController::schedule() {
   Cycle next = completions_.empty() ? DramChannel::kNever : completions_.front().at;
   const Cycle step = next_work();
@@ -294,16 +294,16 @@ void DramController::observe(const DramCommand& command) {
   trace.change(signals.data, clock_.at(data + channel.clocks().data), 0);
 }
 
-// A cycle of the NPU belongs to what held at its beginning.
+// The NPU cycle gets the cause that held at its beginning.
 void DramController::pass_on(const DramWait& wait) {
   auto* const extension = requests_[wait.request].payload->get_extension<BurstExtension>();
   if (extension == nullptr) return;
   const auto add = [&](Cycle until, Activity cause) {
-    // What is known already needs no division.
+    // A wait that the trail already covers needs no division.
     if (until < 0 || clock_.at(until) <= context_.clock.at(extension->trail.until())) return;
     extension->trail.add(context_.clock.round_up(clock_.at(until)), cause);
   };
-  // Whichever comes last is what was waited for last.
+  // The wait that ends last is added last.
   if (wait.others_until < wait.refresh_until) add(wait.others_until, Activity::kMemoryQueue);
   add(wait.refresh_until, Activity::kRefresh);
   add(wait.others_until, Activity::kMemoryQueue);

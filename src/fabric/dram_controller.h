@@ -17,13 +17,12 @@
 
 namespace tilebeat {
 
-/// The part of an address space that a controller serves: of every `count` granules the one with number
-/// `index`.
+/// The part of an address space that a controller serves: granule `index` of every `count` granules.
 struct AddressSlice {
   std::uint64_t index = 0;
   std::uint64_t count = 1;
   std::uint64_t granule = 4096;
-  /// Where an address of the slice lies in the controller's own memory.
+  /// The address in the controller's own memory of an address of the slice.
   std::uint64_t local(std::uint64_t address) const {
     return count == 1 ? address : address / (granule * count) * granule + address % granule;
   }
@@ -40,11 +39,11 @@ struct AddressSlice {
 ///
 /// Latency: bursts enter the queues of their channels when the request arrives and are seen by the schedulers
 /// from the first DRAM edge strictly after that. BEGIN_RESP is sent at the end of the last data beat of the
-/// request's last burst. Idle, with a closed bank, that is tRCD + tCL + burst_length / 2 DRAM cycles after
-/// the edge of the ACT.
+/// request's last burst. Idle, with a closed bank, that is tRCD + tCL + burst_length / transfers_per_clock
+/// DRAM cycles after the edge of the ACT.
 ///
-/// Throughput: one burst a max(tCCD, burst_length / 2) cycles a channel; see DramChannel for order and
-/// refresh.
+/// Throughput: one burst per max(tCCD, burst_length / transfers_per_clock) cycles and channel; see
+/// DramChannel for order and refresh.
 ///
 /// Back-pressure: END_REQ is returned at once when every burst of the request has a place in its channel's
 /// queue. Otherwise bursts enter in address order at the DRAM edges that follow, and END_REQ is sent when the
@@ -74,7 +73,7 @@ class DramController : public sc_core::sc_module {
   /// Brings the statistics up to the end of the last DRAM clock that is over at `now` (ps), with the commands
   /// of an edge at that very instant, whether or not its own process has run (SPEC CY-4).
   void settle(Picoseconds now);
-  /// Where the cycles of a channel's data bus go, in cycles of the DRAM.
+  /// The ledger of a channel's data bus, in DRAM cycles.
   CycleLedger& ledger(int channel) { return nth(channels_, channel).ledger(); }
   /// The statistics of a channel as of the last `settle`.
   const DramChannelStatistics& statistics(int channel) const { return nth(channels_, channel).statistics(); }
@@ -141,7 +140,7 @@ class DramController : public sc_core::sc_module {
   std::vector<std::uint32_t> free_requests_;  ///< handles not in use
   std::uint64_t arrived_ = 0;
   std::int64_t held_ = kNone;            ///< handle of the request whose END_REQ is withheld
-  std::size_t held_channel_ = 0;         ///< where its next burst finds no room
+  std::size_t held_channel_ = 0;         ///< channel that has no room for the request's next burst
   Cycle admit_from_ = 0;                 ///< the next cycle in which it can find a place
   std::vector<Completion> completions_;  ///< a heap, earliest first
   sc_core::sc_event wake_;

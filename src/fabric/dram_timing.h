@@ -12,7 +12,7 @@
 
 namespace tilebeat {
 
-/// Where a DRAM burst lies. `column` counts bursts within the row.
+/// The place of a DRAM burst. `column` counts bursts within the row.
 struct DramAddress {
   int channel = 0;
   int bank = 0;
@@ -28,7 +28,7 @@ struct DramAddress {
 /// parts are digits of a mixed-radix number, most significant first as the mapping's name says.
 class DramAddressMap {
  public:
-  /// Throws UserError when `size_bytes` is no whole number of rows in every bank of every channel.
+  /// Throws UserError when `size_bytes` is not a whole number of rows in every bank of every channel.
   explicit DramAddressMap(const DramConfig& config);
 
   /// Payload bytes of one DRAM burst.
@@ -77,8 +77,7 @@ struct DramCommand {
   std::int64_t row = -1;
 };
 
-/// When a command may be issued, and the rule that is the last to allow it, as the activity of a channel that
-/// waits for it.
+/// The earliest cycle of a command, and the rule that allows it last, as the activity of a waiting channel.
 struct DramEarliest {
   Cycle at = 0;
   Activity rule = Activity::kDataLatency;
@@ -98,7 +97,7 @@ class DramBanks {
  public:
   static constexpr std::int64_t kClosed = -1;
 
-  /// When the commands of one refresh are issued.
+  /// The cycles of the commands of one refresh.
   struct RefreshTimes {
     Cycle precharge_at = -1;  ///< the precharge of all banks; -1: no bank was open
     Cycle refresh_at = 0;
@@ -127,7 +126,7 @@ class DramBanks {
     return earliest;
   }
 
-  /// Issues the command at cycle `cycle`. Throws SimulationError when that breaks a rule.
+  /// Issues the command at cycle `cycle`. Throws SimulationError when that violates a rule.
   void activate(int bank, std::int64_t row, Cycle cycle);
   void precharge(int bank, Cycle cycle);
   void column(int bank, bool write, Cycle cycle);
@@ -145,9 +144,9 @@ class DramBanks {
   };
   struct Group {
     Cycle activate_from = 0;
-    Cycle read_from = 0;         ///< by tCCD_L
-    Cycle write_from = 0;        ///< likewise
-    Cycle read_after_write = 0;  ///< by tWTR_L
+    Cycle read_from = 0;         ///< limited by tCCD_L
+    Cycle write_from = 0;        ///< limited by tCCD_L
+    Cycle read_after_write = 0;  ///< limited by tWTR_L
   };
 
   const Bank& at(int bank) const { return nth(banks_, bank); }
@@ -162,7 +161,7 @@ class DramBanks {
   Cycle command_from_ = 0;
   Cycle activate_from_ = 0;               // by tRRD
   std::array<Cycle, 4> window_{};         // when tFAW of each of the last four ACTs is over, by turns
-  std::size_t oldest_ = 0;                // of them
+  std::size_t oldest_ = 0;                // index of the oldest
   Cycle read_from_ = 0, write_from_ = 0;  // by tCCD
   Cycle read_after_write_ = 0, write_after_read_ = 0;  // by tWTR; by the turn of the bus
 };

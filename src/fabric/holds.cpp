@@ -12,7 +12,7 @@ namespace tilebeat {
 bool BytePattern::meets(std::uint64_t from, std::uint64_t to) const {
   if (count == 0 || run == 0 || from >= to || from >= end() || to <= begin) return false;
   if (count == 1 || stride <= run) return true;
-  // The first run that ends behind `from`.
+  // The first run that ends after `from`.
   const std::uint64_t first = from < begin + run ? 0 : (from - begin - run) / stride + 1;
   return first < count && begin + first * stride < to;
 }
@@ -51,7 +51,7 @@ std::uint64_t Holds::open(std::string user, Access access, const BytePattern& pa
                                       pattern.count, pattern.run, pattern.stride));
   }
   for (const Hold& hold : holds_) {
-    // One instruction after the other adds to the same sums, and finishes its results before the next does.
+    // Successive instructions may add to the same sums; each finishes its results before the next one does.
     if (hold.end > now && hold.access != access && hold.pattern.meets(pattern))
       refuse(user, access, pattern.begin, pattern.end(), hold.user, hold.access);
   }
@@ -73,7 +73,7 @@ void Holds::close(std::uint64_t number, Cycle end) {
   if (hold != holds_.end()) close(*hold, end);
 }
 
-// Until then its bytes are in use, those that are written too: the first of them lie there already.
+// Until `end` its bytes are in use, also those that are written, because the first of them are there already.
 void Holds::close(Hold& hold, Cycle end) {
   hold.end = end;
   tell(HeldBytes::Access::kRead, hold.pattern, end);

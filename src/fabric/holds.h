@@ -15,58 +15,59 @@ namespace tilebeat {
 struct BytePattern {
   std::uint64_t begin = 0, run = 0, stride = 0, count = 1;
 
-  /// A run begins before the one before it ends.
+  /// Whether a run begins before the previous one ends.
   bool overlaps_itself() const { return count > 1 && stride < run; }
   std::uint64_t end() const { return count == 0 ? begin : begin + (count - 1) * stride + run; }
-  /// Whether any of [from, to) belongs to it.
+  /// Whether any of [from, to) belongs to the pattern.
   bool meets(std::uint64_t from, std::uint64_t to) const;
   bool meets(const BytePattern& other) const;
 };
 
-/// What an engine's instructions use of a memory, each for as long as it works (SPEC HI-2, CY-3).
+/// The parts of a memory that an engine's running instructions use (SPEC HI-2, CY-3).
 ///
 /// In clock granularity a word is read or written in its cycle, in tile granularity at some time while the
-/// instruction works. Both give the same bytes as long as nobody else touches what the instruction uses: who
-/// does, without having waited for its signal, has a race, and the run ends with an error that names both.
-/// Which one of two comes first makes no difference, so that the order of processes in a cycle makes none.
+/// instruction runs. Both give the same bytes as long as nobody else touches what the instruction uses: an
+/// access that has not waited for the instruction's signal is a race, and the run ends with an error that
+/// names both sides. The check does not depend on which of the two comes first, so it does not depend on the
+/// order of processes in a cycle.
 class Holds {
  public:
   enum class Access : std::uint8_t { kRead, kWrite };
   static constexpr Cycle kOpen = std::numeric_limits<Cycle>::max();
 
-  /// `memory` is its name in messages: "the output buffer".
+  /// `memory` is the memory's name in messages: "the output buffer".
   explicit Holds(std::string memory) : memory_(std::move(memory)) {}
-  /// Tells `held` what instructions use: as long as a pattern is open, the memory holds it. Addresses of
-  /// patterns count from `base` there; `held` lives as long as this.
+  /// Reports to `held` what instructions use: while a pattern is open, the memory holds it. Addresses of
+  /// patterns count from `base`; `held` outlives this object.
   void report_to(HeldBytes& held, std::uint64_t base) {
     held_ = &held;
     base_ = base;
   }
 
-  /// `user`, an instruction of the engine, uses the pattern from cycle `now` on, until it is closed. Throws
-  /// SimulationError when somebody else has accessed it in this cycle, when the engine itself writes it for
-  /// an instruction that has not closed it (reads it, for a write), and when what is written overlaps itself,
-  /// as the order of writes is not defined.
+  /// The engine's instruction `user` uses the pattern from cycle `now` until it is closed. Returns its
+  /// number. Throws SimulationError when somebody else has accessed it in this cycle, when the engine itself
+  /// writes it (reads it, for a write) in an instruction that has not closed it, or when a written pattern
+  /// overlaps itself, as the order of its writes is undefined.
   std::uint64_t open(std::string user, Access access, const BytePattern& pattern, Cycle now);
-  /// Cycle `end` is the first in which it is not used any more. Others may access it from the next one on: in
-  /// cycle `end` they may come before this call or behind it. Nothing for an unknown number.
+  /// The pattern is unused from cycle `end` on. Others may access it from the next cycle on, because in cycle
+  /// `end` they may come before or after this call. An unknown number is ignored.
   void close(std::uint64_t number, Cycle end);
-  /// The oldest that is open.
+  /// Closes the oldest open pattern.
   void close_oldest(Cycle end);
 
-  /// The engine keeps a copy of these bytes, besides those that it has copies of: from now on it is noted
-  /// whether anybody writes them.
+  /// The engine keeps a copy of these bytes, in addition to those that it already watches: from now on writes
+  /// to them are noted.
   void watch(const BytePattern& pattern) { watched_.push_back(pattern); }
   /// The engine has no copies any more.
   void end_watch() {
     watched_.clear();
     changed_ = false;
   }
-  /// Whether bytes that are watched were written, or are by an instruction of the engine.
+  /// Whether watched bytes have been written, or are being written by an instruction of the engine.
   bool changed() const { return changed_; }
 
-  /// `user`, no instruction of the engine, accesses [begin, end) in cycle `now`. Throws SimulationError when
-  /// an instruction of the engine writes there (reads there, for a write).
+  /// `user`, not an instruction of the engine, accesses [begin, end) in cycle `now`. Throws SimulationError
+  /// when an instruction of the engine writes there (or reads there, for a write).
   void access(const char* user, Access access, std::uint64_t begin, std::uint64_t end, Cycle now);
 
  private:
@@ -102,7 +103,7 @@ class Holds {
   Cycle touched_at_ = -1;
 };
 
-/// One of them, open.
+/// An open pattern of a memory.
 struct OpenHold {
   Holds* memory;
   std::uint64_t number;

@@ -160,7 +160,7 @@ void Interconnect::accept(Target& target, Cycle from) {
 }
 
 void Interconnect::answer(int target, Payload& payload, Cycle taken_over) {
-  // In the order in which they are dealt with; the latest one is mostly the last.
+  // Sorted by processing order; a new response mostly comes last.
   auto place = responses_.end();
   for (; place != responses_.begin(); --place) {
     const Response& before = *std::prev(place);
@@ -203,7 +203,8 @@ void Interconnect::stream(const Response& response) {
   Port& port = nth(ports_, extension.initiator.value());
   Lane& lane = response.payload->is_read() ? port.read : port.write;
   account(lane, response.taken_over);
-  extension.trail.add(response.taken_over, Activity::kDataLatency);  // where the target has said nothing
+  // the cause where the target has given none
+  extension.trail.add(response.taken_over, Activity::kDataLatency);
   lane.ledger.explain(extension.trail, response.taken_over, extension.at_target);
   --lane.at_target;
   Cycle earliest = response.taken_over + config_.response_cycles;
@@ -251,7 +252,7 @@ void Interconnect::send(int index, Payload& payload, Cycle now) {
   sc_core::sc_time delay = sc_core::SC_ZERO_TIME;
   const tlm::tlm_sync_enum status = nth(target_ports, index)->nb_transport_fw(payload, phase, delay);
   if (status == tlm::TLM_ACCEPTED) return;
-  // Accepted in the return value: without a delay that counts in this cycle already.
+  // Accepted in the return value: without a delay this counts in the same cycle.
   const Cycle from = context_.clock.round_up(now_ps() + static_cast<Picoseconds>(delay.value()));
   target.unaccepted = nullptr;
   target.free_from = delay == sc_core::SC_ZERO_TIME ? now : from;
@@ -336,13 +337,13 @@ void Interconnect::plan_next_grant(Cycle now) {
   Cycle next = kNever;
   if (!responses_.empty()) next = responses_.front().taken_over;
   for (const Target& target : targets_) {
-    // A target that withholds END_REQ is looked at again when it sends it.
+    // A target that withholds END_REQ is considered again when it sends it.
     if (target.unaccepted != nullptr) continue;
     if (target.free_from > now) next = std::min(next, target.free_from);
     if (!target.travelling.empty()) next = std::min(next, std::max(now + 1, target.travelling.front().due));
   }
   asking_.for_each([&](std::size_t index) {
-    // A port at its limit is looked at again when a response is delivered.
+    // A port at its limit is considered again when a response is delivered.
     const Port& port = ports_[index];
     const bool lost = port.outstanding < config_.max_outstanding && !nth(targets_, port.target).blocked(now);
     if (lost) next = std::min(next, now + 1);
@@ -369,7 +370,7 @@ void Interconnect::delivery_phase() {
 
 namespace {
 
-// From its request to `end`.
+// Shows a burst from its request to `end`.
 void show_burst(Timeline& timeline, const std::string& track, const tlm::tlm_generic_payload& payload,
                 Picoseconds end) {
   Slice slice{fmt::format("{} {} B @{:#x}", payload.is_read() ? "read" : "write", payload.get_data_length(),

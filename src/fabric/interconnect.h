@@ -122,7 +122,7 @@ class Interconnect : public sc_core::sc_module {
     BeatLedger ledger;
     Cycle free_from = 0;                   ///< first cycle without a beat promised
     int under_way = 0;                     ///< bursts between grant and response
-    int at_target = 0;                     ///< those of them that are with their target
+    int at_target = 0;                     ///< bursts among them that their target has taken
     bool waiting = false;                  ///< a request of this direction is not granted
     Activity cause = Activity::kBusGrant;  ///< why not
   };
@@ -136,7 +136,7 @@ class Interconnect : public sc_core::sc_module {
   struct Port {
     Payload* request = nullptr;  ///< BEGIN_REQ without END_REQ
     Cycle issued = 0;            ///< cycle of that BEGIN_REQ
-    int target = 0;              ///< where it goes
+    int target = 0;              ///< number of the target
     int outstanding = 0;
     Cycle reply_free_from = 0;  ///< first cycle without a write response promised
     std::uint64_t bursts = 0;
@@ -145,7 +145,7 @@ class Interconnect : public sc_core::sc_module {
     PortSignals signals{};
     BusPortStatistics statistics;
   };
-  /// Ports by number, a bit each: few of many ask for something at a time.
+  /// A set of ports, a bit each: few of many ports are active at a time.
   class PortSet {
    public:
     explicit PortSet(std::size_t ports) : words_((ports + kBits - 1) / kBits, 0) {}
@@ -174,7 +174,7 @@ class Interconnect : public sc_core::sc_module {
     }
   };
   struct Target {
-    int bytes_per_clock = 0;              ///< of each data bus of its port; 0: not limited
+    int bytes_per_clock = 0;              ///< width of each data bus of the port; 0: not limited
     Cycle read_from = 0, write_from = 0;  ///< first cycles in which these carry no data yet
     std::vector<Travelling> travelling;   ///< a heap, first due first
     const Payload* unaccepted = nullptr;  ///< sent to the target, END_REQ withheld

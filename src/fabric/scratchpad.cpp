@@ -18,7 +18,7 @@
 
 namespace tilebeat {
 
-/// Words on their way between a request's data and the cells of interleaved banks, bank after bank.
+/// Words that move between a request's data and the cells of interleaved banks, bank after bank.
 struct MovedWords {
   std::uint8_t* data;
   std::uint8_t* const* cells;
@@ -37,7 +37,8 @@ struct MovedWords {
   void next(std::size_t width) {
     if (++bank == banks) bank = 0, row += width;
   }
-  /// Moves `bytes` from byte `in_word` of the word on; the first `first` of them complete it.
+  /// Moves `bytes` bytes, beginning at byte `in_word` of a word; the first `first` of them complete that
+  /// word.
   template <tlm::tlm_command Command>
   void move(std::size_t in_word, std::size_t first, std::size_t bytes, std::size_t width) {
     if (first > 0) {
@@ -114,7 +115,7 @@ void Scratchpad::declare_signals(Trace& trace) {
 void Scratchpad::trace_request(const tlm::tlm_generic_payload& payload, Cycle now) {
   Trace* const trace = context_.trace();
   if (!signals_ || trace == nullptr) return;
-  const Picoseconds at = context_.clock.at(now + 1);  // it comes behind the edge of its own cycle
+  const Picoseconds at = context_.clock.at(now + 1);  // a request arrives after the edge of its cycle
   signals_->request.high(trace, at, context_.clock.at(now + 2));
   trace->change(signals_->write, at, payload.is_write() ? 1 : 0);
   trace->change(signals_->address, at, payload.get_address());
@@ -172,7 +173,7 @@ void Scratchpad::take(tlm::tlm_generic_payload& payload, Cycle now) {
   wake_.notify(to_sc_time(context_.clock.at(next) - now_ps()));  // an event keeps the earliest
 }
 
-// The request that waits for a place, when there is one.
+// Admits the request that waits for a place, if there is one.
 void Scratchpad::admit(Cycle now) {
   if (held_ == nullptr || requests_.size() == to_size(config_.request_queue)) return;
   tlm::tlm_generic_payload& payload = *std::exchange(held_, nullptr);
@@ -200,7 +201,7 @@ void Scratchpad::step() {
   schedule(now + 1, runs_ahead_to(now + 1));
 }
 
-// What the memory did in this cycle; the next one shows nothing until it does something again.
+// Traces the memory's activity in this cycle; the signals return to 0 in the next cycle.
 void Scratchpad::trace_cycle(Cycle now, const ScratchpadStats& before, const std::array<int, 2>& words) {
   Trace* const trace = context_.trace();
   if (trace == nullptr) return;
@@ -219,13 +220,13 @@ void Scratchpad::trace_cycle(Cycle now, const ScratchpadStats& before, const std
   pulse(signals_->port_taken, stats.port_clocks > before.port_clocks ? 1 : 0);
 }
 
-// Requests that the memory has, and the one that waits for a place.
+// Number of requests in the memory, and of the request that waits for a place.
 void Scratchpad::trace_queue() {
   if (Trace* const trace = context_.trace(); signals_ && trace != nullptr)
     trace->change(signals_->queue, now_ps(), requests_.size() + (held_ != nullptr ? 1 : 0));
 }
 
-// Requests whose last word was accessed in the cycle before.
+// Answers requests whose last word was accessed in the previous cycle.
 void Scratchpad::respond(Cycle now) {
   const auto complete = [now](const Request& r) { return r.next <= now && r.complete(); };
   for (const Request& request : requests_) {
@@ -257,7 +258,7 @@ void Scratchpad::access_words(Request& request, Cycle now, int& room) {
   note_wait(*request.payload, now + 1, full ? Activity::kMemoryPort : Activity::kBankConflict);
 }
 
-// The bytes of a request from byte `from` on were accessed in this cycle.
+// Notes that the bytes of a request from byte `from` on were accessed in this cycle.
 void Scratchpad::note_access(const Request& request, unsigned from, Cycle now) {
   const std::uint64_t address = request.payload->get_address();
   holds.access("a request over the bus",
@@ -265,7 +266,7 @@ void Scratchpad::note_access(const Request& request, unsigned from, Cycle now) {
                address + request.done, now);
 }
 
-// The next word of a request; false when its bank has made its access in this cycle.
+// Accesses the next word of a request; false when its bank has already made an access in this cycle.
 bool Scratchpad::access_word(Request& request) {
   tlm::tlm_generic_payload& payload = *request.payload;
   const Place place = place_of(payload.get_address() - base_ + request.done);
@@ -290,7 +291,7 @@ void Scratchpad::move_word(Request& request, const Place& place) {
   request.done += bytes;
 }
 
-// The next words of a request, `most` at most, of interleaved banks that nothing else accesses.
+// Moves the next words of a request, at most `most`, in interleaved banks that nothing else accesses.
 void Scratchpad::move_words(Request& request, Cycle most) {
   open_cells();
   tlm::tlm_generic_payload& payload = *request.payload;
@@ -307,7 +308,8 @@ void Scratchpad::move_words(Request& request, Cycle most) {
   const std::size_t bytes = std::min(left, to_size(most) * width - in_word);
   MovedWords moved{payload.get_data_ptr() + request.done, cells_.data(), cells_.size(), place.bank,
                    place.address - in_word};
-  const std::size_t first = std::min(in_word > 0 ? place.word_left : 0, bytes);  // of a word begun before
+  // the rest of a word begun earlier
+  const std::size_t first = std::min(in_word > 0 ? place.word_left : 0, bytes);
   if (payload.is_read()) {
     moved.move<tlm::TLM_READ_COMMAND>(in_word, first, bytes, width);
   } else {
@@ -317,8 +319,8 @@ void Scratchpad::move_words(Request& request, Cycle most) {
   stats.words += to_signed((in_word + bytes + width - 1) / width);
 }
 
-// Plans the next look at the memory: the cycles from `from` on have not been dealt with, and those before
-// `ahead`, as `runs_ahead_to` says, need none.
+// Plans the next step. Cycles from `from` on have not been processed, and those before `ahead` need no step,
+// as `runs_ahead_to` says.
 void Scratchpad::schedule(Cycle from, Cycle ahead) {
   Cycle next = ahead;
   for (const Request& request : requests_) {
@@ -340,9 +342,9 @@ bool Scratchpad::may_run_ahead() const {
   return !has_engine_ports_ && !traced && words_per_clock_ <= config_.banks;
 }
 
-// The next cycle in which something changes for the requests that are served, or wait for their port, from
-// cycle `from` on, when the oldest read and the oldest write meet in no bank and no byte until then; `from`
-// or 0: they must be looked at cycle by cycle.
+// The next cycle, from `from` on, in which something changes for the requests that are served or wait for
+// their port, provided the oldest read and the oldest write share no bank and no byte until then. `from` or
+// 0: they must be processed cycle by cycle.
 Cycle Scratchpad::runs_ahead_to(Cycle from) const {
   if (!may_run_ahead()) return 0;
   std::array<const Request*, 2> served{};  // the oldest read and write
@@ -359,7 +361,7 @@ Cycle Scratchpad::runs_ahead_to(Cycle from) const {
   Cycle next = 0;
   for (std::size_t port = 0; port < served.size(); ++port) {
     if (served[port] == nullptr) continue;
-    // The response; or the last words, beside which another request may have the rest of the port.
+    // The response; or the last words, beside which another request may use the rest of the port.
     const Cycle cycles = ceil_div(words_left(*served[port]), words_per_clock_);
     const Cycle end = from + cycles - (waited_for[port] ? 1 : 0);
     if (next == 0 || end < next) next = end;
@@ -372,14 +374,14 @@ bool Scratchpad::may_meet(const Request& a, const Request& b) const {
   const std::uint64_t a_begin = a.payload->get_address(), b_begin = b.payload->get_address();
   if (a_begin < b_begin + b.payload->get_data_length() && b_begin < a_begin + a.payload->get_data_length())
     return true;
-  // Both move on by as many banks in every cycle.
+  // Both advance by the same number of banks in every cycle.
   const auto banks = to_size(config_.banks), words = to_size(words_per_clock_);
   const std::size_t apart =
       (place_of(b_begin - base_ + b.done).bank + banks - place_of(a_begin - base_ + a.done).bank) % banks;
   return apart < words || banks - apart < words;
 }
 
-// Does what was due in the cycles before `now` that were not looked at one by one.
+// Does the work of the cycles before `now` that were skipped.
 void Scratchpad::catch_up(Cycle now) {
   std::array<bool, 2> served{};
   for (Request& request : requests_) {
@@ -397,7 +399,7 @@ void Scratchpad::catch_up(Cycle now) {
   }
 }
 
-// The storage of the banks, as far as they leave it to the memory.
+// Opens the storage of banks that grant direct access.
 void Scratchpad::open_cells() {
   if (!cells_.empty()) return;
   cells_.resize(banks_.size());

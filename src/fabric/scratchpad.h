@@ -19,7 +19,7 @@
 
 namespace tilebeat {
 
-/// What a scratchpad counts.
+/// Counters of a scratchpad.
 struct ScratchpadStats {
   std::int64_t read_bytes = 0, write_bytes = 0;
   std::int64_t words = 0;            ///< bank accesses
@@ -28,15 +28,16 @@ struct ScratchpadStats {
   std::int64_t held_requests = 0;    ///< requests that found the queue full
 };
 
-/// How a scratchpad's bytes are spread over its banks: word by word, or a bank after the other, each a region
-/// with a second port of its own (the second storage of document 003 [0124]).
+/// The distribution of a scratchpad's bytes over its banks: word by word, or in regions, one bank each, with
+/// a second port per bank (the second storage of document 003 [0124]).
 enum class ScratchpadLayout : std::uint8_t { kInterleaved, kRegions };
 
 /// An on-chip memory: NRAM, WRAM or the SRAM of a cluster (SPEC HI-2, HI-3). It occupies `size_bytes` from
 /// `base`; consecutive words of `bank_bytes` lie in consecutive banks, each a target of its own with one
-/// port. With regions bank i holds the i-th part of the memory and has a second port, `region_port(i)`, that
+/// port. With regions, bank i holds the i-th part of the memory and has a second port, `region_port(i)`, that
 /// serves one access a cycle whatever the bus does. With interleaved words a matrix engine may have
-/// `engine_ports` ports of its own at every bank, `engine_port(port, bank)`, which serve it likewise.
+/// `engine_ports` ports of its own at every bank, `engine_port(port, bank)`, which also serve one access a
+/// cycle each.
 ///
 /// A request of up to 4096 bytes that arrives in cycle t is taken at once, unless `request_queue` requests
 /// are held: then END_REQ follows in the cycle in which one of them is answered, and that is t. From cycle t
@@ -46,10 +47,10 @@ enum class ScratchpadLayout : std::uint8_t { kInterleaved, kRegions };
 /// the next cycle. The response is sent in the cycle after the last word; a partly covered word takes a whole
 /// access.
 ///
-/// Nothing is looked at cycle by cycle while nothing can change: the words of one read and one write that
-/// meet in no bank are accessed together, through the banks' direct memory access, when the next thing
-/// happens at the memory. A request that finds the memory without another one is looked at for its response.
-/// Cycles and counters are those of single words. A trace shows every cycle.
+/// Cycles without changes are skipped: the words of one read and one write that share no bank are accessed
+/// together, through the banks' direct memory access, when the next event happens at the memory. A request
+/// without a competitor is only processed for its response. Cycles and counters are those of single words.
+/// With a trace every cycle is processed.
 ///
 /// Protocol: nb_transport base protocol as the interconnect speaks it; requests outside the memory are
 /// answered with TLM_ADDRESS_ERROR_RESPONSE at once. transport_dbg reads and writes without time passing.
@@ -65,20 +66,20 @@ class Scratchpad : public sc_core::sc_module {
   tlm::tlm_target_socket<>& region_port(int region) { return nth(banks_, region)->ports[1]; }
   const BankPortStats& region_stats(int region) const { return nth(banks_, region)->stats(1); }
 
-  /// Port `port` of those that a matrix engine has of its own, at bank `bank`.
+  /// Engine port `port` of bank `bank`.
   tlm::tlm_target_socket<>& engine_port(int port, int bank) {
     return nth(banks_, bank)->ports[bus_and_region_ports() + to_size(port)];
   }
-  /// Accesses all words up to and with those of cycle `cycle`, for who looks at the counters.
+  /// Accesses all words up to and including those of cycle `cycle`, before counters are read.
   void settle(Cycle cycle) { catch_up(cycle + 1); }
-  /// What an engine has to know of the memory to use its ports.
+  /// The configuration that an engine must know to use the memory's ports.
   const MemoryConfig& config() const { return config_; }
   std::uint64_t base() const { return base_; }
   std::uint64_t size() const { return size_; }
 
-  /// What a matrix engine uses through ports of its own; who uses the bus must keep away from it.
+  /// The parts in use by a matrix engine through ports of its own; accesses over the bus must not touch them.
   Holds holds;
-  /// What it holds over time: by requests over the bus, and by what holds tell.
+  /// Bytes held over time, by requests over the bus and by `holds`.
   HeldBytes held;
 
   ScratchpadStats stats;
@@ -93,9 +94,9 @@ class Scratchpad : public sc_core::sc_module {
     Cycle next = 0;     ///< the cycle of its next words, or of its response
     unsigned done = 0;  ///< bytes accessed
     bool complete() const { return done == payload->get_data_length(); }
-    std::size_t port() const { return payload->is_read() ? 0 : 1; }  ///< of the two data buses
+    std::size_t port() const { return payload->is_read() ? 0 : 1; }  ///< index of its data bus
   };
-  // Where a byte lies, and how many from it on lie in the same word.
+  // The bank and address of a byte, and the bytes from it to the end of its word.
   struct Place {
     std::size_t bank = 0;
     std::uint64_t address = 0;
@@ -111,7 +112,7 @@ class Scratchpad : public sc_core::sc_module {
   void respond(Cycle now);
   void take(tlm::tlm_generic_payload& payload, Cycle now);
   void admit(Cycle now);
-  /// Accesses at most `room` words of the request; takes them off.
+  /// Accesses at most `room` words of the request and subtracts them from `room`.
   void access_words(Request& request, Cycle now, int& room);
   bool access_word(Request& request);
   void move_word(Request& request, const Place& place);
@@ -130,7 +131,7 @@ class Scratchpad : public sc_core::sc_module {
   void trace_cycle(Cycle now, const ScratchpadStats& before, const std::array<int, 2>& words);
   void withdraw_cells(int, sc_dt::uint64, sc_dt::uint64) { cells_.clear(); }
 
-  // What a trace shows of the port to the bus and of the banks behind it.
+  // Trace signals of the bus port and of the banks behind it.
   struct Signals {
     Strobe request;
     SignalId write = -1, address = -1, queue = -1;

@@ -65,7 +65,7 @@ void SparseMemory::write(std::uint64_t address, const std::uint8_t* in, std::siz
     const std::size_t part = std::min(count, kPageBytes - offset);
     Page* page = find(number);
     if (page == nullptr) {
-      // What is not written reads as zero.
+      // Bytes that were never written read as zero.
       std::unique_ptr<Page> made(part == kPageBytes ? new Page : new Page());
       page = pages_.emplace(number, std::move(made)).first->second.get();
     }

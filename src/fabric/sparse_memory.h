@@ -8,9 +8,9 @@
 
 namespace tilebeat {
 
-/// `bytes` bytes of zeros from the beginning of a page on, that take no memory until they are written, and
-/// stay until the process ends. They are parts of large maps: a chip has more banks than an operating system
-/// lets a process have maps. Throws std::bad_alloc.
+/// `bytes` bytes of zeros from the beginning of a page on, which take no memory until they are written and
+/// live until the process ends. They are parts of large maps, because a chip has more banks than an operating
+/// system allows a process to have maps. Throws std::bad_alloc.
 std::uint8_t* zero_pages(std::size_t bytes);
 
 /// Byte storage for large address spaces (SPEC CY-5): only pages that were written exist, everything else

@@ -12,7 +12,7 @@ namespace {
 
 constexpr std::size_t kPage = 4096, kCacheLine = 64;
 
-// Where a bank begins in its page: behind that of its older sibling.
+// A bank's offset in its first page: one cache line behind that of its older sibling.
 std::size_t first_byte(const sc_core::sc_object& bank) {
   const auto& siblings = bank.get_parent_object() == nullptr ? sc_core::sc_get_top_level_objects()
                                                              : bank.get_parent_object()->get_child_objects();
@@ -105,7 +105,7 @@ void SramBank::trace_access(const Port& port, const tlm::tlm_generic_payload& pa
   context_.observers.trace->change(port.address_signal, at, payload.get_address() / length);
 }
 
-// After a write: the stuck cell, and direct memory access to what has changed.
+// After a write: applies the faulty cell, and withdraws direct access to the changed region.
 void SramBank::written(std::uint64_t address, unsigned length) {
   const auto fault = to_unsigned(fault_address_);
   if (fault >= address && fault < address + length) storage_[fault] ^= fault_mask_;
@@ -116,7 +116,7 @@ void SramBank::written(std::uint64_t address, unsigned length) {
   if ((granted_regions_ >> region & 1) != 0) withdraw(region);
 }
 
-// Nobody has direct memory access any more; all ports hear of it, `but` the one that knows.
+// Withdraws direct access to a region; notifies all ports except `but`, which knows already.
 void SramBank::withdraw(std::uint64_t region, const Port* but) {
   granted_regions_ &= ~(std::uint32_t{1} << region);
   exclusive_regions_ &= ~(std::uint32_t{1} << region);
@@ -126,7 +126,7 @@ void SramBank::withdraw(std::uint64_t region, const Port* but) {
   }
 }
 
-// Notes the grant, which ends those that it excludes; false when writes must not be left to others.
+// Notes a grant and withdraws those that it excludes; false when the bank must see all writes.
 bool SramBank::grant(const Port& port, tlm::tlm_command command, std::uint64_t region) {
   const bool exclusive = command == tlm::TLM_WRITE_COMMAND;
   if (exclusive && (fault_mask_ != 0 || context_.trace() != nullptr)) return false;
@@ -158,7 +158,7 @@ bool SramBank::Port::get_direct_mem_ptr(tlm::tlm_generic_payload& payload, tlm::
   dmi.set_start_address(region * bank->region_bytes_);
   dmi.set_end_address((region + 1) * bank->region_bytes_ - 1);
   if (bank->fault_mask_ != 0)
-    dmi.allow_read();  // what is written must pass the stuck cell
+    dmi.allow_read();  // writes must pass the faulty cell
   else
     dmi.allow_read_write();
   return true;

@@ -11,7 +11,7 @@
 
 namespace tilebeat {
 
-/// What a bank keeps count of, a port.
+/// Counters of a port of a bank.
 struct BankPortStats {
   std::int64_t accesses = 0;  ///< cycles in which the port was busy
   std::int64_t bytes = 0;

@@ -12,12 +12,12 @@ struct StridedBlock {
   std::int64_t outer_count = 1, outer_stride = 0;
 
   std::int64_t total_bytes() const { return run_bytes * inner_count * outer_count; }
-  /// The byte after the last one of a block that is not empty.
+  /// The byte after the last one; the block must not be empty.
   std::uint64_t end() const {
     return address +
            to_unsigned((outer_count - 1) * outer_stride + (inner_count - 1) * inner_stride + run_bytes);
   }
-  /// The same bytes in the same order with runs that touch joined.
+  /// The same bytes in the same order, with adjacent runs joined.
   StridedBlock merged() const {
     StridedBlock block = *this;
     if (block.inner_count == 1 || block.inner_stride == block.run_bytes) {

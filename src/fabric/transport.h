@@ -15,7 +15,7 @@
 
 namespace tilebeat {
 
-/// Tells the types of messages apart: its address, one a type. The name is for errors.
+/// Identifies the type of a message by its address; the name is for errors.
 struct MessageType {
   const char* name;
 };
@@ -23,7 +23,7 @@ struct MessageType {
 template <class Message>
 inline constexpr MessageType kMessageType{Message::kMessageName};
 
-/// A message on its way, with the type that it was sent as.
+/// A message in transport, with the type that it was sent as.
 struct CarriedMessage : tlm::tlm_extension<CarriedMessage> {
   const MessageType* type = nullptr;
   void* message = nullptr;
@@ -63,12 +63,12 @@ class MessageSender {
   CarriedMessage carried_;
 };
 
-/// Throws a SimulationError: `socket` takes messages of type `taken`, not what it was sent, `sent` (null: no
+/// Throws a SimulationError: `socket` takes messages of type `taken`, but got one of type `sent` (null: no
 /// message at all).
 [[noreturn]] void refuse_message(const sc_core::sc_object& socket, const MessageType& taken,
                                  const MessageType* sent);
 
-/// The message that arrived at `socket`; SimulationError if it is of another type.
+/// The message that arrived at `socket`. Throws SimulationError if it is of another type.
 template <class Message>
 Message& message_of(tlm::tlm_generic_payload& payload, const sc_core::sc_object& socket) {
   const auto* carried = payload.get_extension<CarriedMessage>();
@@ -78,9 +78,9 @@ Message& message_of(tlm::tlm_generic_payload& payload, const sc_core::sc_object&
   return *static_cast<Message*>(carried->message);
 }
 
-/// A blocking transport of `length` bytes at `data`. `delay` is when, from now on. Returns the
-/// delay that the target annotated, in picoseconds; SystemC errors on an unbound socket. `payload` is scratch
-/// that the caller reuses.
+/// A blocking transport of `length` bytes at `data`, `delay` from now. Returns the delay that the target
+/// annotated, in picoseconds. SystemC reports an error for an unbound socket. `payload` is scratch that the
+/// caller reuses.
 template <class Socket>
 std::int64_t transport(Socket& socket, tlm::tlm_generic_payload& payload, tlm::tlm_command command,
                        std::uint64_t address, void* data, unsigned length,
@@ -97,8 +97,8 @@ std::int64_t transport(Socket& socket, tlm::tlm_generic_payload& payload, tlm::t
   return to_signed(delay.value());
 }
 
-/// Blocking transports of one kind and size, of which there are dozens a cycle: everything but address and
-/// data is set once.
+/// Blocking transports of one kind and size, of which there are dozens a cycle: all attributes except address
+/// and data are set once.
 class WordAccess {
  public:
   WordAccess(tlm::tlm_command command, int word_bytes) {
@@ -106,7 +106,7 @@ class WordAccess {
     payload_.set_data_length(static_cast<unsigned>(word_bytes));
     payload_.set_streaming_width(static_cast<unsigned>(word_bytes));
   }
-  /// The access `delay` from now; `data` is read or written by the target.
+  /// Makes the access `delay` from now; the target reads or writes `data`.
   template <class Socket>
   void operator()(Socket& socket, std::uint64_t address, const std::uint8_t* data,
                   sc_core::sc_time delay = sc_core::sc_time()) {
@@ -120,7 +120,7 @@ class WordAccess {
   tlm::tlm_generic_payload payload_;
 };
 
-/// Accesses that were made through direct memory access and that their target still has to count.
+/// Accesses made through direct memory access that their target must still count.
 struct AccessCount : tlm::tlm_extension<AccessCount> {
   std::int64_t accesses = 0;
   tlm::tlm_extension_base* clone() const override { return new AccessCount(*this); }
@@ -129,8 +129,8 @@ struct AccessCount : tlm::tlm_extension<AccessCount> {
   }
 };
 
-/// Of a request for direct memory access: whoever makes it looks at what lies there at the time and keeps
-/// nothing, so that it need not hear of writes.
+/// Marks a request for direct memory access whose sender only reads the present contents and keeps no
+/// pointer, so that it needs no notice of writes.
 struct KeepsNothing : tlm::tlm_extension<KeepsNothing> {
   tlm::tlm_extension_base* clone() const override { return new KeepsNothing(*this); }
   void copy_from(const tlm::tlm_extension_base& /*other*/) override {}
@@ -148,7 +148,7 @@ void count_accesses(Socket& socket, std::int64_t accesses, int bytes) {
   payload.clear_extension(&count);
 }
 
-/// The same for each of a row of banks; `words[b]`, those of bank b, of `bytes` each, begins at 0 again.
+/// The same for each of a row of banks: `words[b]` accesses of `bytes` bytes to bank b; resets `words` to 0.
 template <class Banks>
 void count_words(Banks& banks, std::vector<std::int64_t>& words, int bytes) {
   for (std::size_t bank = 0; bank < words.size(); ++bank) {

@@ -88,7 +88,7 @@ void WriteBridge::step() {
   schedule(now);
 }
 
-// What came in in this cycle does not count: whether it came before or after this step is not defined.
+// The activity of cycle `now`, without arrivals in this cycle: whether they precede this step is undefined.
 Activity WriteBridge::activity(Cycle now) const {
   if (now >= data_begin_ && now < data_free_) return Activity::kBusy;
   if (held_ != nullptr && held_since_ < now) return Activity::kOutstanding;
@@ -116,7 +116,7 @@ void WriteBridge::take_responses(Cycle now) {
   }
 }
 
-// Responses in the order of arrival.
+// Sends responses in the order of arrival.
 void WriteBridge::respond(Cycle now) {
   while (!transfers_.empty() && transfers_.front().unanswered == 0) {
     tlm::tlm_generic_payload& payload = *transfers_.front().payload;
@@ -145,7 +145,7 @@ void WriteBridge::send(Cycle now) {
     auto left = transfer.unsent.begin();
     for (Route& route : transfer.unsent) {
       BurstPort& port = *nth(outputs, route.output);
-      // Writes of one output keep their order: one that has to wait holds back those behind it.
+      // Writes of one output keep their order: one that waits holds back those behind it.
       if (!port.granted(now) || !port.has_room()) {
         *left++ = route;
         continue;

@@ -15,12 +15,12 @@
 
 namespace tilebeat {
 
-/// What a bridge counts.
+/// Counters of a bridge.
 struct BridgeStats {
   std::int64_t transfers = 0;    ///< bursts taken
-  std::int64_t taken_bytes = 0;  ///< their bytes
-  std::int64_t delivered_bytes =
-      0;  ///< bytes written behind the bridge: more than taken when several cores listen
+  std::int64_t taken_bytes = 0;  ///< bytes of these bursts
+  /// Bytes written behind the bridge: more than taken when several cores receive them.
+  std::int64_t delivered_bytes = 0;
 };
 
 /// Takes write bursts and passes each on to one or several buses: the broadcast bus of a cluster (SPEC HI-3,
@@ -42,7 +42,7 @@ class WriteBridge : public sc_core::sc_module {
     int output = 0;
     std::uint64_t address = 0;
   };
-  /// Where a burst goes; nothing: it is answered with TLM_ADDRESS_ERROR_RESPONSE.
+  /// Returns the routes of a burst; none: it is answered with TLM_ADDRESS_ERROR_RESPONSE.
   using Router = std::function<std::vector<Route>(std::uint64_t address, std::uint64_t bytes)>;
 
   tlm_utils::passthrough_target_socket<WriteBridge> socket;

@@ -25,7 +25,7 @@ class Attributes {
   std::optional<std::vector<float>> reals(const std::string& name);
   const Constant* tensor(const std::string& name);
   bool has(const std::string& name) const { return node_.attributes.count(name) != 0; }
-  /// Reads `name` without looking at it: what it says changes nothing that is computed.
+  /// Marks `name` as read: its value does not affect the results.
   void without_effect(const std::string& name) { read_.insert(name); }
   void finish() const;
 

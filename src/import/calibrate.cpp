@@ -26,7 +26,7 @@ const std::set<std::string>& movements() {
   return names;
 }
 
-/// What a tensor's values were.
+/// The range and a sample of magnitudes of a tensor's values.
 class Spread {
  public:
   void add(const std::vector<double>& values) {
@@ -52,7 +52,8 @@ class Spread {
   std::vector<float> magnitudes_;
 };
 
-/// Sample `number` of an input: samples are stacked along the first axis, or along one more before it.
+/// Sample `number` of an input: samples are stacked along the first axis, or along an additional axis before
+/// it.
 Constant sample_of(const Constant& samples, const GraphTensor& input, std::size_t number) {
   Constant made{samples.type, input.shape.value(), {}};
   const std::size_t bytes = to_size(element_count(made.shape)) * element_bytes(made.type);
@@ -103,7 +104,7 @@ bool is_real(const std::optional<Constant>& value) {
   return value && value->type == ElementType::kFloat32;
 }
 
-/// Results that move what is there, or whose range is known, take scales from elsewhere.
+/// Shares ranges: results that only move elements, or have a known range, take their scales from elsewhere.
 void share_ranges(const ModelGraph& graph, std::vector<std::optional<Quantisation>>& ranges) {
   for (const GraphNode& node : graph.nodes) {
     if (node.inputs.empty() || !node.inputs[0] || !ranges[*node.inputs[0]]) continue;
@@ -117,7 +118,7 @@ void share_ranges(const ModelGraph& graph, std::vector<std::optional<Quantisatio
   }
 }
 
-/// What a batch normalisation does to each channel: x * factor + offset.
+/// A batch normalisation as a map of each channel: x * factor + offset.
 struct ChannelMap {
   std::vector<double> factors, offsets;
 };
@@ -128,7 +129,7 @@ const Constant* data_of(const ModelGraph& graph, const GraphNode& node, std::siz
   return data ? &*data : nullptr;
 }
 
-/// None for one whose parameters are not known, or that is more than that.
+/// The channel map of a batch normalisation; none if its parameters are unknown, or if it does more.
 std::optional<ChannelMap> channel_map_of(const ModelGraph& graph, const GraphNode& norm) {
   Attributes attributes(norm);
   const double epsilon = attributes.real("epsilon", 1e-5F);
@@ -149,7 +150,7 @@ std::optional<ChannelMap> channel_map_of(const ModelGraph& graph, const GraphNod
   return made;
 }
 
-/// The same, and none for one that cannot be imported: lowering it is going to say why.
+/// The same; none also for one that cannot be imported, because lowering reports the reason later.
 std::optional<ChannelMap> known_channel_map(const ModelGraph& graph, const GraphNode& norm) {
   try {
     return channel_map_of(graph, norm);
@@ -165,7 +166,8 @@ std::size_t add_constant(ModelGraph& graph, const std::string& name, Constant da
   return graph.tensors.size() - 1;
 }
 
-/// Whether `conv` has taken the map of its output's channels into weights and bias.
+/// Moves the map of the output channels into the weights and bias of `conv`. Returns whether that is
+/// possible.
 bool takes_in(ModelGraph& graph, GraphNode& conv, const ChannelMap& map) {
   const Constant* weights = data_of(graph, conv, 1);
   const bool biased = conv.inputs.size() > 2 && conv.inputs[2];
@@ -218,7 +220,7 @@ void fold_batch_norms(ModelGraph& graph) {
     const bool folds = norm.op == "BatchNormalization" && norm.inputs.size() == 5 && norm.inputs[0] &&
                        norm.outputs.size() == 1 && norm.outputs[0];
     const std::size_t source = folds ? maker[*norm.inputs[0]] : graph.nodes.size();
-    // Nodes stand behind those that they read: the convolution is kept already.
+    // Nodes come after those that they read, so the convolution has been kept already.
     const auto conv =
         source == graph.nodes.size() || readers[*norm.inputs[0]] != 1
             ? kept.end()

@@ -9,31 +9,31 @@
 
 namespace tilebeat {
 
-/// What running a float network over samples has shown (SPEC RN-3).
+/// The results of running a float network over samples (SPEC RN-3).
 struct Calibration {
-  std::vector<std::optional<Quantisation>> ranges;  ///< int8, by tensor; none of constants
-  std::vector<std::optional<Constant>> first;       ///< the tensors' values for the first sample
+  std::vector<std::optional<Quantisation>> ranges;  ///< int8, by tensor; none for constants
+  std::vector<std::optional<Constant>> first;       ///< by tensor: its values for the first sample
 };
 
-/// Whether a file computes with real numbers without saying how they are quantised.
+/// Whether a model computes with real numbers without information on quantisation.
 bool is_float_network(const ModelGraph& graph);
 
 /// Folds batch normalisations into the convolutions before them.
 void fold_batch_norms(ModelGraph& graph);
 
-/// Gives inputs whose axes have no numbers the shape of their samples.
+/// Gives inputs with symbolic axes the shape of their samples.
 void shape_inputs(ModelGraph& graph, const ImportOptions& options);
 
-/// Runs the network in float over the samples. `percentile` of the magnitudes of each tensor are covered by
-/// its scale; 100: all. Throws UserError when the samples do not fit, ImportError when an operator is not
-/// computed.
+/// Runs the network in float over the samples. The scale of each tensor covers `percentile` percent of its
+/// magnitudes; 100: all. Throws UserError when the samples do not fit, ImportError for an operator that is
+/// not supported.
 Calibration calibrate(const ModelGraph& graph, const ImportOptions& options);
 
 /// The int8 scale and zero point that cover `values` and 0.
 Quantisation range_of(const std::vector<double>& values);
-/// The same of the least and the greatest value.
+/// The int8 scale and zero point that cover the range from `low` to `high` and 0.
 Quantisation range_between(double low, double high);
-/// Symmetric int8 scales of weights, one for each index of `axis`; of an axis below 0 one for all.
+/// Symmetric int8 scales of weights, one for each index of `axis`; with `axis` below 0 one for all.
 Quantisation weight_scales(const Constant& weights, std::int64_t axis);
 /// round(x / scale) + zero point as int8.
 Constant quantised_constant(const Constant& real, const Quantisation& quantisation);

@@ -25,8 +25,8 @@ class WorkloadBuilder {
 
   Arithmetic arithmetic() const { return arithmetic_; }
 
-  /// A tensor that is there before the run. `source` says what it holds until `run --input` says something
-  /// else: {"file": ...} or {"random": ...}. Returns its name.
+  /// Adds a tensor that exists before the run. `source` gives its contents unless `run --input` replaces
+  /// them: {"file": ...} or {"random": ...}. Returns its name.
   std::string add_input(const std::string& wish, const Extents& shape, ElementType type,
                         std::int64_t zero_point, const FieldsJson& source);
   /// A layer with its operator's fields. Returns its name.
@@ -35,7 +35,8 @@ class WorkloadBuilder {
   /// A tensor file; returns the object {"file": name} that names it.
   FieldsJson add_tensor(const std::string& wish, const Constant& tensor);
   void add_output(const std::string& layer);
-  /// What the float network computes where `layer` has elements of `scale`, in the layer's order.
+  /// Adds the values of the float network for layer `layer`, whose elements have scale `scale`, in the
+  /// layer's order.
   void add_float_reference(const std::string& layer, const Constant& values, double scale);
   bool is_layer(const std::string& name) const { return layers_.count(name) != 0; }
   std::size_t layers() const { return layers_.size(); }
@@ -53,7 +54,7 @@ class WorkloadBuilder {
   std::map<std::string, std::string> tensors_;
 };
 
-/// `name` with what no name of a workload may have replaced.
+/// `name` with characters replaced that names of a workload may not have.
 std::string workload_name(const std::string& name);
 
 /// The bytes of a .npy file.
@@ -68,7 +69,8 @@ struct Held {
   std::int64_t zero_point = 0;
 };
 
-/// What a layer is to make: name, type, scale, and the elements that it is limited to.
+/// The required result of a layer: name, type, scale, zero point, and the range that its elements are limited
+/// to.
 struct Wanted {
   std::string name;
   ElementType type = ElementType::kInt8;
@@ -91,10 +93,10 @@ struct WindowFields {
   std::array<std::int64_t, 4> pads{0, 0, 0, 0};
 };
 
-/// What a runtime takes a convolution for, which decides how it rounds.
+/// The runtime's kind of a convolution, which determines its rounding.
 enum class ConvolutionKind : std::uint8_t { kPlain, kDepthwise };
 
-/// Whether the bytes of a layer are those of the runtime, or exact because NU-6 says nothing of the operator.
+/// Whether a layer gives the runtime's bytes, or is exact because NU-6 does not name its operator.
 enum class Rounding : std::uint8_t { kRuntime, kExact };
 
 /// Writes layers, one function an operator, with the fields that the workload's arithmetic needs.
@@ -126,7 +128,8 @@ class Emitter {
   /// op: an operator of one input with input_scale and requant; `fields` are its others.
   Held function(const std::string& op, const Held& x, const Extents& shape, const Wanted& wanted,
                 FieldsJson fields = FieldsJson::object(), Rounding rounding = Rounding::kRuntime);
-  /// x * factors + offsets in real numbers, one or one an index of the last axis, exactly.
+  /// x * factors + offsets in real numbers, exactly; one factor and offset, or one per index of the last
+  /// axis.
   Held linear(const Held& x, const std::vector<double>& factors, const std::vector<double>& offsets,
               const Wanted& wanted);
   /// op: one that keeps type, scale and zero point.
@@ -137,7 +140,7 @@ class Emitter {
   Held quantize(const Held& x, const Wanted& wanted);
   Held dequantize(const Held& x, const std::string& name);
 
-  /// The layers whose bytes are exact where a runtime's might differ, with their operators.
+  /// The layers, with their operators, whose bytes are exact where a runtime's might differ.
   const std::vector<std::string>& exact_layers() const { return exact_layers_; }
 
  private:
@@ -155,7 +158,7 @@ class Emitter {
 
 /// Least and greatest element of an 8 bit type.
 std::array<std::int64_t, 2> byte_range(ElementType type);
-/// The elements that stand for the real numbers from `low` to `high`.
+/// The elements of the real numbers from `low` to `high`.
 std::array<std::int64_t, 2> element_range(double low, double high, const Wanted& wanted);
 
 }  // namespace tilebeat

@@ -1,4 +1,4 @@
-// Constants of a graph are evaluated while importing: which operator does what, and products of matrices.
+// Evaluation of constants during import: dispatch to the operators, and products of matrices.
 #include "import/evaluate.h"
 
 #include "base/types.h"
@@ -198,7 +198,7 @@ PadSides read_pad(Attributes& attributes, const KnownInputs& inputs, std::size_t
 
 namespace {
 
-/// The matrix that a broadcast index leads to, of leading axes `axes` where the product has `all`.
+/// The matrix of an operand with leading axes `axes` for matrix `index` of a product with leading axes `all`.
 std::size_t matrix_of(std::int64_t index, const Extents& axes, const Extents& all) {
   std::size_t matrix = 0;
   std::int64_t stride = 1;
@@ -253,7 +253,7 @@ Constant transposed_operand(const Constant& x) {
 
 Constant gemm(const KnownInputs& inputs, Attributes& attributes) {
   Constant a = need(inputs, 0), b = need(inputs, 1);
-  attributes.without_effect("broadcast");  // of opset 6: C is repeated if it is smaller
+  attributes.without_effect("broadcast");  // an attribute of opset 6: C is repeated if it is smaller
   if (attributes.integer("transA", 0) != 0) a = transposed_operand(a);
   if (attributes.integer("transB", 0) != 0) b = transposed_operand(b);
   if (a.shape.size() != 2 || b.shape.size() != 2) throw Unsupported("a matrix of another rank");

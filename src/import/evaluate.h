@@ -7,30 +7,29 @@
 
 namespace tilebeat {
 
-/// Inputs of a node that are known; none for one that is left out.
+/// The known inputs of a node; null for one that is left out.
 using KnownInputs = std::vector<const Constant*>;
 /// Input `i`. Throws Unsupported where it is left out.
 const Constant& need(const KnownInputs& inputs, std::size_t i);
 
-/// The outputs of an ONNX operator, computed here in double and rounded to the type of the output: constants
-/// are folded with it, and float networks run in it (SPEC RN-3). Throws Unsupported for an operator that is
-/// not computed, or an attribute that is not known.
+/// The outputs of an ONNX operator, computed in double and rounded to the output's type: used to fold
+/// constants and to run float networks (SPEC RN-3). Throws Unsupported for unknown operators and attributes.
 std::vector<Constant> evaluate(const GraphNode& node, const KnownInputs& inputs, std::int64_t opset);
 /// Whether `evaluate` computes the operator.
 bool evaluates(const std::string& op);
 
-/// How many elements a result of this shape has. Throws Unsupported for more than are computed here, 2^27.
+/// Number of elements of a result of this shape. Throws Unsupported for more than 2^27.
 std::size_t room_for(const Extents& shape);
-/// The shape that Reshape, Flatten, Squeeze or Unsqueeze gives to one of shape `from`.
+/// The result's shape of a Reshape, Flatten, Squeeze or Unsqueeze of a tensor of shape `from`.
 Extents moved_shape(const GraphNode& node, const Extents& from, const KnownInputs& inputs,
                     Attributes& attributes);
-/// The shape that a reshape to `wish` gives: 0 is the input's extent unless `zeros_stay`, one -1 the rest.
+/// The shape of a reshape to `wish`: 0 is the input's extent unless `zeros_stay`, one -1 stands for the rest.
 Extents reshaped(const Extents& from, const std::vector<std::int64_t>& wish, bool zeros_stay);
-/// `axis` counted from the front. Throws Unsupported beyond the rank.
+/// `axis` counted from the front. Throws Unsupported for an axis beyond the rank.
 std::size_t axis_of(std::int64_t axis, std::size_t rank);
-/// The axes of a reduction, Squeeze or Unsqueeze: an attribute or, later, input 1; none: not said.
+/// The axes of a reduction, Squeeze or Unsqueeze: an attribute or, in later opsets, input 1; none: not given.
 std::optional<std::vector<std::int64_t>> axes_of(Attributes& attributes, const KnownInputs& inputs);
-/// Extents of both, aligned at their ends, those of 1 repeated. Throws Unsupported.
+/// The common extents of both shapes, aligned at their ends, with extents of 1 repeated. Throws Unsupported.
 Extents broadcast_shape(const Extents& a, const Extents& b);
 
 /// Begin, end and step along each axis of a Slice.
@@ -48,7 +47,7 @@ struct PadSides {
   double value = 0;
   std::string mode = "constant";  ///< or "edge", "reflect", "wrap"
 
-  /// What stands along `axis` of so many elements, in modes other than "constant": indices of these elements.
+  /// Source indices along `axis` of `extent` elements after padding, in modes other than "constant".
   Extents sources(std::size_t axis, std::int64_t extent) const;
 };
 PadSides read_pad(Attributes& attributes, const KnownInputs& inputs, std::size_t rank);

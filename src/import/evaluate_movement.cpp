@@ -107,7 +107,7 @@ Constant concat(const KnownInputs& inputs, Attributes& attributes) {
   return made;
 }
 
-/// Padded with its own elements.
+/// Pads with elements of the tensor itself.
 Constant repeated(const Constant& x, const PadSides& sides) {
   const std::size_t rank = x.shape.size();
   std::vector<Extents> sources;
@@ -175,7 +175,7 @@ Constant gather(const KnownInputs& inputs, Attributes& attributes) {
   return made;
 }
 
-/// One axis of a Resize: the two elements that make an output, and how much of the second one.
+/// One axis of a Resize: the two elements of an output, and the weight of the second one.
 struct Taps {
   std::int64_t low = 0, high = 0;
   double share = 0;
@@ -306,7 +306,7 @@ Constant filled(const KnownInputs& inputs, Attributes& attributes) {
              : make_constant(ElementType::kFloat32, shape, std::vector<double>(count, 0));
 }
 
-/// DepthToSpace, SpaceToDepth: channels are pixels of a block, then `depth`; of mode CRD the other way round.
+/// DepthToSpace, SpaceToDepth: channels are pixels of a block, then `depth`; in mode CRD vice versa.
 Constant blocks(const GraphNode& node, const Constant& x, Attributes& attributes) {
   if (x.shape.size() != 4) throw Unsupported("a map of another rank");
   const std::int64_t b = attributes.integer("blocksize", 0), n = x.shape[0], c = x.shape[1], h = x.shape[2],
@@ -367,7 +367,7 @@ Evaluated evaluate_movement(const GraphNode& node, const KnownInputs& inputs, st
   if (reshapes) return {with_shape(x, moved_shape(node, x.shape, inputs, attributes))};
   if (op == "Shape") return {shape_of(x, attributes)};
   if (op == "Dropout") {
-    for (const char* name : {"ratio", "seed"}) attributes.without_effect(name);  // of training
+    for (const char* name : {"ratio", "seed"}) attributes.without_effect(name);  // only used in training
     if (node.outputs.size() > 1 && node.outputs[1]) throw Unsupported("a mask");
     if (inputs.size() > 2 && inputs[2] != nullptr && inputs[2]->integers() != Extents{0})
       throw Unsupported("training_mode");

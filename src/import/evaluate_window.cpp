@@ -1,5 +1,4 @@
-// Convolutions, poolings and batch normalisation of maps [N, C, H, W]; norms, and the place of the greatest
-// element.
+// Convolutions, poolings and batch normalisation of maps [N, C, H, W]; norms; index of the maximum.
 #include "base/types.h"
 #include "import/evaluate.h"
 #include "import/onnx_lowering.h"
@@ -144,7 +143,7 @@ Constant pool(const GraphNode& node, const KnownInputs& inputs, Attributes& attr
 Constant batch_norm(const KnownInputs& inputs, Attributes& attributes) {
   const Constant& x = need(inputs, 0);
   if (attributes.integer("training_mode", 0) != 0) throw Unsupported("training_mode");
-  attributes.without_effect("momentum");  // of training
+  attributes.without_effect("momentum");  // only used in training
   if (attributes.integer("spatial", 1) != 1) throw Unsupported("spatial 0");
   if (attributes.integer("is_test", 1) != 1) throw Unsupported("is_test 0");  // before opset 7
   const double epsilon = attributes.real("epsilon", 1e-5F);
@@ -190,7 +189,7 @@ Constant layer_norm(const KnownInputs& inputs, Attributes& attributes) {
   const Constant& x = need(inputs, 0);
   const std::size_t first = axis_of(attributes.integer("axis", -1), x.shape.size());
   const double epsilon = attributes.real("epsilon", 1e-5F);
-  attributes.without_effect("stash_type");  // of the sums, which are double here
+  attributes.without_effect("stash_type");  // type of the sums, which are double here
   std::size_t row = 1;
   for (std::size_t axis = first; axis < x.shape.size(); ++axis) row *= to_size(x.shape[axis]);
   const std::vector<double> gamma = need(inputs, 1).values();

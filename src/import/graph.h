@@ -54,7 +54,8 @@ struct Constant {
 /// `values` as a tensor: rounded to the nearest float, limited to the range of an integer type.
 Constant make_constant(ElementType type, Extents shape, const std::vector<double>& values);
 
-/// How integers stand for real numbers: (q - zero_point) * scale, one a tensor, or one an index of `axis`.
+/// The real numbers of a tensor's integers: (q - zero_point) * scale, with one scale per tensor or per index
+/// of `axis`.
 struct Quantisation {
   std::vector<float> scales;
   std::vector<std::int64_t> zero_points;
@@ -68,7 +69,7 @@ struct GraphTensor {
   std::string name;
   ElementType type = ElementType::kOther;
   std::optional<Extents> shape;
-  Extents open_shape;  ///< where the shape is not known: with -1 for axes without a number; empty: no rank
+  Extents open_shape;  ///< where the shape is unknown: -1 for axes without a number; empty: no rank
   Quantisation quantisation;
   std::optional<Constant> data;
 };
@@ -85,11 +86,11 @@ struct GraphNode {
   std::map<std::string, AttributeValue> attributes;
 };
 
-/// Where a model comes from, which decides what its operators mean.
+/// The format of a model file, which determines the meaning of its operators.
 enum class ModelFormat : std::uint8_t { kOnnx, kTflite };
 
-/// A model file as it is, before anything is done to it. Nodes stand in an order in which every tensor is
-/// there before it is read.
+/// The unchanged contents of a model file. Nodes are in an order in which every tensor is made before it is
+/// read.
 struct ModelGraph {
   ModelFormat format = ModelFormat::kOnnx;
   std::string path;
@@ -110,12 +111,12 @@ ModelGraph read_tflite(const std::string& path);
 /// model are tensors that a node makes or the model is given: a file with a cycle fails here.
 void check_order(const ModelGraph& graph);
 
-/// Makes initializers of nodes that are constants, so that what reads them finds them wherever they stand.
+/// Turns nodes that are constants into initializers, so that readers find them at any place.
 void fold_constant_nodes(ModelGraph& graph);
 
-/// Says operators of a float network by those that layers are made of, before it is calibrated: sums and
+/// Replaces operators of a float network by those that layers can be made of, before calibration: sums and
 /// means of more than two tensors, powers, absolute values, PRelu, bounds of one number, further reductions,
-/// and transposed convolutions with groups or dilation as plain ones with zeros in their kernels.
+/// and transposed convolutions with groups or dilation (as plain ones with zeros in their kernels).
 void rewrite_operators(ModelGraph& graph);
 
 }  // namespace tilebeat

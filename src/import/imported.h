@@ -13,8 +13,8 @@
 
 namespace tilebeat {
 
-/// A model that cannot be imported: `what()` says how many nodes stand in the way, `lines` says for every
-/// reason which nodes they are (SPEC RN-1).
+/// A model that cannot be imported: `what()` has the number of nodes that prevent it, `lines` the nodes for
+/// every reason (SPEC RN-1).
 class ImportError : public UserError {
  public:
   ImportError(const std::string& summary, std::vector<std::string> lines)
@@ -25,44 +25,45 @@ class ImportError : public UserError {
   std::vector<std::string> lines_;
 };
 
-/// What becomes of a tensor of the source.
+/// The fate of a source tensor in the workload.
 struct SourceTensor {
   std::size_t index = 0;
   std::string name;
-  std::optional<std::string> holder;  ///< the layer or input that has its elements; none where it was folded
-  Extents axes;                       ///< axis i of the holder is this axis of the source; empty: as they are
-  Extents viewed;  ///< with `axes`: the shape in which the source is seen before its axes are reordered
-  std::optional<float> scale;  ///< of one scale a tensor
+  std::optional<std::string> holder;  ///< the layer or input with its elements; none: it was folded
+  Extents axes;                       ///< axis i of the holder is this axis of the source; empty: same order
+  Extents viewed;                     ///< with `axes`: the shape of the source before its axes are reordered
+  std::optional<float> scale;         ///< for tensors with a single scale
   std::int64_t zero_point = 0;
-  /// Of float networks, once it is known: signal to quantisation noise and cosine against the float values.
+  /// For float networks, once known: signal to quantisation noise and cosine against the float values.
   std::optional<double> sqnr_db = std::nullopt, cosine = std::nullopt;
 };
 
-/// What an import makes.
+/// The result of an import.
 struct ImportedNetwork {
   std::map<std::string, std::string> files;  ///< by name: workload.json, tensors.json, .npy files
   std::vector<SourceTensor> tensors;
   std::size_t nodes = 0, layers = 0;
-  std::vector<std::string>
-      exact_layers;  ///< whose bytes may differ from the runtime's, which NU-6 does not state
+  /// Layers whose bytes may differ from the runtime's, because NU-6 does not name their operators.
+  std::vector<std::string> exact_layers;
 };
 
 /// The text of tensors.json.
 std::string tensors_json(const std::vector<SourceTensor>& tensors);
 
-/// What the user wants of an import.
+/// The user's options of an import.
 struct ImportOptions {
   std::optional<Arithmetic> arithmetic;  ///< none: fixed for TFLite, float32_ort for ONNX
   bool keep_all = false;                 ///< every activation is an output
-  /// Samples by input, "" the only one, stacked along the first axis: float networks are quantised with them.
+  /// Samples by input, stacked along the first axis; "" names the only input. Float networks are quantised
+  /// with them.
   std::map<std::string, Constant> calibration;
-  double percentile = 100;  ///< of the magnitudes that a scale covers; 100: all
+  double percentile = 100;  ///< percentage of magnitudes that a scale covers; 100: all
 };
 
 /// The network of a model file as a workload. Throws UserError for a damaged file, ImportError with the whole
 /// list for one that has unsupported parts (SPEC RN-1 to RN-3).
 ImportedNetwork import_model(const std::string& path, const ImportOptions& options);
-/// The same of a file whose name does not tell its format.
+/// The same for a file whose name does not tell its format.
 ImportedNetwork import_model(const std::string& path, ModelFormat format, const ImportOptions& options);
 
 }  // namespace tilebeat

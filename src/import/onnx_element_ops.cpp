@@ -16,7 +16,7 @@ bool is_plain(const Extents& axes) {
   return std::is_sorted(axes.begin(), axes.end());
 }
 
-/// The window with what its last row and column reach beyond the pads (ceil_mode).
+/// The window with the padding that its last row and column need beyond the pads (ceil_mode).
 WindowFields whole_windows(const OnnxWindow& window, const Extents& map) {
   WindowFields fields{window.kernel, window.stride, window.dilation, window.pads};
   for (std::size_t axis = 0; axis < 2; ++axis) {
@@ -33,14 +33,14 @@ void OnnxLowering::combine(const GraphNode& node, const std::string& op, OnnxVal
                            const Wanted& wanted) {
   const Extents shape = broadcast_shape(a.shape, b.shape);
   a = with_rank(a, shape.size()), b = with_rank(b, shape.size());
-  // In the order of the larger one, so that little is moved.
+  // In the order of the larger tensor, so that fewer elements move.
   const OnnxValue& large = element_count(a.shape) >= element_count(b.shape) ? a : b;
   const Extents axes = is_plain(a.axes) && is_plain(b.axes) ? a.axes : large.axes;
   a = laid_out(a, axes), b = laid_out(b, axes);
   set(node, made_of(emitter_.elementwise(op, a.held, b.held, held_shape(shape, axes), wanted), shape, axes));
 }
 
-/// The factor and the offset that combining x with the constant c is.
+/// The combination of x with the constant c as a factor and an offset.
 std::array<double, 2> factor_and_offset(const std::string& op, double c, bool first) {
   if (op == "Add" || op == "Sum") return {1, c};
   if (op == "Sub") return first ? std::array<double, 2>{-1, c} : std::array<double, 2>{1, -c};
@@ -55,7 +55,7 @@ bool OnnxLowering::with_constant(const GraphNode& node, std::size_t constant) {
   if (calibration_ == nullptr || !c.known() || c.stands || value(node, 1 - constant).known()) return false;
   OnnxValue x = materialised(real(node, 1 - constant));
   if (broadcast_shape(x.shape, c.shape) != x.shape) return false;
-  // All extents are 1, but one at most: the channels'.
+  // All extents are 1, except at most one: the channels'.
   std::optional<std::size_t> axis;
   for (std::size_t i = 0; i < c.shape.size(); ++i) {
     if (c.shape[i] == 1) continue;
@@ -101,9 +101,9 @@ void OnnxLowering::elementwise(const GraphNode& node, Attributes&) {
   combine(node, node.op == "Sum" ? "add" : lower_case(node.op), a, b, need_result(node));
 }
 
-/// Tensors with one scale, one behind the other, and the greatest along their new axis. A minimum is that of
-/// the complements: element q of zero point z stands for the negative of element low + high - q of zero point
-/// low + high - z, exactly.
+/// Joins tensors of one scale along a new axis and takes the maximum along it. A minimum is the maximum of
+/// the complements: element q of zero point z becomes low + high - q of zero point low + high - z, exactly
+/// its negative.
 void OnnxLowering::extreme(const GraphNode& node, Attributes&) {
   const bool least = node.op == "Min";
   std::vector<OnnxValue> parts;
@@ -204,15 +204,14 @@ void OnnxLowering::quantised_pool(const GraphNode& node, Attributes& attributes)
           last ? Layout::kPlain : Layout::kMap);
 }
 
-/// The value with `axes` of the source side by side in its holder: they become the last ones where they are
-/// not.
+/// The value with `axes` of the source adjacent in its holder; if they are not, they become the last axes.
 OnnxValue OnnxLowering::with_neighbours(const OnnxValue& value, const std::vector<std::int64_t>& axes) {
   const auto is_one = [&axes](std::int64_t axis) {
     return std::find(axes.begin(), axes.end(), axis) != axes.end();
   };
   Extents order;
   for (const std::int64_t axis : value.axes) {
-    // Axes of one index are nowhere between others.
+    // Axes of extent 1 never separate others.
     if (nth(value.shape, axis) != 1 || is_one(axis)) order.push_back(is_one(axis));
   }
   const auto first = std::find(order.begin(), order.end(), 1);
@@ -235,7 +234,7 @@ void OnnxLowering::mean(const GraphNode& node, const std::string& op, OnnxValue 
     held_axes.push_back(to_signed(map_axis(to_size(at), rank)));
   }
   std::sort(held_axes.begin(), held_axes.end());
-  // What lies between them has one index.
+  // Axes between the reduced ones have extent 1, so the reduction may include them.
   Extents between(to_size(held_axes.back() - held_axes.front() + 1));
   std::iota(between.begin(), between.end(), held_axes.front());
   held_axes = between;
@@ -292,7 +291,7 @@ void OnnxLowering::quantised_global_pool(const GraphNode& node, Attributes& attr
   mean(node, "reduce_mean", x, axes, true, quantised_result(node, 3, 4));
 }
 
-/// Rows along `axis`; before opset 13 a row is all that is behind `axis`.
+/// Softmax of rows along `axis`; before opset 13 a row covers all axes from `axis` on.
 void OnnxLowering::rows_softmax(const GraphNode& node, OnnxValue x, std::int64_t axis, bool one_axis,
                                 const Wanted& wanted) {
   const std::size_t rank = x.shape.size(), at = axis_of(axis, rank);
@@ -333,7 +332,7 @@ void OnnxLowering::function(const GraphNode& node, Attributes& attributes) {
   const bool quantised_op = node.op.rfind("com.microsoft.QLinear", 0) == 0;
   const std::string op = quantised_op ? node.op.substr(21) : node.op;
   if (!quantised_op && (op == "Relu" || op == "Clip")) {
-    // One that a result did not take in: the same numbers within its bounds.
+    // An activation that no result has taken in: the same numbers within its bounds.
     OnnxValue x = real(node, 0);
     Wanted wanted = need_result(node);
     double low = 0, high = std::numeric_limits<double>::infinity();

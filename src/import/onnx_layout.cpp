@@ -1,4 +1,4 @@
-// How the elements of ONNX tensors lie in holders.
+// The order of the elements of ONNX tensors in their holders.
 #include "base/types.h"
 #include "import/onnx_lowering.h"
 #include "import/problems.h"
@@ -17,7 +17,7 @@ Extents permuted(const Extents& shape, const Extents& axes) {
   return made;
 }
 
-/// The axes that have more than one index, in their order: what decides where elements lie.
+/// The axes of extent above 1, in order: they alone determine the places of elements.
 Extents order_of(const Extents& shape, const Extents& axes) {
   Extents order;
   for (const std::int64_t axis : axes) {

@@ -204,7 +204,7 @@ void OnnxLowering::add_input(std::size_t index) {
   values_[index] = std::move(value);
 }
 
-/// The scale and the zero point that the first reader of a tensor of integers says it has.
+/// The scale and zero point that the first reader of an integer tensor gives for it.
 std::optional<Quantisation> OnnxLowering::input_quantisation(std::size_t index) const {
   for (const std::size_t reader : readers_[index]) {
     const GraphNode& node = graph_.nodes[reader];
@@ -222,7 +222,7 @@ std::optional<Quantisation> OnnxLowering::input_quantisation(std::size_t index) 
                        node.op.find("QGemm") != std::string::npos;
     if (!known) continue;
     const double zero_point = number(zero).value_or(0);
-    if (!(std::abs(zero_point) <= 255)) continue;  // of no byte: the reader is refused for it
+    if (!(std::abs(zero_point) <= 255)) continue;  // not a byte: the reader reports it
     return Quantisation{{plain ? 1.0F : static_cast<float>(number(scale).value_or(1))},
                         {static_cast<std::int64_t>(zero_point)},
                         0};
@@ -236,7 +236,7 @@ bool OnnxLowering::folded(const GraphNode& node) {
   for (std::size_t i = 0; i < inputs.size(); ++i) {
     if (inputs[i] == nullptr && node.inputs[i]) {
       if (node.op != "Shape" || !values_[*node.inputs[i]]) return false;
-      // The shape of a tensor is known even where its elements are not.
+      // The shape of a tensor is known even where its elements are unknown.
       const Extents& shape = values_[*node.inputs[i]]->shape;
       Constant shaped{ElementType::kInt8, shape, {}};
       OnnxValue made;
@@ -266,7 +266,7 @@ void OnnxLowering::lower(std::size_t index) {
     if (found == table().end() && !evaluates(node.op)) throw Unsupported("is no operator that is built");
     const bool reads_unknown =
         std::any_of(node.inputs.begin(), node.inputs.end(), [&](const auto& i) { return i && !values_[*i]; });
-    if (reads_unknown) return;  // what makes it is in the list already
+    if (reads_unknown) return;  // its producer is in the list already
     if (folded(node)) return;
     if (found == table().end()) throw Unsupported("is built for constants alone");
     Attributes attributes(node);
@@ -299,8 +299,8 @@ void OnnxLowering::write_output(std::size_t index, std::size_t& copies) {
   builder_.add_output(found->held.holder);
 }
 
-/// What the float network computes for the first sample, in the order of the layer that stands for it: the
-/// tensor of the source that came first where there are several.
+/// Adds the float network's values for the first sample, in the order of the quantised layer. Where several
+/// source tensors have the same layer, the first one counts.
 void OnnxLowering::add_float_reference(std::size_t index, const SourceTensor& tensor) {
   const Held& held = values_[index]->held;
   if (calibration_ == nullptr || !calibration_->first[index] || !builder_.is_layer(held.holder)) return;
@@ -323,8 +323,8 @@ void OnnxLowering::finish(ImportedNetwork& network) {
   for (std::size_t i = 0; i < graph_.tensors.size(); ++i) {
     SourceTensor tensor{i, graph_.tensors[i].name, std::nullopt, {}, {}, std::nullopt};
     const auto& value = values_[i];
-    // A holder of integers is no holder of the real numbers they stand for, but where the source has nothing
-    // else.
+    // A holder of integers does not hold the real numbers that they stand for, except where the source has
+    // only those.
     const bool holds = value && !value->known() && (!value->real || calibration_ != nullptr);
     if (holds) {
       tensor.holder = value->held.holder;

@@ -35,7 +35,7 @@ Extents from_map(const Extents& map, std::size_t rank);
 OnnxWindow read_window(Attributes& attributes, const Extents& map, const std::optional<Extents>& kernel,
                        std::size_t rank);
 
-/// Those of a transposed convolution: strides, pads, output_padding, output_shape, auto_pad.
+/// The window of a transposed convolution: strides, pads, output_padding, output_shape, auto_pad.
 struct OnnxTransposedWindow {
   OnnxWindow window;  ///< its pads are cut off the output
   std::array<std::int64_t, 2> more{0, 0};
@@ -43,7 +43,7 @@ struct OnnxTransposedWindow {
 OnnxTransposedWindow read_transposed_window(Attributes& attributes, const Extents& map, const Extents& kernel,
                                             std::size_t rank);
 
-/// A tensor of an ONNX file while layers are made of it: known elements, or what a layer or an input holds.
+/// The value of an ONNX tensor during lowering: known elements, or a layer's or an input's tensor.
 struct OnnxValue {
   std::optional<Constant> constant;
   std::optional<Quantisation> stands;  ///< a constant of integers that stand for real numbers
@@ -59,8 +59,8 @@ struct OnnxValue {
 /// Order of the axes in a holder: as in the source, or with the channels of [N, C, H, W] last.
 enum class Layout : std::uint8_t { kPlain, kMap };
 
-/// Makes layers of the operators of an ONNX file: of quantised operators, of real ones between
-/// DequantizeLinear and QuantizeLinear, and of real ones whose tensors have got ranges by calibration.
+/// Makes layers from the operators of an ONNX file: from quantised operators, from real ones between
+/// DequantizeLinear and QuantizeLinear, and from real ones whose tensors have calibrated ranges.
 class OnnxLowering {
  public:
   /// `calibration`: none for a quantised file.
@@ -69,7 +69,7 @@ class OnnxLowering {
 
  private:
   using Lower = void (OnnxLowering::*)(const GraphNode&, Attributes&);
-  /// An operator, and how its maps lie: with their channels at axis 1 or in no order that matters.
+  /// An operator, and the layout of its maps: with their channels at axis 1, or in any order.
   struct Row {
     Lower lower;
     Layout reads = Layout::kPlain;
@@ -77,7 +77,7 @@ class OnnxLowering {
   static const std::map<std::string, Row>& table();
   static bool reads_maps(const GraphNode& node);
 
-  // onnx_matrix_ops.cpp
+  // ---- onnx_matrix_ops.cpp ----
   void convolution(const GraphNode& node, Attributes& attributes);
   void quantised_convolution(const GraphNode& node, Attributes& attributes);
   void integer_convolution(const GraphNode& node, Attributes& attributes);
@@ -86,7 +86,7 @@ class OnnxLowering {
   void convolve(const GraphNode& node, Attributes& attributes, const OnnxValue& x, Kernels kernels,
                 const std::optional<Wanted>& wanted);
 
-  // onnx_product_ops.cpp
+  // ---- onnx_product_ops.cpp ----
   void gemm(const GraphNode& node, Attributes& attributes);
   void quantised_gemm(const GraphNode& node, Attributes& attributes);
   void matmul(const GraphNode& node, Attributes& attributes);
@@ -96,12 +96,13 @@ class OnnxLowering {
                   const std::optional<Wanted>& wanted);
   void multiply(const GraphNode& node, OnnxValue a, OnnxValue b, const std::optional<Wanted>& wanted);
 
-  // onnx_element_ops.cpp
+  // ---- onnx_element_ops.cpp ----
   void elementwise(const GraphNode& node, Attributes& attributes);
-  /// An operand of a float network that is a number, or one a channel: no tensor is made of it.
+  /// Handles an operand of a float network that is a number, or one per channel, without making a tensor of
+  /// it.
   bool with_constant(const GraphNode& node, std::size_t constant);
   void linear(const GraphNode& node, Attributes& attributes);
-  /// The greatest or the least of tensors of one shape.
+  /// The maximum or minimum of tensors of one shape.
   void extreme(const GraphNode& node, Attributes& attributes);
   void quantised_elementwise(const GraphNode& node, Attributes& attributes);
   void pool(const GraphNode& node, Attributes& attributes);
@@ -116,18 +117,18 @@ class OnnxLowering {
                Layout layout);
   void mean(const GraphNode& node, const std::string& op, OnnxValue x, std::vector<std::int64_t> axes,
             bool keep, const Wanted& wanted);
-  // onnx_norm_ops.cpp
+  // ---- onnx_window.cpp ----
   void layer_norm(const GraphNode& node, Attributes& attributes);
   void response_norm(const GraphNode& node, Attributes& attributes);
   void arg_max(const GraphNode& node, Attributes& attributes);
-  /// Indices of the last greatest along the last axis of the holder, as int32.
+  /// Indices of the last maximum along the last axis of the holder, as int32.
   Held last_greatest(const OnnxValue& x, std::size_t axis, const std::string& name);
   /// The value with `axis` of the source as the last axis of its holder.
   OnnxValue with_last(const OnnxValue& value, std::size_t axis);
   void rows_softmax(const GraphNode& node, OnnxValue x, std::int64_t axis, bool one_axis,
                     const Wanted& wanted);
 
-  // onnx_shape_ops.cpp
+  // ---- onnx_shape_ops.cpp ----
   void quantize(const GraphNode& node, Attributes& attributes);
   void dequantize(const GraphNode& node, Attributes& attributes);
   void dynamic_quantize(const GraphNode& node, Attributes& attributes);
@@ -146,35 +147,35 @@ class OnnxLowering {
   void same(const GraphNode& node, Attributes& attributes);
   void join(const GraphNode& node, std::vector<OnnxValue> parts, std::int64_t axis, const Wanted& wanted);
 
-  // onnx_values.cpp: operands and results.
+  // ---- onnx_values.cpp: operands and results ----
   const OnnxValue& value(const GraphNode& node, std::size_t i) const;
   bool has(const GraphNode& node, std::size_t i) const {
     return i < node.inputs.size() && node.inputs[i].has_value();
   }
-  /// The inputs, null where they are not known.
+  /// The inputs; null where they are unknown.
   KnownInputs known(const GraphNode& node) const;
-  /// A number or a list that an input holds.
+  /// The number or list in an input.
   std::vector<double> numbers(const GraphNode& node, std::size_t i) const;
   /// Operand `i` of a quantised operator, with scale and zero point of inputs s and z.
   OnnxValue quantised(const GraphNode& node, std::size_t i, std::size_t s, std::size_t z);
   /// Operand `i` of a real operator: integers that stand for real numbers; constants become inputs.
   OnnxValue real(const GraphNode& node, std::size_t i);
-  /// What inputs s and z say of the result of a quantised operator.
+  /// The result of a quantised operator with scale input s and zero-point input z.
   Wanted quantised_result(const GraphNode& node, std::size_t s, std::size_t z) const;
-  /// What a real operator makes: goes through activations behind it to a QuantizeLinear, or to the range that
-  /// calibration found. `range`: to start with.
+  /// The result of a real operator: follows activations to a QuantizeLinear, or takes the calibrated range.
+  /// `range`: the initial range.
   std::optional<Wanted> real_result(const GraphNode& node, std::size_t output = 0);
   Wanted need_result(const GraphNode& node, std::size_t output = 0);
-  /// The tensor that the last result went to gets this value.
+  /// Sets the value of the tensor that the last result went to.
   void set(const GraphNode& node, OnnxValue made, std::size_t output = 0);
   OnnxValue made_of(const Held& held, const Extents& shape, const Extents& axes) const;
   Kernels kernels_of(const GraphNode& node, std::size_t i, std::int64_t axis, float x_scale,
                      std::size_t bias);
   void add_bias(const GraphNode& node, std::size_t bias, float x_scale, Kernels& kernels);
 
-  // onnx_layout.cpp
+  // ---- onnx_layout.cpp ----
   static Extents layout_axes(Layout layout, std::size_t rank);
-  /// `values` of the source in the order in which its holder has them.
+  /// `values` of the source in the order of its holder.
   static std::vector<double> in_held_order(const std::vector<double>& values, const SourceTensor& source);
   OnnxValue laid_out(OnnxValue value, const Extents& axes);
   OnnxValue laid_out(const OnnxValue& value, Layout layout);

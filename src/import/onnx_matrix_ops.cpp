@@ -122,14 +122,14 @@ void OnnxLowering::transposed_convolution(const GraphNode& node, Attributes& att
       made_of(made, from_map({held[0], held[3], held[1], held[2]}, rank), layout_axes(Layout::kMap, rank)));
 }
 
-/// One that no convolution has taken in is a depthwise convolution of one tap.
+/// A batch normalisation that no convolution has taken in becomes a depthwise convolution of one tap.
 void OnnxLowering::batch_norm(const GraphNode& node, Attributes& attributes) {
   const OnnxValue x = real(node, 0);
   if (calibration_ == nullptr) throw Unsupported("a batch normalisation between quantised tensors");
   if (attributes.integer("training_mode", 0) != 0) throw Unsupported("training_mode");
   if (attributes.integer("spatial", 1) != 1) throw Unsupported("spatial 0");
   if (attributes.integer("is_test", 1) != 1) throw Unsupported("is_test 0");  // before opset 7
-  attributes.without_effect("momentum");                                      // of training
+  attributes.without_effect("momentum");                                      // only used in training
   const double epsilon = attributes.real("epsilon", 1e-5F);
   const std::vector<double> gamma = numbers(node, 1), beta = numbers(node, 2), mean = numbers(node, 3),
                             variance = numbers(node, 4);

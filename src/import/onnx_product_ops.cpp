@@ -10,7 +10,7 @@
 namespace tilebeat {
 namespace {
 
-/// [rows, columns] the other way round.
+/// The transposed matrix of [rows, columns].
 Constant transposed(const Constant& x) {
   Constant made{x.type, {x.shape[1], x.shape[0]}, x.bytes};
   for (std::int64_t i = 0; i < x.shape[0]; ++i) {
@@ -20,7 +20,7 @@ Constant transposed(const Constant& x) {
   return made;
 }
 
-/// Weights [out, K] with K in the order in which a holder has the axes of a tensor that was flattened.
+/// Weights [out, K] with K in the order of the axes in the holder of a flattened tensor.
 Constant in_order(const Constant& weights, const Extents& viewed, const Extents& axes) {
   Constant made = weights;
   const std::int64_t k = weights.shape[1];
@@ -112,7 +112,7 @@ void OnnxLowering::gemm(const GraphNode& node, Attributes& attributes) {
   const bool scaled = beta != 1 && beta != 0 && has(node, 2);
   if (scaled && (!value(node, 2).known() || value(node, 2).stands))
     throw Unsupported(fmt::format("a beta of {}", beta));
-  // C times beta is C in steps that are so much smaller.
+  // beta * C is C with a step that is smaller by that factor.
   if (beta != 0) add_bias(node, 2, scaled ? x.held.scale / beta : x.held.scale, kernels);
   const auto wanted = real_result(node);
   rows_times(node, x, kernels, wanted);

@@ -16,10 +16,10 @@ namespace {
 
 constexpr std::int64_t kOldestOpset = 6, kNewestOpset = 21;
 
-// Of onnx::Attribute::type.
+// Values of onnx::Attribute::type.
 enum AttributeKind { kFloat = 1, kInt = 2, kString = 3, kTensor = 4, kFloats = 6, kInts = 7, kStrings = 8 };
 
-/// A file that protobuf has taken apart, on its way into a ModelGraph.
+/// Converts a parsed protobuf message into a ModelGraph.
 class OnnxReader {
  public:
   explicit OnnxReader(const std::string& path) : path_(path) {
@@ -92,7 +92,7 @@ class OnnxReader {
     graph_.inputs.push_back(index);
   }
 
-  /// The type and the shape that the file says a tensor has; a batch without a number is 1.
+  /// Sets the type and shape that the file declares for a tensor; a batch without a number is 1.
   void declare(const onnx::ValueInfo& info) {
     GraphTensor& tensor = graph_.tensors[tensor_named(info.name())];
     if (!info.type().has_tensor_type() || tensor.data) return;

@@ -12,7 +12,7 @@
 namespace tilebeat {
 namespace {
 
-/// `source`, one number an axis of the source, as one an axis of the holder.
+/// `source`, with one number per axis of the source, in the order of the holder's axes.
 Extents held_order(const Extents& source, const Extents& axes, std::int64_t otherwise) {
   Extents made(std::max<std::size_t>(axes.size(), 4), otherwise);
   for (std::size_t i = 0; i < axes.size(); ++i) made[map_axis(i, axes.size())] = nth(source, axes[i]);
@@ -22,7 +22,8 @@ Extents held_order(const Extents& source, const Extents& axes, std::int64_t othe
 }  // namespace
 
 void OnnxLowering::quantize(const GraphNode& node, Attributes& attributes) {
-  for (const char* name : {"axis", "saturate"}) attributes.without_effect(name);  // of one scale, of int8
+  // irrelevant for a single scale and for int8
+  for (const char* name : {"axis", "saturate"}) attributes.without_effect(name);
   Wanted wanted = quantised_result(node, 1, 2);
   OnnxValue x = value(node, 0);
   if (x.known()) throw Unsupported("a constant");
@@ -135,7 +136,7 @@ void OnnxLowering::reshape(const GraphNode& node, Attributes& attributes) {
     x.shape = x.viewed = shape;
     return set(node, x);
   }
-  // The elements stay as they lie until somebody needs them in order: weights behind it can be reordered.
+  // The elements keep their order until an operator needs another one: weights that follow can be reordered.
   const Extents before = x.viewed;
   x.shape = shape;
   x.viewed = before;
@@ -351,7 +352,7 @@ void OnnxLowering::blocks(const GraphNode& node, Attributes& attributes) {
 }
 
 void OnnxLowering::same(const GraphNode& node, Attributes& attributes) {
-  for (const char* name : {"ratio", "seed"}) attributes.without_effect(name);  // of training
+  for (const char* name : {"ratio", "seed"}) attributes.without_effect(name);  // only used in training
   if (node.outputs.size() > 1 && node.outputs[1]) throw Unsupported("a mask");
   if (has(node, 2) && numbers(node, 2) != std::vector<double>{0}) throw Unsupported("training_mode");
   set(node, value(node, 0));

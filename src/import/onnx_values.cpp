@@ -124,7 +124,8 @@ std::optional<Wanted> OnnxLowering::real_result(const GraphNode& node, std::size
     wanted = quantised_result(last, 1, 2);
     if (has(last, 2) == false) wanted->zero_point = 0;
     Attributes attributes(last);
-    for (const char* name : {"axis", "saturate"}) attributes.without_effect(name);  // of one scale, of int8
+    // irrelevant for a single scale and for int8
+    for (const char* name : {"axis", "saturate"}) attributes.without_effect(name);
     attributes.finish();
     passed.push_back(readers_[tensor].front());
     result_ = *last.outputs[0];

@@ -1,4 +1,4 @@
-// Windows of ONNX operators; norms, and the place of the greatest element.
+// Windows of ONNX operators; norms; index of the maximum.
 #include "base/types.h"
 #include "import/onnx_lowering.h"
 #include "import/problems.h"
@@ -96,7 +96,7 @@ OnnxWindow read_window(Attributes& attributes, const Extents& map, const std::op
     const std::int64_t room = in + window.pads[axis] + window.pads[axis + 2] - extent;
     if (room < 0) throw Unsupported("its kernel is larger than the padded map");
     window.output[axis] = (room + (up ? stride - 1 : 0)) / stride + 1;
-    // A window that would begin in the padding behind the map is left out.
+    // A window that would begin in the padding behind the map is dropped.
     if (up && (window.output[axis] - 1) * stride >= in + window.pads[axis]) --window.output[axis];
   }
   return window;
@@ -157,14 +157,14 @@ OnnxValue OnnxLowering::with_last(const OnnxValue& value, std::size_t axis) {
   return laid_out(found, axes);
 }
 
-/// Rows are all that is behind `axis`.
+/// Rows cover all axes from `axis` on.
 void OnnxLowering::layer_norm(const GraphNode& node, Attributes& attributes) {
   for (std::size_t i = 1; i < node.outputs.size(); ++i) {
     if (node.outputs[i]) throw Unsupported("a second output");
   }
   const OnnxValue x = laid_out(real(node, 0), Layout::kPlain);
   const std::size_t first = axis_of(attributes.integer("axis", -1), x.shape.size());
-  attributes.without_effect("stash_type");  // of the sums, which are exact here
+  attributes.without_effect("stash_type");  // type of the sums, which are exact here
   std::int64_t row = 1;
   for (std::size_t axis = first; axis < x.shape.size(); ++axis) row *= x.shape[axis];
   FieldsJson fields{{"gamma", numbers_of(numbers(node, 1))}};
@@ -189,8 +189,8 @@ void OnnxLowering::response_norm(const GraphNode& node, Attributes& attributes) 
               x.shape, x.axes));
 }
 
-/// The first greatest of the reversed row, as a one among zeros; turned round again, it picks its index out
-/// of a column of all of them.
+/// The first maximum of the reversed row as a one-hot row; reversed back, it selects its index from a column
+/// of all indices.
 Held OnnxLowering::last_greatest(const OnnxValue& x, std::size_t axis, const std::string& name) {
   const std::int64_t extent = x.shape[axis];
   if (extent > 256) throw Unsupported(fmt::format("select_last_index of {} elements", extent));

@@ -14,7 +14,7 @@
 
 namespace tilebeat {
 
-/// Why a node cannot be imported; caught where nodes are gone through.
+/// The reason why a node cannot be imported; caught by the loop over nodes.
 class Unsupported : public std::runtime_error {
  public:
   explicit Unsupported(const std::string& reason) : std::runtime_error(reason) {}
@@ -28,13 +28,13 @@ inline std::int64_t whole_number(double value) {
   return static_cast<std::int64_t>(value);
 }
 
-/// All that stands in the way of an import, collected so that a user sees it at once.
+/// All problems of an import, collected so that a user sees them at once.
 class Problems {
  public:
   void add(const std::string& node, const std::string& reason);
   void add(const GraphNode& node, const std::string& reason);
   bool empty() const { return found_.empty(); }
-  /// Throws ImportError with one line a reason: how many nodes, their names.
+  /// Throws ImportError with a line per reason: the number and names of the nodes.
   [[noreturn]] void refuse(const std::string& path) const;
 
  private:
@@ -42,10 +42,10 @@ class Problems {
   std::size_t nodes_ = 0;
 };
 
-/// How tensors of fewer axes lie as maps: [C], [N, C] and [N, T, C] as [1, 1, 1, C], [N, 1, 1, C], [N, 1, T,
-/// C].
+/// The map shape of tensors with fewer axes: [C], [N, C] and [N, T, C] become [1, 1, 1, C], [N, 1, 1, C] and
+/// [N, 1, T, C].
 Extents map_shape(const Extents& shape);
-/// The same of a map that is held with its axes in the order `axes`.
+/// The map shape of a tensor that is held with its axes in the order `axes`.
 Extents held_shape(const Extents& shape, const Extents& axes);
 std::string lower_case(std::string text);
 /// Axis `axis` of a tensor with `rank` axes, as an axis of its map.

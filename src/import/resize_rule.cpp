@@ -24,7 +24,7 @@ void set_sizes(const std::vector<double>& scales, const Extents& shape, ResizeRu
     if (!(exact >= 1) || exact > kMostExtent)
       throw Unsupported(fmt::format("a scale of {}", scales[2 + axis]));
     rule.size[axis] = static_cast<std::int64_t>(std::floor(exact));
-    // Places follow from the scale; with another one than the sizes' quotient they are others.
+    // Positions follow from the scale; they change if it is not the quotient of the sizes.
     if (exact != std::floor(exact))
       throw Unsupported(fmt::format("a scale of {} that makes no whole number of pixels", scales[2 + axis]));
   }

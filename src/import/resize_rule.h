@@ -8,7 +8,7 @@
 
 namespace tilebeat {
 
-/// What a Resize or an Upsample of [N, C, H, W] does, in the words of the workload's `resize`.
+/// The rule of a Resize or an Upsample of [N, C, H, W], in terms of the workload's `resize`.
 struct ResizeRule {
   std::array<std::int64_t, 2> size{1, 1};
   std::string mode;         ///< "nearest" or "bilinear"
@@ -16,8 +16,8 @@ struct ResizeRule {
   std::string nearest;      ///< "floor", "ceil", "round_prefer_floor" or "round_prefer_ceil"
 };
 
-/// Throws Unsupported for other rules, and where scales are no quotients of the sizes, which the exact places
-/// of the workload's operator need.
+/// Throws Unsupported for other rules, and for scales that are not quotients of the sizes, as the workload's
+/// operator has exact positions.
 ResizeRule read_resize(const GraphNode& node, Attributes& attributes, const KnownInputs& inputs,
                        const Extents& shape, std::int64_t opset);
 

@@ -17,7 +17,7 @@ namespace {
 
 using Operand = std::optional<std::size_t>;
 
-/// Puts nodes into the place of others.
+/// Replaces nodes by others.
 class Rewriter {
  public:
   explicit Rewriter(ModelGraph& graph) : graph_(graph) {}
@@ -34,7 +34,7 @@ class Rewriter {
   }
 
  private:
-  /// Whether nodes that make the same have been added.
+  /// Adds nodes that compute the same, if there is a rule. Returns whether there was.
   bool rewritten(const GraphNode& node) {
     if (node.op == "Sum" || node.op == "Mean") return sum(node);
     if (node.op == "Pow") return power(node);
@@ -65,7 +65,7 @@ class Rewriter {
   std::size_t number(const GraphNode& node, double value) {
     return tensor(node, make_constant(ElementType::kFloat32, {}, {value}));
   }
-  /// A node of `node`'s name; its result goes to `output`, or to a tensor of its own.
+  /// Adds a node with `node`'s name; its result goes to `output`, or to a new tensor.
   std::size_t add(const GraphNode& node, const std::string& op, const std::vector<Operand>& inputs,
                   Operand output = std::nullopt, std::map<std::string, AttributeValue> attributes = {}) {
     const std::size_t to = output ? *output : tensor(node);
@@ -81,7 +81,7 @@ class Rewriter {
     return true;
   }
 
-  /// Two at a time, in their order.
+  /// A sum or mean of several tensors, two at a time in order.
   bool sum(const GraphNode& node) {
     const bool mean = node.op == "Mean";
     const std::size_t count = node.inputs.size();
@@ -145,7 +145,7 @@ class Rewriter {
     return false;
   }
 
-  /// A Gemm of two results, or one that adds a matrix: a product of tensors, and what is added.
+  /// A Gemm of two activations, or one that adds a matrix: a product of tensors, and an addition.
   bool product(const GraphNode& node) {
     const Constant *b = data(node, 1), *c = data(node, 2);
     const bool adds = node.inputs.size() > 2 && node.inputs[2];
@@ -201,7 +201,8 @@ class Rewriter {
     return true;
   }
 
-  /// With zeros for the taps between those of a dilated kernel, and for the channels of other groups.
+  /// A transposed convolution as a plain one, with zeros for the gaps between dilated taps and for the
+  /// channels of other groups.
   bool plain_transposed(const GraphNode& node) {
     const Constant* weights = data(node, 1);
     if (weights == nullptr || weights->type != ElementType::kFloat32) return false;
@@ -258,7 +259,7 @@ void fold_constant_nodes(ModelGraph& graph) {
       tensor.data = std::move(made[0]);
       return true;
     } catch (const Unsupported&) {
-      return false;  // it is listed with all others
+      return false;  // it is reported with all others
     }
   };
   graph.nodes.erase(std::remove_if(graph.nodes.begin(), graph.nodes.end(), folds), graph.nodes.end());

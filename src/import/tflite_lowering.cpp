@@ -15,7 +15,7 @@ namespace {
 
 constexpr std::int64_t kMostReal = std::int64_t{1} << 27;  // elements of an input, which a file has to hold
 
-/// The element that stands for `real`, as TensorFlow Lite computes the ends of an activation.
+/// The element of `real`, as TensorFlow Lite computes the ends of an activation.
 std::int64_t element_of(float real, const Quantisation& q) {
   constexpr float kBeyond = 1e12F;  // of any element
   return q.zero_points.front() +
@@ -81,7 +81,7 @@ void TfliteLowering::lower(const GraphNode& node) {
   } catch (const Unsupported& reason) {
     problems_.add(named, reason.what());
   }
-  // Later nodes are looked at as if this one had worked, so that the list is complete.
+  // Later nodes are processed as if this one had worked, so that the list of problems is complete.
   for (const auto& output : node.outputs) {
     if (!output || held_.count(*output) != 0) continue;
     const GraphTensor& tensor = graph_.tensors[*output];

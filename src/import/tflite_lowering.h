@@ -25,14 +25,14 @@ class TfliteLowering {
   using Lower = void (TfliteLowering::*)(const GraphNode&, Attributes&);
   static const std::map<std::string, Lower>& table();
 
-  // tflite_matrix_ops.cpp
+  // ---- convolutions and products ----
   void convolution(const GraphNode& node, Attributes& attributes);
   void depthwise(const GraphNode& node, Attributes& attributes);
   void fully_connected(const GraphNode& node, Attributes& attributes);
   void transposed(const GraphNode& node, Attributes& attributes);
   Kernels kernels_of(const GraphNode& node, std::size_t weights, std::size_t bias, std::int64_t axis) const;
 
-  // tflite_element_ops.cpp
+  // ---- single elements, windows and rows ----
   void elementwise(const GraphNode& node, Attributes& attributes);
   void pool(const GraphNode& node, Attributes& attributes);
   void mean(const GraphNode& node, Attributes& attributes);
@@ -41,7 +41,7 @@ class TfliteLowering {
   void requantize(const GraphNode& node, Attributes& attributes);
   void dequantize(const GraphNode& node, Attributes& attributes);
 
-  // tflite_shape_ops.cpp
+  // ---- movement of elements ----
   void reshape(const GraphNode& node, Attributes& attributes);
   void pad(const GraphNode& node, Attributes& attributes);
   void concatenation(const GraphNode& node, Attributes& attributes);
@@ -54,11 +54,11 @@ class TfliteLowering {
   void emit_slice(const GraphNode& node, std::size_t output, const Extents& starts, const Extents& ends,
                   const Extents& steps);
 
-  // What the operators share.
+  // ---- helpers of the operators ----
   const GraphTensor& input(const GraphNode& node, std::size_t i) const;
   const GraphTensor& output(const GraphNode& node, std::size_t i = 0) const;
   const Constant& constant(const GraphNode& node, std::size_t i) const;
-  /// The tensor as it is held; constants become inputs. `rank`: aligned at the end with so many axes.
+  /// The tensor as it is held; constants become inputs. `rank`: aligned at the end to this number of axes.
   Held held(const GraphNode& node, std::size_t i, std::size_t rank = 0);
   Wanted wanted(const GraphNode& node, const std::string& activation = "NONE") const;
   void set(const GraphNode& node, const Held& held, std::size_t i = 0);

@@ -129,7 +129,7 @@ void TfliteLowering::transposed(const GraphNode& node, Attributes& attributes) {
     throw Unsupported(fmt::format("kernels {} on a map of {}", extents_text(w), extents_text(x.shape)));
   if (constant(node, 0).integers() != shape)
     throw Unsupported("an output shape that is not the declared one");
-  // The padding is that of the convolution which makes x of the output.
+  // The padding of the convolution that would compute x from the output.
   WindowFields window = window_of(attributes, shape, w, false);
   std::array<std::int64_t, 2> more{0, 0};
   for (std::size_t axis = 0; axis < 2; ++axis) {
@@ -235,7 +235,7 @@ std::int64_t axis_in(std::int64_t axis, std::size_t rank) {
 
 void TfliteLowering::reshape(const GraphNode& node, Attributes& attributes) {
   need_same_scale(node, 0);
-  // The shape that the file declares for the output is the one that these say.
+  // The shape that the file declares for the output already follows from these.
   for (const char* name : {"new_shape", "squeeze_dims"}) attributes.without_effect(name);
   const Held x = held(node, 0);
   set(node, emitter_.reshape(x, map_shape(*output(node).shape), layer_name(node)));
@@ -322,7 +322,7 @@ void TfliteLowering::resize(const GraphNode& node, Attributes& attributes) {
   set(node, emitter_.movement("resize", {x}, shape, layer_name(node), fields));
 }
 
-/// The size of a block is that by which the declared output is larger or smaller.
+/// The block size is the ratio between the declared output and the input.
 void TfliteLowering::blocks(const GraphNode& node, Attributes&) {
   need_same_scale(node, 0);
   const Held x = held(node, 0);

@@ -47,7 +47,7 @@ ElementType type_of(tflite::TensorType type) {
 class TfliteReader {
  public:
   explicit TfliteReader(const std::string& path) : path_(path), bytes_(read_model_bytes(path)) {
-    // Of 8 bytes the identifier is the second half; the verifier wants at least that.
+    // The identifier is in bytes 4 to 7, and the verifier reads it unchecked.
     flatbuffers::Verifier verifier(bytes_.data(), bytes_.size(), kDepth, kMostTables);
     if (bytes_.size() < 8 || !tflite::VerifyModelBuffer(verifier))
       fail("is no TensorFlow Lite file, or damaged: its tables do not verify");
@@ -113,7 +113,7 @@ class TfliteReader {
     if (q->details_type() != 0) problems_.add(made.name, "a quantisation that is not affine");
     Quantisation& quantisation = made.quantisation;
     if (q->scale()) quantisation.scales.assign(q->scale()->begin(), q->scale()->end());
-    // The verifier does not see to it that numbers of 8 bytes lie at multiples of 8.
+    // The verifier does not ensure that 8-byte numbers are aligned to 8.
     if (q->zero_point()) quantisation.zero_points.resize(q->zero_point()->size());
     if (!quantisation.zero_points.empty())
       std::memcpy(quantisation.zero_points.data(), q->zero_point()->Data(),
@@ -147,7 +147,7 @@ class TfliteReader {
     const tflite::Buffer* buffer = buffers->Get(source.buffer());
     const std::uint8_t* begin = buffer->data() ? buffer->data()->data() : nullptr;
     std::uint64_t size = buffer->data() ? buffer->data()->size() : 0;
-    if (buffer->offset() > 1) {  // behind the tables
+    if (buffer->offset() > 1) {  // data behind the tables
       if (buffer->offset() > bytes_.size() || buffer->size() > bytes_.size() - buffer->offset())
         fail(fmt::format("buffer {} lies beyond the end of the file", source.buffer()));
       begin = bytes_.data() + buffer->offset(), size = buffer->size();

@@ -18,7 +18,7 @@ namespace tilebeat {
 /// The values of an enum-valued field, as text: `names[v]` is value v. An enum becomes usable as a field when
 /// a function `constexpr FieldChoices choices_of(TheEnum)` stands beside it.
 struct FieldChoices {
-  const char* what = "";  ///< what a value is called in messages: "type"
+  const char* what = "";  ///< name of a value in messages: "type"
   const std::string_view* names = nullptr;
   std::size_t count = 0;
 };
@@ -43,8 +43,7 @@ constexpr FieldChoices choices_of(Rescale) {
   return {"rescale", kRescaleNames.data(), kRescaleNames.size()};
 }
 
-/// What is to be known of the C++ type of a field. Values are handled as 64-bit patterns, signed ones
-/// extended.
+/// The properties of a field's C++ type. Values are handled as 64-bit patterns, signed ones sign-extended.
 struct FieldType {
   bool is_signed = false;
   bool is_address = false;  ///< written in hexadecimal
@@ -83,24 +82,24 @@ constexpr FieldType field_type() {
 template <class T>
 inline constexpr FieldType kFieldType = field_type<T>();
 
-/// Values that an integer field may have, fewer than its bits can say.
+/// The range of values of an integer field, where it is smaller than its bits allow.
 struct FieldRange {
   std::int64_t least = INT64_MIN, most = INT64_MAX;
 };
 inline constexpr FieldRange kFromOne{1, INT64_MAX};      ///< extents, strides, counts
 inline constexpr FieldRange kZeroPointRange{-128, 255};  ///< of int8 and uint8
 
-/// What is to be known of a field without an operation that has it.
+/// The properties of a field, independent of any operation.
 struct FieldInfo {
   std::string name;
   int bits = 0;
   bool is_real = false;                 ///< a finite double
-  std::int64_t least = 0, most = 0;     ///< of an integer
-  std::vector<std::string_view> names;  ///< of an enum: its values; of others none
+  std::int64_t least = 0, most = 0;     ///< range of an integer
+  std::vector<std::string_view> names;  ///< the values of an enum; empty for other types
 };
 
-/// One field of an operation for whoever handles operations without knowing their C++ types: a name, a width
-/// in the encoding, and where the value lies.
+/// One field of an operation, for code that handles operations without knowing their C++ types: name, width
+/// in the encoding, and the place of the value.
 class Field {
  public:
   template <class T>
@@ -108,20 +107,20 @@ class Field {
       : name_(name), bits_(bits), range_(range), value_(&value), type_(&kFieldType<T>) {}
 
   const char* name() const { return name_; }
-  /// Width in the encoding, 1 to 63; of a double 64.
+  /// Width in the encoding: 1 to 63, 64 for a double.
   int bits() const { return bits_; }
   FieldInfo info() const;
-  /// What is wrong with the value, "rows is 0, allowed are 1 to 65535", or nothing.
+  /// The error in the value, "rows is 0, allowed are 1 to 65535"; empty: no error.
   std::string fault() const;
 
   /// The value as it is encoded, in the lowest `bits()` bits. Throws SimulationError when it does not fit.
   std::uint64_t encoded() const;
-  /// Sets the value from its encoding. Throws SimulationError when no such value exists; whether it is in
-  /// range, `fault` says.
+  /// Sets the value from its encoding. Throws SimulationError when no such value exists; `fault` tells
+  /// whether it is in range.
   void set_encoded(std::uint64_t code) const;
   /// The value as `disassemble` prints it.
   std::string text() const;
-  /// Sets the value from text. Throws UserError when it is no value of this field.
+  /// Sets the value from text. Throws UserError for an invalid value.
   void set_text(std::string_view text) const;
 
  private:
@@ -136,9 +135,9 @@ class Field {
   const FieldType* type_;
 };
 
-/// Is shown the fields of an operation, in the order in which they are packed. An operation calls it with
-/// name, member, width and, where not all that the width can say is allowed, range:
-/// `visit("rows", rows, 16, kFromOne)`.
+/// Visits the fields of an operation in the order in which they are packed. An operation calls it with name,
+/// member, width and, where not all values of that width are allowed, range: `visit("rows", rows, 16,
+/// kFromOne)`.
 class FieldVisitor {
  public:
   virtual ~FieldVisitor() = default;

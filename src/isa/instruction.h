@@ -13,14 +13,14 @@
 
 namespace tilebeat {
 
-/// The operations that a program may consist of, found by opcode and by name.
+/// The operations that a program may contain, found by opcode and by name.
 class InstructionSet {
  public:
   /// Throws std::logic_error when two types share an opcode or a name, or when a type's fields do not fit an
   /// instruction.
   explicit InstructionSet(const std::vector<const OperationType*>& types);
 
-  /// Null when there is none.
+  /// The operation type with this opcode; null when there is none.
   const OperationType* with_opcode(std::uint8_t opcode) const { return by_opcode_[opcode]; }
   const OperationType* with_name(std::string_view name) const;
   const std::vector<const OperationType*>& types() const { return types_; }
@@ -30,8 +30,8 @@ class InstructionSet {
   std::array<const OperationType*, 256> by_opcode_{};
 };
 
-/// The set of this program: `core_operations()` (isa/operations.h) and those of every engine. It is defined
-/// where the engines are listed, src/engines/list/instructions.cpp, not in isa/.
+/// The instruction set of this program: `core_operations()` (isa/operations.h) and the operations of every
+/// engine. Defined by the list of engines (src/engines/list/list.cpp), not in isa/.
 const InstructionSet& instruction_set();
 
 /// A counting semaphore; 0 means none. An instruction waits until each of its `waits` is above zero and takes
@@ -51,7 +51,7 @@ constexpr Semaphore output_full(int half) {
 constexpr Semaphore output_free(int half) {
   return static_cast<Semaphore>(7 + half);
 }
-/// The first of the two transfers that fill a buffer for a map is complete (SPEC WF-5).
+/// Given when the first of the two transfers that fill a map buffer is complete (SPEC WF-5).
 constexpr int kFoldBuffers = 2;
 constexpr Semaphore map_begun(int buffer) {
   return static_cast<Semaphore>(9 + buffer);
@@ -83,18 +83,18 @@ constexpr Semaphore result_full(int buffer) {
 constexpr Semaphore result_free(int buffer) {
   return static_cast<Semaphore>(184 + buffer);
 }
-/// Every result of a layer lies in memory.
+/// Given when all results of a layer are in memory.
 constexpr Semaphore kLayerStored = 192;
-/// Given by other processors of the cluster.
+/// Semaphores that other processors of the cluster give.
 constexpr int kPeerSemaphores = 56;
 constexpr Semaphore peer(int number) {
   return static_cast<Semaphore>(200 + number);
 }
 
-/// What a unit waits for while it waits for `semaphore`, as stall cause and as text.
+/// The wait for `semaphore` as a stall cause, and the semaphore's name as text.
 Activity semaphore_activity(Semaphore semaphore);
 std::string semaphore_name(Semaphore semaphore);
-/// The semaphore of a name as `semaphore_name` gives it; nothing for any other text.
+/// The semaphore with this name, in the form of `semaphore_name`; nothing for any other text.
 std::optional<Semaphore> semaphore_of(std::string_view name);
 
 using Semaphores = std::array<Semaphore, 4>;
@@ -105,22 +105,22 @@ struct Instruction {
   Semaphores release_signals{};  ///< given when its operands are no longer needed
   Semaphores done_signals{};     ///< given when its results are complete
   Operation operation;
-  std::uint64_t address = 0;  ///< where a command processor found it; no part of its encoding
+  std::uint64_t address = 0;  ///< address where a command processor found it; not encoded
 };
 
 /// The unit whose queue the instruction goes to.
 Unit unit_of(const Instruction& instruction);
 /// Binary encoding (docs/isa.md).
 InstructionBytes encode(const Instruction& instruction);
-/// Decodes; throws SimulationError with what is wrong for an illegal opcode or field. `encode(decode(b)) ==
-/// b` for all legal `b`.
+/// Decodes an instruction. Throws SimulationError with the reason for an illegal opcode or field.
+/// `encode(decode(b)) == b` for all legal `b`.
 Instruction decode(const InstructionBytes& bytes, const InstructionSet& set = instruction_set());
-/// What it is and how much it works on, in a few words: "conv.run 20x56x16".
+/// Name and size of an instruction in a few words: "conv.run 20x56x16".
 std::string summary(const Instruction& instruction);
 /// One line of text, with the tokens. Fields that have their default value are left out.
 std::string disassemble(const Instruction& instruction);
-/// The instruction that a line of text in the form of `disassemble` describes. Throws UserError with what is
-/// wrong, but not where: `assemble(disassemble(i)) == i`.
+/// The instruction in a line of text, in the form of `disassemble`. Throws UserError with the reason but
+/// without the place. `assemble(disassemble(i)) == i`.
 Instruction assemble(std::string_view line, const InstructionSet& set = instruction_set());
 
 /// One record of post-parameters in DRAM: 16 bytes, little-endian (scale: bytes 0-7, bias: 8-11, shift:
@@ -134,12 +134,12 @@ constexpr int kPostParameterBytes = 16;
 std::array<std::uint8_t, kPostParameterBytes> encode(const PostParameter& parameter);
 PostParameter decode_post_parameter(const std::uint8_t* bytes);
 
-/// What stands in front of the records of an `endsums`, 32 bytes: the activation of a convolution's
-/// registers, as the bounds of the clamp (two int32, low first; the widest where there is none), the function
-/// (int32), rescale, floor and ceiling (a byte each), zero (a byte), output_scale and slope.
+/// The header of the records of an `endsums`, 32 bytes: the activation from a convolution's registers, as the
+/// bounds of the clamp (two int32, low first; the widest where there is no clamp), the function (int32),
+/// rescale, floor and ceiling (a byte each), zero (a byte), output_scale and slope.
 constexpr int kActivationBytes = 32;
 std::array<std::uint8_t, kActivationBytes> encode_activation(const ConvSetup& setup);
-/// Sets the fields of `setup` that are the activation.
+/// Sets the activation fields of `setup`.
 void decode_activation(const std::uint8_t* bytes, ConvSetup& setup);
 
 }  // namespace tilebeat

@@ -54,7 +54,7 @@ std::uint64_t parse_choice(std::string_view text, const FieldChoices& choices) {
 
 }  // namespace
 
-// The 64-bit pattern of a value that is encoded as `code`.
+// The 64-bit pattern of a value with the encoding `code`.
 std::uint64_t Field::extended(std::uint64_t code) const {
   const std::uint64_t sign = type_->is_signed ? std::uint64_t{1} << (bits_ - 1) : 0;
   return (code ^ sign) - sign;
@@ -133,10 +133,10 @@ namespace {
 
 constexpr int kBits = kInstructionBytes * 8;
 
-// A part of a field that lies in one byte.
+// The part of a field that lies in one byte.
 struct FieldPart {
   std::size_t byte;
-  int shift;  // of its lowest bit in the byte
+  int shift;  // position of the part's lowest bit in the byte
   int first;  // its lowest bit in the field
   unsigned mask;
 };
@@ -170,7 +170,7 @@ class Packer : public FieldVisitor {
 class Unpacker : public FieldVisitor {
  public:
   explicit Unpacker(const InstructionBytes& bytes) : bytes_(bytes) {}
-  // What lies beyond the fields must be zero: a stray bit is an encoding error, not a feature.
+  // All bits beyond the fields must be zero: a stray bit is an encoding error, not a feature.
   void expect_zero_tail() const {
     for_parts(at_, kBits - at_, [this](const FieldPart& part) {
       const unsigned rest = bytes_.at(part.byte) >> part.shift & part.mask;
@@ -194,7 +194,7 @@ class Unpacker : public FieldVisitor {
   int at_ = kHeaderBits;
 };
 
-// Fields and their texts.
+// Lists fields and their texts.
 class Listing : public FieldVisitor {
  public:
   std::vector<FieldInfo> fields;
@@ -207,7 +207,7 @@ class Listing : public FieldVisitor {
   }
 };
 
-// The first field whose value is out of range.
+// Finds the first field whose value is out of range.
 class Checker : public FieldVisitor {
  public:
   std::string fault;
@@ -218,7 +218,7 @@ class Checker : public FieldVisitor {
   }
 };
 
-// Takes the field that is named, if the operation has it.
+// Sets the named field, if the operation has it.
 class Setter : public FieldVisitor {
  public:
   Setter(std::string_view name, std::string_view text) : name_(name), text_(text) {}

@@ -44,15 +44,15 @@ class Operation;
 template <class Op>
 struct OperationTraits;
 
-/// How one operation is written and encoded, and who executes it.
+/// Name, encoding and unit of one kind of operation.
 struct OperationKind {
   const char* name = "";  ///< the mnemonic: "conv.run"
   std::uint8_t opcode = 0;
   Unit unit = Unit::kSync;
 };
 
-/// All that can be done with operations of one kind without knowing their C++ type. It is made from what the
-/// operation's struct says of itself:
+/// Everything that can be done with operations of one kind without knowing their C++ type. It is made from
+/// the declarations in the operation's struct:
 ///
 ///     struct Barrier {
 ///       static constexpr OperationKind kKind{"barrier", 0x22, Unit::kSync};
@@ -73,8 +73,8 @@ class OperationType {
 
   /// An operation of this kind whose fields have their defaults.
   Operation default_value() const;
-  /// The operation that is encoded behind the header of `bytes`. Throws SimulationError for an illegal field,
-  /// for fields that contradict one another and for bits beyond the last one.
+  /// The operation encoded behind the header of `bytes`. Throws SimulationError for an illegal field, for
+  /// contradicting fields and for set bits beyond the last field.
   Operation decode(const InstructionBytes& bytes) const;
   /// The fields, in the order in which they are packed.
   std::vector<FieldInfo> fields() const;
@@ -101,20 +101,20 @@ class OperationType {
   }
 
   OperationKind kind_;
-  const void* structure_ = nullptr;                                   // which C++ type it is
+  const void* structure_ = nullptr;                                   // identity of the C++ type
   Operation (*make_)() = nullptr;                                     // default_value()
   void (*describe_)(void* operation, FieldVisitor& visit) = nullptr;  // shows the fields
   std::string (*subject_)(const void* operation) = nullptr;           // text of a summary
-  std::string (*fault_)(const void* operation) = nullptr;             // of fields together
+  std::string (*fault_)(const void* operation) = nullptr;             // error in the combination of fields
 };
 
-/// A value that is one of the operations that there are; which ones is open (InstructionSet). It holds the
-/// operation itself and can be copied byte by byte.
+/// A value that holds any one of the operations in the InstructionSet. It holds the operation itself and can
+/// be copied byte by byte.
 class Operation {
  public:
   static constexpr std::size_t kBytes = 64;  ///< largest operation; 48 bytes encoded leave room for padding
 
-  /// `halt`: a processor that meets an instruction nobody filled in stops.
+  /// Makes a `halt`: a processor that meets an instruction nobody filled in stops.
   Operation();
   /// Any operation. Throws SimulationError when its `unit` executes none of its kinds.
   template <class Op, class = decltype(&Op::describe)>
@@ -129,22 +129,22 @@ class Operation {
   const Op* get_if() const;
   template <class Op>
   typename OperationTraits<Op>::Editable* get_if();
-  /// The operation, where only an `Op` can come; throws SimulationError for another one.
+  /// The operation, which must be an `Op`; throws SimulationError for another one.
   template <class Op>
   const Op& get() const;
   template <class Op>
   typename OperationTraits<Op>::Editable& get();
 
-  /// Packs the fields into what follows the header of `bytes`, where all bits are zero. Throws
-  /// SimulationError for a field that does not fit.
+  /// Packs the fields behind the header of `bytes`, where all bits are zero. Throws SimulationError for a
+  /// field that does not fit.
   void encode_fields(InstructionBytes& bytes) const;
   /// The fields that differ from their defaults: " rows=1 columns=2".
   std::string fields_text() const;
-  /// Sets the field `name` from text. Throws UserError when there is none or the text is no value of it.
+  /// Sets the field `name` from text. Throws UserError for an unknown field or an invalid value.
   void set_field(std::string_view name, std::string_view text);
-  /// What is wrong with the fields, each by itself or together, or nothing.
+  /// The error in the fields, each by itself or together; empty: no error.
   std::string fault() const;
-  /// What it is and how much it works on, in a few words: "conv.run 20x56x16".
+  /// Name and size of the operation in a few words: "conv.run 20x56x16".
   std::string summary() const;
 
  private:
@@ -157,8 +157,8 @@ class Operation {
 };
 static_assert(std::is_trivially_copyable_v<Operation>);
 
-/// The one place that makes, of what the C++ type Op says of itself, what OperationType and Operation need.
-/// Op has one OperationType, or one for each of its kinds.
+/// The only place that makes OperationType and Operation from the declarations of the C++ type Op. Op has one
+/// OperationType, or one for each of its kinds.
 template <class Op>
 struct OperationTraits {
   static_assert(std::is_trivially_copyable_v<Op>, "operations are copied byte by byte");
@@ -213,7 +213,7 @@ template <class Op>
 inline constexpr auto kOperationTypes =
     OperationTraits<Op>::types(std::make_index_sequence<OperationTraits<Op>::kKinds.size()>());
 
-/// The OperationTypes of several C++ types, for the list of what an engine brings.
+/// The OperationTypes of several C++ types, for an engine's list of operations.
 template <class... Ops>
 std::vector<const OperationType*> operation_types() {
   std::vector<const OperationType*> types;

@@ -11,13 +11,13 @@
 
 namespace tilebeat {
 
-/// Bytes that one instruction may move, far beyond every memory.
+/// The most bytes that one instruction may move, far beyond the size of every memory.
 constexpr std::int64_t kMostTransferBytes = std::int64_t{1} << 40;
-/// What is wrong with a transfer of so many runs, rows of runs and bytes a run, or nothing.
+/// The error of a transfer with these counts of runs and bytes per run; empty: no error.
 std::string transfer_fault(std::int64_t outer_count, std::int64_t inner_count, std::int64_t run_bytes);
 
-// The operations that do not belong to one engine: those of the command processor, the copies, the vector
-// unit, and the registers of a convolution, which several engines share. What only one engine executes lies
+// Operations that do not belong to a single engine: those of the command processor, the copies, the vector
+// unit's, and the registers of a convolution, which several engines share. Operations of a single engine are
 // in its folder.
 
 /// The registers of one convolution (SPEC SW-2, NU-1, NU-2); they hold for every run of a
@@ -38,14 +38,14 @@ struct ConvSetup {
   std::int32_t clamp_low = 0, clamp_high = 0;
   std::int32_t output_zero_point = 0;
   DType weight_type = DType::kInt8;  ///< kUint8: kernels that are results of another layer
-  /// Of a requantised result: sat(round(f(acc * scale) * output_scale) + output_zero_point).
+  /// Function of a requantised result: sat(round(f(acc * scale) * output_scale) + output_zero_point).
   RealFunction function = RealFunction::kNone;
   double output_scale = 1;
-  double slope = 0;  ///< of leaky_relu
-  /// How a requantised result comes from the accumulator (SPEC NU-6). The functions need kReal64.
+  double slope = 0;  ///< slope of leaky_relu
+  /// The requantisation of an accumulator (SPEC NU-6). The functions need kReal64.
   Rescale rescale = Rescale::kReal64;
-  /// The least result is the output type's least value plus `floor`, the greatest its greatest less
-  /// `ceiling`; of requantised results.
+  /// Bounds of requantised results: the least is the output type's least value plus `floor`, the greatest its
+  /// greatest value less `ceiling`.
   std::uint8_t floor = 0, ceiling = 0;
 
   void describe(FieldVisitor& visit);
@@ -59,9 +59,10 @@ struct ConvSetup {
 /// `pad_top` rows above, `pad_bottom` below, `pad_left` and `pad_right` runs beside each row; it then starts
 /// with the border.
 ///
-/// With `transposed_columns` each row of the source, `inner_count` runs one below the other, is a block that
-/// arrives transposed: bytes i of its runs are neighbours at the destination, the next ones
-/// `destination_inner_stride` bytes on, and `transposed_stride` on behind every `transposed_columns` of them.
+/// With `transposed_columns` it is a transposing copy: each row of the source, `inner_count` runs one below
+/// the other, is a block. Bytes i of its runs become neighbours at the destination; byte i + 1 follows
+/// `destination_inner_stride` bytes on, and after every `transposed_columns` of them `transposed_stride`
+/// bytes on.
 struct Copy {
   static constexpr std::array<OperationKind, 5> kKinds{{{"iodma.copy", 0x30, Unit::kIodma},
                                                         {"mvdma.copy", 0x31, Unit::kMvdma},
@@ -81,7 +82,7 @@ struct Copy {
   std::uint32_t transposed_stride = 0;   ///< bytes
 
   bool turns() const { return transposed_columns != 0; }
-  /// Bytes of a block that is transposed; 0: nothing is.
+  /// Bytes of a block that is transposed; 0: the copy transposes nothing.
   std::int64_t block_bytes() const {
     return transposed_columns == 0 ? 0 : std::int64_t{run_bytes} * inner_count;
   }
@@ -91,7 +92,7 @@ struct Copy {
   std::string fault() const;
 };
 
-/// What the vector unit computes; the formulas are in docs/vector.md.
+/// The operations of the vector unit; the formulas are in docs/vector.md.
 enum class VectorKind : std::uint8_t {
   kTable,
   kScale,
@@ -101,14 +102,14 @@ enum class VectorKind : std::uint8_t {
   kMaxPool,
   kAveragePool,
   kSoftmax,
-  kAddSums,     ///< of matrix units
-  kEndSums,     ///< adds the last ones and makes results of them, as a matrix unit does
+  kAddSums,     ///< adds partial sums of matrix units
+  kEndSums,     ///< adds the last partial sums and turns them into results, as a matrix unit does
   kMean,        ///< a pooling that divides by a constant
   kQuantize,    ///< bytes of float32
   kDequantize,  ///< float32 of bytes or int32
-  kRange,       ///< the least and the greatest of a range and of float32 elements
+  kRange,       ///< the minimum and maximum of a range and of float32 elements
   kDynamic,     ///< uint8 of float32 as DynamicQuantizeLinear makes them of a range; or their step
-  kDynamicZero  ///< their zero point
+  kDynamicZero  ///< the zero point of kDynamic's elements
 };
 constexpr std::array<std::string_view, 16> kVectorKindNames{
     "table",   "scale",   "add",  "sub",      "mul",        "maxpool", "averagepool", "softmax",
@@ -148,7 +149,7 @@ struct VectorRun {
   std::string fault() const;
 };
 
-/// What is computed from all channels of a pixel; the formulas are in docs/vector.md.
+/// Operations over all channels of a pixel; the formulas are in docs/vector.md.
 enum class RowKind : std::uint8_t { kLayerNorm, kRmsNorm, kLrn, kArgMax, kOneHot };
 constexpr std::array<std::string_view, 5> kRowKindNames{"layernorm", "rmsnorm", "lrn", "argmax", "onehot"};
 constexpr FieldChoices choices_of(RowKind) {
@@ -156,7 +157,8 @@ constexpr FieldChoices choices_of(RowKind) {
 }
 
 /// An operation of the vector unit on `pixels` pixels of `channels` bytes, which lie in NRAM without gaps.
-/// `parameters` is where its factors lie: of layernorm and rmsnorm 16 bytes and 16 a channel, of lrn 40.
+/// `parameters` is the offset of its factors: 16 bytes plus 16 per channel for layernorm and rmsnorm, 40 for
+/// lrn.
 struct VectorRow {
   static constexpr OperationKind kKind{"vector.row", 0x42, Unit::kVector};
 
@@ -169,22 +171,22 @@ struct VectorRow {
   std::uint16_t channels = 1;
   std::uint16_t size = 1;  ///< lrn: channels that are summed over
 
-  /// Elements of the result of a pixel.
+  /// Number of result elements per pixel.
   int results() const { return kind == RowKind::kArgMax ? 1 : channels; }
   void describe(FieldVisitor& visit);
   std::string subject() const;
 };
 
-/// What a pixel of a resized map is made of: the source pixel at its place, or the up to four around it.
+/// The source pixels of a resized pixel: the one at its position, or the up to four around it.
 enum class ResizeKind : std::uint8_t { kNearest, kBilinear };
 constexpr std::array<std::string_view, 2> kResizeKindNames{"nearest", "bilinear"};
 constexpr FieldChoices choices_of(ResizeKind) {
   return {"kind of resize", kResizeKindNames.data(), kResizeKindNames.size()};
 }
 
-/// Makes `rows` x `columns` pixels of `channels` elements of a source of `height` x `width` pixels, both in
-/// NRAM without gaps. Row i of the result lies at (h_first + i * h_step) / h_divisor of the source, columns
-/// likewise; the formulas are in docs/vector.md.
+/// Makes `rows` x `columns` pixels of `channels` elements from a source of `height` x `width` pixels, both in
+/// NRAM without gaps. Row i of the result lies at (h_first + i * h_step) / h_divisor of the source, column i
+/// at (w_first + i * w_step) / w_divisor; the formulas are in docs/vector.md.
 struct VectorResize {
   static constexpr OperationKind kKind{"vector.resize", 0x41, Unit::kVector};
 
@@ -202,8 +204,8 @@ struct VectorResize {
   std::string subject() const;
 };
 
-/// Arrives at barrier `id` of the chip and waits until `participants` processors have (SPEC HI-5). Later
-/// instructions are not decoded before that.
+/// Arrives at barrier `id` of the chip and waits until `participants` processors have arrived (SPEC HI-5).
+/// Later instructions are not decoded before that.
 struct Barrier {
   static constexpr OperationKind kKind{"barrier", 0x22, Unit::kSync};
 
@@ -214,8 +216,8 @@ struct Barrier {
   std::string subject() const;
 };
 
-/// Gives one to `semaphore` of other processors of one cluster: bit i of `processors` is core i, the bit
-/// after the last core the memory core.
+/// Adds one to `semaphore` of other processors of one cluster: bit i of `processors` is core i, the bit after
+/// the last core the memory core.
 struct Signal {
   static constexpr OperationKind kKind{"signal", 0x23, Unit::kSync};
 
@@ -227,7 +229,7 @@ struct Signal {
   std::string fault() const;
 };
 
-/// Fence: nothing later starts before everything earlier is complete, stores included. Ends layer `layer`.
+/// A fence: nothing later starts before everything earlier is complete, stores included. Ends layer `layer`.
 struct LayerEnd {
   static constexpr OperationKind kKind{"layer.end", 0x20, Unit::kSync};
 

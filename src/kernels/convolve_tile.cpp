@@ -12,12 +12,12 @@ namespace {
 
 constexpr int kVectorKernels = 8;  // int32 lanes of one vector
 constexpr int kBlockKernels = 16;  // kernels of one register block: two vectors
-// Pixels of one register block: with AVX2 6 pixels x 2 vectors = 12 accumulators, 3 registers are left; with
-// AVX-512 a vector holds all 16 kernels, and a broadcast operand costs no instruction.
+// Pixels of one register block. With AVX2 6 pixels x 2 vectors are 12 accumulators, which leaves 3 registers;
+// with AVX-512 a vector holds all 16 kernels, and a broadcast operand costs no instruction.
 constexpr int kBlockPixels = 6, kWideBlockPixels = 14;
 
-// What one call of the inner loop works on: `rows[tap * pixels + p]` points at the channels of pixel p
-// under a tap.
+// The work of one call of the inner loop: `rows[tap * pixels + p]` points at the channels of pixel p under a
+// tap.
 struct Block {
   const std::int16_t* const* rows;
   const std::int16_t* weights;
@@ -88,7 +88,7 @@ __attribute__((target("avx512f,avx512vnni"))) void block_vnni(const Block& b) {
     _mm512_storeu_si512(b.acc[p], _mm512_add_epi32(_mm512_loadu_si512(b.acc[p]), sum[p]));
 }
 
-// The inner loop for this machine; all of them give the same.
+// The inner loop for this machine; all variants give the same result.
 struct BlockKernel {
   void (*run)(const Block& block);
   int pixels;
@@ -106,8 +106,8 @@ int accumulator_stride(int kernels) {
 
 namespace {
 
-// Where the channel pairs of a kernel go, in the order in which they come: [plane][tap][pair] to rows of
-// 16 kernels, [tap][plane][pair].
+// The destinations of a kernel's channel pairs, in source order [plane][tap][pair]: rows of 16 kernels,
+// ordered [tap][plane][pair].
 class PairRows {
  public:
   PairRows(int planes, int taps, int pairs) : planes_(planes), taps_(taps), pairs_(pairs) {}
@@ -127,7 +127,7 @@ class PairRows {
 
 constexpr int kPairRow = kBlockKernels * 2;  // int16 of a row
 
-// Four pairs of each of 16 kernels, which are `kernel` int16 apart, into four rows.
+// Packs four pairs of each of 16 kernels, which are `kernel` int16 apart, into four rows.
 void pack_four(const std::int16_t* from, std::ptrdiff_t kernel, std::int16_t* const* rows) {
   for (int k = 0; k < kBlockKernels; k += 4, from += 4 * kernel) {
     const auto load = [&](int i) {
@@ -148,7 +148,7 @@ void pack_four(const std::int16_t* from, std::ptrdiff_t kernel, std::int16_t* co
 
 }  // namespace
 
-// Weights as the inner loop reads them: [block of 16 kernels][tap][channel pair][16 kernels][2 channels].
+// Packs weights for the inner loop: [block of 16 kernels][tap][channel pair][16 kernels][2 channels].
 void pack_weights(const TileConvolution& g, int depth, const std::vector<std::int16_t>& weights,
                   std::vector<std::int16_t>& packed) {
   const int taps = g.kernel_h * g.kernel_w;

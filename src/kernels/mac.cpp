@@ -16,8 +16,8 @@ bool have_avx2() {
   return yes;
 }
 
-// acc[row][i] += x[row][2i mod period] * w[2i] + x[row][(2i+1) mod period] * w[2i+1], i < count; the portable
-// form.
+// acc[row][i] += x[row][2i mod period] * w[2i] + x[row][(2i+1) mod period] * w[2i+1] for i < count, in
+// portable code.
 void mac_portable(const std::int16_t* x, int rows, int period, const std::int16_t* w, std::int32_t* acc,
                   int row_stride, int count) {
   for (int row = 0; row < rows; ++row, x += period, acc += row_stride) {
@@ -28,7 +28,7 @@ void mac_portable(const std::int16_t* x, int rows, int period, const std::int16_
   }
 }
 
-// The channels of one lane as often as they fit into a vector.
+// Repeats the channels of one lane until they fill a vector.
 __attribute__((target("avx2"))) inline __m256i repeat_channels(const std::int16_t* x, int period) {
   std::int64_t four = 0;
   switch (period) {
@@ -63,8 +63,8 @@ __attribute__((target("avx2"))) void mac_avx2(const std::int16_t* x, int rows, i
   }
 }
 
-// Sums of one unit, up to two kernels and Vectors vectors of a line, from element `at` on, stay in registers
-// over all steps.
+// The sums of one unit, up to two kernels and Vectors vectors of a line, from element `at` on, stay in
+// registers over all steps.
 template <int Vectors, int Kernels>
 __attribute__((target("avx2"))) void steps_avx2(const StepLines& b, int kernel, int unit, int at,
                                                 std::int32_t* acc) {
@@ -104,8 +104,8 @@ void all_steps_avx2(const StepLines& b, std::int32_t* acc) {
   }
 }
 
-// Sums of up to two units and four kernels stay in registers over all steps. Vectors is how many of 32 int16
-// a line has.
+// The sums of up to two units and four kernels stay in registers over all steps. Vectors: number of 32-int16
+// vectors in a line.
 template <int Vectors, int Kernels, int Units>
 __attribute__((target("avx512f,avx512vnni"))) void steps_vnni(const StepLines& b, int kernel, int unit,
                                                               std::int32_t* acc) {
@@ -142,7 +142,7 @@ __attribute__((target("avx512f,avx512vnni"))) void steps_vnni(const StepLines& b
 }
 template <int Vectors, int Kernels>
 void kernels_vnni(const StepLines& b, int kernel, std::int32_t* acc) {
-  constexpr int kUnits = Vectors > 2 ? 1 : 2;  // as many sums as there are registers for
+  constexpr int kUnits = Vectors > 2 ? 1 : 2;  // as many sums as registers can hold
   int unit = 0;
   for (; unit + kUnits <= b.units; unit += kUnits) steps_vnni<Vectors, Kernels, kUnits>(b, kernel, unit, acc);
   for (; unit < b.units; ++unit) steps_vnni<Vectors, Kernels, 1>(b, kernel, unit, acc);
@@ -220,7 +220,8 @@ void BeatAccumulators::clear() {
 
 void BeatAccumulators::mac(const std::int16_t* x, const std::int16_t* w) {
   const int count = columns_ * padded_ / 2;
-  // The vector form runs over whole vectors: only where they do not read beyond the last column's weights.
+  // The vector form handles whole vectors: it is used only where it does not read beyond the last column's
+  // weights.
   const auto kernel = have_avx2() && count % 8 == 0 ? mac_avx2 : mac_portable;
   kernel(x, rows_, padded_, w, partial_.data(), row_stride_, count);
 }

@@ -5,7 +5,7 @@
 
 namespace tilebeat {
 
-/// Channels of a word once widened to 16 bits: the next power of two, at least 2, so that products pair up.
+/// Channels of a word after widening to 16 bits: the next power of two, at least 2, so that products pair up.
 int padded_channels(int port_channels);
 
 /// Widens `count` words of `channels` bytes to int16 and subtracts the zero point (SPEC NU-1); word i starts
@@ -14,14 +14,14 @@ void widen_words(const std::uint8_t* bytes, int count, int channels, bool is_uns
                  std::int16_t* out);
 
 /// The multiply-accumulate of one beat for the whole PE array: acc[row][column] += sum over the channels of
-/// x[row][.] * w[column][.]. Accumulators are kept as partial sums a pair of channels, so that a beat needs
-/// no shuffles.
+/// x[row][.] * w[column][.]. Accumulators hold a partial sum per pair of channels, so that a beat needs no
+/// shuffles.
 class BeatAccumulators {
  public:
   BeatAccumulators(int rows, int columns, int port_channels);
-  /// All accumulators to zero.
+  /// Sets all accumulators to zero.
   void clear();
-  /// One beat: `x` is [rows][padded], `w` is [columns][padded] int16.
+  /// Adds one beat: `x` is [rows][padded], `w` is [columns][padded] int16.
   void mac(const std::int16_t* x, const std::int16_t* w);
   /// The complete sum of one PE.
   std::int32_t sum(int row, int column) const;
@@ -50,8 +50,8 @@ struct StepLines {
 /// mac_lines of every step and kernel; `acc` is [kernel][units][line / 2].
 void mac_steps(const StepLines& beats, std::int32_t* acc);
 
-/// The widened, zero-point-free operands of a chunk, as the fast kernel of tile granularity wants them (SPEC
-/// CY-3).
+/// The operands of a chunk after widening and subtraction of the zero point, for the fast kernel of tile
+/// granularity (SPEC CY-3).
 struct TileOperands {
   int height = 0, width = 0, depth = 0;  ///< depth: planes * padded_channels
   std::vector<std::int16_t> pixels;      ///< [height][width][depth]

@@ -9,11 +9,11 @@
 
 namespace tilebeat {
 
-/// What a request has waited for, one after the other, since it was issued (SPEC CY-2): everyone whom it
-/// passes adds what kept it there, and who waited for the answer learns it from `CycleLedger::explain`.
+/// The waits of a request since it was issued, in order (SPEC CY-2): every module that it passes adds the
+/// cause that kept it there, and the initiator books them with `CycleLedger::explain`.
 class WaitTrail {
  public:
-  /// From the end of the wait before, up to cycle `until`, the request waited for `cause`; nothing when that
+  /// The request waited for `cause` from the end of the previous wait to cycle `until`; ignored when that
   /// cycle is already accounted for.
   void add(Cycle until, Activity cause) {
     if (until <= this->until()) return;
@@ -32,8 +32,8 @@ class WaitTrail {
   /// The cycle up to which the waits are known.
   Cycle until() const { return waits_.empty() ? -1 : waits_.back().until; }
 
-  /// Calls `spent(cause, cycles)` for the cycles [begin, end), in order. Those before the request belong to
-  /// its first wait; those behind the last one are the answer's way.
+  /// Calls `spent(cause, cycles)` for the cycles [begin, end), in order. Cycles before the request belong to
+  /// its first wait, those after the last wait to the way of the answer.
   template <class Spent>
   void divide(Cycle begin, Cycle end, Spent spent) const {
     for (const Wait& wait : waits_) {
@@ -54,14 +54,14 @@ class WaitTrail {
   std::vector<Wait> waits_;
 };
 
-/// In which order the cycles of neighbouring stretches went.
+/// The order of the cycles in neighbouring stretches.
 enum class CycleOrder : std::uint8_t {
   kAsTold,  ///< one after the other, as they are told
   kMixed    ///< in any order: an engine that advances a chunk in one step knows the sums alone (SPEC CY-3)
 };
 
-/// Hears where the cycles of one module went (SPEC UI-7), once this is certain: stretch after stretch,
-/// without gaps, from cycle 0 on.
+/// Receives the final activities of one module's cycles (SPEC UI-7): stretch after stretch, without gaps,
+/// from cycle 0 on.
 class ActivityListener {
  public:
   virtual ~ActivityListener() = default;
@@ -69,18 +69,18 @@ class ActivityListener {
   virtual void spent(Activity activity, Cycle begin, Cycle end, CycleOrder order) = 0;
 };
 
-/// Passes on what a ledger accounts for. What waits for a memory is held back until the answer tells what the
-/// memory was waited for.
+/// Passes on what a ledger accounts for. Waits for a memory are held back until the answer explains their
+/// cause.
 class ActivityLog {
  public:
   /// `listener` outlives the log.
   void add_listener(ActivityListener& listener) { listeners_.push_back(&listener); }
 
-  // As CycleLedger does it.
+  // As the ledger accounts for them.
   void add(Activity activity, Cycle begin, Cycle end, CycleOrder order);
-  /// The cycles [begin, end), of kMemory so far, belong to `cause`.
+  /// The cycles [begin, end), so far kMemory, belong to `cause`.
   void explain(Cycle begin, Cycle end, Activity cause);
-  /// Nothing before is explained any more.
+  /// Everything so far is final.
   void close();
 
  private:

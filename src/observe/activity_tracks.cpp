@@ -18,7 +18,7 @@ void ActivityTrack::spent(Activity activity, Cycle begin, Cycle end, CycleOrder 
   stretch_cycles_ += end - begin;
 }
 
-// What has come since the last atom is one.
+// Ends an atom: everything since the previous atom.
 void ActivityTrack::end_atom() {
   if (has_mixed_) {
     for (int i = 0; i < kActivityCount; ++i) {
@@ -62,7 +62,7 @@ void ActivityTrack::keep_group() {
   group_begin_ = end_;
 }
 
-// All groups once more, for another window.
+// Builds all groups again, for another window.
 void ActivityTrack::regroup() {
   const std::vector<Piece> pieces = std::move(pieces_);
   const std::vector<std::pair<Activity, Cycle>> open = std::move(group_);
@@ -93,7 +93,7 @@ void ActivityTrack::for_each(const std::function<void(Activity, Cycle, Cycle)>& 
 }
 
 void ActivityTracks::coarsen_if_full() {
-  // A window of a longer run than any does not help.
+  // Stops at a window longer than any run.
   while (pieces_ > most_ && window_ < Cycle{1} << 50) {
     window_ *= 2;
     pieces_ = 0;
@@ -113,8 +113,8 @@ __extension__ using Wide = __int128;
 
 void CounterTrack::count(Picoseconds begin, Picoseconds end, std::int64_t amount) {
   if (end <= begin) end = begin + 1;
-  window_of(end - 1);  // so that windows stay as they are from here on
-  // What was counted up to an instant within, so that parts sum to the whole.
+  window_of(end - 1);  // windows keep their length from here on
+  // The amount counted up to an instant in between; rounded so that parts sum to the whole.
   const auto until = [&](Picoseconds at) {
     return to_signed(static_cast<Wide>(amount) * (at - begin) / (end - begin));
   };

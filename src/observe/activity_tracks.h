@@ -15,23 +15,24 @@ namespace tilebeat {
 
 class ActivityTracks;
 
-/// Where the cycles of one module went, as a sequence of groups: in a group each activity stands once, in the
-/// order in which they first came. Cycles whose order nobody knows are one group; others are groups of their
-/// own until the tracks are coarsened.
+/// The cycles of one module as a sequence of groups. A group has each activity once, in the order of first
+/// occurrence. Cycles of unknown order form one group; other stretches are groups of their own until the
+/// tracks are coarsened.
 class ActivityTrack : public ActivityListener {
  public:
   explicit ActivityTrack(ActivityTracks& all) : all_(all) {}
 
   void spent(Activity activity, Cycle begin, Cycle end, CycleOrder order) override;
-  /// Nothing comes any more.
+  /// Ends the track.
   void finish();
-  /// Calls `show(activity, begin, end)` for everything, in order; neighbours differ.
+  /// Calls `show(activity, begin, end)` for every stretch, in order; adjacent stretches have different
+  /// activities.
   void for_each(const std::function<void(Activity, Cycle, Cycle)>& show) const;
 
  private:
   friend class ActivityTracks;
   struct Piece {
-    std::uint64_t first : 1;  // of a group
+    std::uint64_t first : 1;  // the first piece of a group
     std::uint64_t activity : 7;
     std::uint64_t cycles : 56;
   };
@@ -43,28 +44,28 @@ class ActivityTrack : public ActivityListener {
 
   ActivityTracks& all_;
   std::vector<Piece> pieces_;
-  // What has come since, not yet in a group: a stretch, or cycles in any order.
+  // Cycles since the last atom, not in a group yet: one stretch, or cycles in any order.
   std::optional<Activity> stretch_;
   Cycle stretch_cycles_ = 0;
   std::array<Cycle, kActivityCount> mixed_{};
   bool has_mixed_ = false;
-  // The group that is being made.
+  // The group in progress.
   std::vector<std::pair<Activity, Cycle>> group_;
   Cycle group_begin_ = 0, end_ = 0;
 };
 
-/// All tracks of a timeline. They hold at most a number of pieces: before there would be more, the groups of
-/// all tracks are joined so that each spans a window of twice the cycles. What the tracks hold in the end
-/// does not depend on when this was done.
+/// All tracks of a timeline. They hold a limited number of pieces: before the limit would be exceeded, the
+/// groups of all tracks are joined so that each spans a window of twice the cycles. The final contents do not
+/// depend on when this was done.
 class ActivityTracks {
  public:
   explicit ActivityTracks(std::int64_t most_pieces) : most_(most_pieces) {}
 
   ActivityTrack& add() { return tracks_.emplace_back(*this); }
-  /// Nothing is taken any more.
+  /// Ends recording.
   void stop() { stopped_ = true; }
   void finish();
-  /// Cycles that a group spans, but for stretches that are longer.
+  /// Cycles that a group spans, except for longer stretches.
   Cycle window() const { return window_; }
 
  private:
@@ -77,16 +78,16 @@ class ActivityTracks {
   bool stopped_ = false;
 };
 
-/// A counter over time, in windows of equal length. There are at most a number of them: before there would be
-/// more, every two become one.
+/// A counter over time, in a limited number of windows of equal length: before the limit would be exceeded,
+/// every two windows are joined.
 class CounterTrack {
  public:
-  /// A window spans `period` at least.
+  /// A window spans at least `period`.
   CounterTrack(CounterInfo info, Picoseconds period)
       : info_(std::move(info)), window_(kFirstWindow * period), period_(period) {}
 
   const CounterInfo& info() const { return info_; }
-  /// As in Timeline. The parts of windows sum to `amount`.
+  /// As in Timeline. The amounts of the windows sum to `amount`.
   void count(Picoseconds begin, Picoseconds end, std::int64_t amount);
   void level(Picoseconds at, std::int64_t value);
   /// Joins windows until there are at most `most`.
@@ -99,8 +100,8 @@ class CounterTrack {
   static constexpr Cycle kFirstWindow = 16;
   static constexpr std::size_t kMostWindows = 256;
   struct Window {
-    std::int64_t value = 0;  // the amount, or the largest level
-    std::int64_t last = 0;   // level
+    std::int64_t value = 0;  // amount, or largest level
+    std::int64_t last = 0;   // last level
     bool told = false;
   };
   Window& window_of(Picoseconds at);

@@ -11,9 +11,9 @@
 namespace tilebeat {
 namespace {
 
-// Shares of the file, in per cent; the rest is for the events that name what there is.
+// Shares of the file in per cent; the rest is for events that name tracks and processes.
 constexpr std::int64_t kSliceShare = 30, kBurstShare = 15, kActivityShare = 40, kCounterShare = 10;
-// More bytes than an event of the file takes.
+// Upper bounds of the bytes of an event in the file.
 constexpr std::int64_t kActivityBytes = 110, kCounterBytes = 140, kRowBytes = 260, kSliceBytes = 190;
 
 using Sink = std::function<void(std::string_view)>;
@@ -27,7 +27,7 @@ std::string escaped(std::string_view text) {
   return out;
 }
 
-// A module in the process of its cluster: 0 is what is in no cluster, k + 1 is cluster k.
+// A module within the process of its cluster: 0 is outside clusters, k + 1 is cluster k.
 struct Place {
   int process = 0;
   std::string name;
@@ -45,7 +45,7 @@ Place place_of(const std::string& module) {
   return {cluster + 1, module.substr(dot + 1)};
 }
 
-// The event that names a process or a track, or says where it stands.
+// An event that names or sorts a process or a track.
 std::string metadata(int process, int thread, std::string_view what, const std::string& args) {
   return fmt::format(",\n{{\"ph\":\"M\",\"pid\":{},\"tid\":{},\"name\":\"{}\",\"args\":{{{}}}}}", process,
                      thread, what, args);
@@ -56,8 +56,8 @@ std::string metadata(int process, int thread, std::string_view what, const std::
 ChromeTimeline::ChromeTimeline(TimelineOptions options)
     : options_(std::move(options)), tracks_(options_.max_bytes * kActivityShare / 100 / kActivityBytes) {}
 
-// What comes in the cycle in which the limit is reached is still taken, so that it does not matter in which
-// order modules do it.
+// All records of the cycle in which the limit is reached are still taken, so that the order of modules within
+// the cycle does not matter.
 bool ChromeTimeline::takes() {
   if (!over_ && ended_at_ && cycle(options_.now()) > *ended_at_) {
     over_ = true;
@@ -97,13 +97,13 @@ void ChromeTimeline::slice(const std::string& track, const Slice& slice) {
         (stored.layer ? to_signed(texts_[*stored.layer].size()) : 0));
 }
 
-// All of them or none: which ones there is room for would depend on when each is told.
+// Keeps all bursts or none: a part of them would depend on the order in which they are recorded.
 void ChromeTimeline::add_burst(const std::string& track, const Slice& slice) {
   const std::int64_t most = options_.max_bytes * kBurstShare / 100;
   if (burst_bytes_ > most) return;
   std::vector<StoredSlice>& all = bursts_[track];
   all.push_back({cycle(slice.begin), cycle(slice.end), text(slice.what), {}, {}, slice.bytes, slice.macs});
-  // A track of its own for each is more than there are.
+  // An upper bound: each slice is charged for a track of its own.
   burst_bytes_ += kSliceBytes + kRowBytes + ssize(slice.what);
   if (burst_bytes_ > most) bursts_.clear();
 }
@@ -128,8 +128,8 @@ void ChromeTimeline::level(CounterId counter, Picoseconds at, std::int64_t value
   if (takes()) nth(counters_, counter).level(at, value);
 }
 
-// Viewers drop slices that overlap on a row without one containing the other: each goes to the first row of
-// its track that is free.
+// Viewers drop overlapping slices on a row unless one contains the other: each slice goes to the first free
+// row of its track.
 void ChromeTimeline::add_slice_rows(const std::string& track, std::vector<StoredSlice>& slices,
                                     std::vector<Row>& rows) const {
   std::sort(slices.begin(), slices.end(), [&](const StoredSlice& a, const StoredSlice& b) {
@@ -211,14 +211,14 @@ void ChromeTimeline::write_row(const Row& row, int number, Cycle run_end, const 
   if (row.activities == nullptr) return;
   const Picoseconds period = row.activities->period;
   const bool own_clock = period != options_.clock_period;
-  // Units go on for some cycles behind the last layer; reports end with it.
+  // Units work for some cycles after the last layer; reports end with the layer.
   const Cycle last = run_end * options_.clock_period / period;
   row.activities->track->for_each([&](Activity activity, Cycle begin, Cycle end) {
     end = std::min(end, last);
     if (begin >= end) return;
     std::string text = begin_event(cycle(begin * period), cycle(end * period));
     text += fmt::format("\"name\":\"{}\"", activity_name(activity));
-    // What counts in a clock of its own says so: its cycles are no whole numbers of the viewer's.
+    // Modules with a clock of their own also show their own cycles, which are not whole cycles of the viewer.
     if (own_clock) text += fmt::format(",\"args\":{{\"own_clocks\":{}}}", end - begin);
     sink(text + "}");
   });

@@ -14,32 +14,32 @@
 
 namespace tilebeat {
 
-/// Where an instruction stands in a network.
+/// The place of an instruction in a network.
 struct WorkPlace {
   std::string_view layer;
-  int tile = 0;  ///< how many of its kind came before in the layer's program of this processor
+  int tile = 0;  ///< number of earlier instructions of its kind in the layer's program of this processor
 };
 
-/// What a timeline is made for.
+/// The options of a timeline.
 struct TimelineOptions {
-  std::string system = "soc";    ///< the name of what is in no cluster
-  Picoseconds clock_period = 0;  ///< of the NPU
+  std::string system = "soc";    ///< name of the modules outside clusters
+  Picoseconds clock_period = 0;  ///< of the NPU clock
   std::int64_t peak_macs = 1;    ///< multiply-accumulates of a core in a cycle
   std::int64_t max_bytes = std::int64_t{48} << 20;
   std::function<Picoseconds()> now;  ///< simulated time
-  std::function<std::optional<WorkPlace>(std::uint64_t)>
-      place_of;  ///< of an instruction's address; may be empty
+  /// The place of the instruction at an address; may be empty.
+  std::function<std::optional<WorkPlace>(std::uint64_t)> place_of;
 };
 
 /// Collects a timeline and writes it in the Chrome trace-event format, which Perfetto opens (SPEC UI-7). A
-/// microsecond there is a cycle of the NPU, so that all numbers are whole. A process is a cluster, or what is
-/// in no cluster; its tracks are sorted by name, so that those of a core are together. Slices of a track
-/// follow one another: what overlaps has further tracks `track (2)`. The same run gives the same bytes.
+/// microsecond there is a cycle of the NPU, so that all numbers are whole. A process is a cluster, or the
+/// part outside clusters; its tracks are sorted by name, so that those of a core are together. Slices of a
+/// track follow one another: overlapping slices go to further tracks `track (2)`.
 ///
-/// What no instruction asked for, the bursts of buses, is shown when there is room for all of it.
-/// The file never grows beyond `max_bytes`, and memory stays below it: a long run's activities are joined
-/// into windows, its counters into longer ones, and when the slices alone reach their share nothing more is
-/// recorded behind the cycle in which that happened.
+/// Slices without an instruction, the bursts of buses, are shown only when there is room for all of them. The
+/// file never grows beyond `max_bytes`, and memory stays below it: the activities of a long run are joined
+/// into windows, its counters into longer ones, and when the slices alone reach their share, recording ends
+/// with the present cycle.
 class ChromeTimeline : public Timeline {
  public:
   explicit ChromeTimeline(TimelineOptions options);
@@ -50,19 +50,19 @@ class ChromeTimeline : public Timeline {
   void count(CounterId counter, Picoseconds begin, Picoseconds end, std::int64_t amount) override;
   void level(CounterId counter, Picoseconds at, std::int64_t value) override;
 
-  /// The layers: shown even when the timeline has ended before.
+  /// The track of the layers, which is shown even after the timeline has ended.
   static constexpr const char* kLayers = "layers";
 
-  /// Writes the whole file, piece by piece; the run that is shown ends with cycle `end`.
+  /// Writes the whole file, piece by piece; the run ends with cycle `end`.
   void write(Cycle end, const std::function<void(std::string_view)>& sink);
-  /// The cycle behind which nothing was recorded any more; none: all is there.
+  /// The last recorded cycle; none: everything was recorded.
   std::optional<Cycle> ended_at() const { return ended_at_; }
 
  private:
   struct StoredSlice {
     Cycle begin, end;
-    std::uint32_t what;                  // of texts_
-    std::optional<std::uint32_t> layer;  // likewise
+    std::uint32_t what;                  // index into texts_
+    std::optional<std::uint32_t> layer;  // index into texts_
     std::optional<int> tile;
     std::optional<std::int64_t> bytes, macs;
   };
@@ -71,7 +71,7 @@ class ChromeTimeline : public Timeline {
     Picoseconds period;
     ActivityTrack* track;
   };
-  // A track as the file shows it: slices, or activities.
+  // A track of the file: slices, or activities.
   struct Row {
     int process;
     std::string name;
@@ -97,7 +97,7 @@ class ChromeTimeline : public Timeline {
   std::int64_t slice_bytes_ = 0;
   std::optional<Cycle> ended_at_;
   std::map<std::string, std::vector<StoredSlice>> slices_;  // by track
-  std::map<std::string, std::vector<StoredSlice>> bursts_;  // likewise, while there is room
+  std::map<std::string, std::vector<StoredSlice>> bursts_;  // by track; all dropped when there is no room
   std::int64_t burst_bytes_ = 0;
   std::map<std::string, std::uint32_t, std::less<>> text_numbers_;
   std::vector<std::string> texts_;

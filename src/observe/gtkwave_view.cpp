@@ -71,13 +71,13 @@ std::string group_end(const std::string& name, bool open) {
   return fmt::format("@{:x}\n-{}\n", kGroupEnd | kBlank | (open ? 0 : kClosed | kCollapsed), name);
 }
 
-// Without the outermost scope.
+// The scope without its outermost part.
 std::string short_scope(const std::string& scope) {
   const std::size_t dot = scope.find('.');
   return dot == std::string::npos ? scope : scope.substr(dot + 1);
 }
 
-// Of a module below the outermost one. GTKWave shows of a name what is behind its last dot.
+// The name of a module below the outermost one. GTKWave shows only the part of a name behind its last dot.
 std::string unit_name(const std::string& scope) {
   std::string name = short_scope(scope);
   std::replace(name.begin(), name.end(), '.', '/');
@@ -87,7 +87,7 @@ std::string unit_name(const std::string& scope) {
 std::string trace(const SignalInfo& signal) {
   const Look look = look_of(signal);
   const std::string range = signal.width_bits > 1 ? fmt::format("[{}:0]", signal.width_bits - 1) : "";
-  // The states are all called alike: their units name them.
+  // All states have the same name: their units name them.
   const std::string alias =
       signal.radix == Radix::kText ? fmt::format("+{{{}}} ", unit_name(signal.scope)) : "";
   return fmt::format("@{:x}\n[color] {}\n{}{}.{}{}\n", look.flags, to_int(look.colour), alias, signal.scope,
@@ -101,7 +101,7 @@ std::string gtkwave_view(const std::vector<SignalInfo>& signals, const std::stri
   const double span = std::max<Picoseconds>(end - begin, 1);
   std::string text =
       fmt::format("[dumpfile] \"{}\"\n[timestart] {}\n[size] 1600 900\n[pos] -1 -1\n", dump, begin);
-  // Two to the power of minus the first number is the time that a frame shows.
+  // Two to the power of minus the first number is the time span of a view.
   text += fmt::format("*{:.6f} {}", -std::log2(span / kViewFrames), begin);
   for (int marker = 0; marker < 26; ++marker) text += " -1";
   std::size_t longest = 0;

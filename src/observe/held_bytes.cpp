@@ -7,7 +7,7 @@ namespace {
 
 constexpr std::uint64_t kMostLines = 4096, kSmallestLine = 64;
 
-// The even bits of `x`, side by side in the lower half.
+// The even bits of `x`, packed into the lower half.
 std::uint64_t even_bits(std::uint64_t x) {
   x &= 0x5555555555555555U;
   x = (x | x >> 1) & 0x3333333333333333U;
@@ -24,7 +24,7 @@ HeldBytes::HeldBytes(std::uint64_t size) : size_(size), line_bytes_(kSmallestLin
   lines_.resize(to_size((size_ + line_bytes_ - 1) / line_bytes_));
 }
 
-// Of the slices that the cycles [from, to] lie in.
+// A bit mask of the slices that contain the cycles [from, to].
 std::uint64_t HeldBytes::bits(Cycle from, Cycle to) const {
   const auto first = to_int(from >> shift_), last = to_int(to >> shift_);
   return (~std::uint64_t{0} << first) & (~std::uint64_t{0} >> (kSlices - 1 - last));

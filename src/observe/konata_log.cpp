@@ -27,7 +27,7 @@ void KonataLog::name(int processor, std::uint64_t number, const std::string& tex
   names_[{processor, number}] = text;
 }
 
-// Nothing can come any more for the cycles before `cycle`.
+// Writes everything before `cycle`, for which no further event can come.
 void KonataLog::write_before(Cycle cycle) {
   if (pending_.empty() || cycle <= written_) return;
   std::sort(pending_.begin(), pending_.end());

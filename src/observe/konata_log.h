@@ -13,18 +13,18 @@
 namespace tilebeat {
 
 /// Writes the programs of all processors in the format Kanata 0004, which Konata shows as a pipeline: a row
-/// an instruction, a thread a processor, the stages F (fetch), D (decode), W (wait), X (execute). The file is
-/// written while the run goes on; the same run gives the same bytes.
+/// per instruction, a thread per processor, the stages F (fetch), D (decode), W (wait), X (execute). The file
+/// is written during the run; the same run gives the same bytes.
 class KonataLog : public ProgramLog {
  public:
-  /// `now` tells the present cycle; `sink` takes the text piece by piece.
+  /// `now` returns the present cycle; `sink` takes the text piece by piece.
   KonataLog(std::function<Cycle()> now, std::function<void(std::string_view)> sink)
       : now_(std::move(now)), sink_(std::move(sink)) {}
 
   int add_processor(const std::string& name) override;
   void begin(int processor, std::uint64_t number, ProgramStage stage, Cycle at) override;
   void name(int processor, std::uint64_t number, const std::string& text) override;
-  /// Writes what is left; instructions that are under way end unfinished.
+  /// Writes the rest; instructions in flight end unfinished.
   void finish();
 
  private:

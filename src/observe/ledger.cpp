@@ -19,7 +19,7 @@ void CycleLedger::settle(Cycle at) {
   since_ = at;
 }
 
-// A memory is waited for up to cycle `end`.
+// The module waits for a memory up to cycle `end`.
 void CycleLedger::await(Cycle end) {
   if (end == since_) return;
   if (!unexplained_.empty() && unexplained_.back().end == since_) {

@@ -19,7 +19,8 @@ using ActivityCycles = std::array<Cycle, kActivityCount>;
 /// when it knows a stretch in advance, spends it in one go (`spend`). Time never runs backwards and no cycle
 /// is counted twice.
 ///
-/// What keeps a memory is known when it answers: cycles of `kMemory` are then divided by `explain`.
+/// The cause of a wait for memory is known only with the answer: `explain` then divides the cycles of
+/// `kMemory`.
 class CycleLedger {
  public:
   /// The module changes to `activity` from cycle `at` on (`at` not before the previous change).
@@ -38,16 +39,15 @@ class CycleLedger {
   /// Accounts for the current activity up to cycle `at`, which may not lie before what is already accounted
   /// for.
   void settle(Cycle at);
-  /// The answer to a request is there in cycle `now`: those of the cycles of `kMemory` before it that are not
-  /// explained yet, and not before cycle `from`, belong to what the request has waited for. Does nothing when
-  /// `trail` is empty.
+  /// The answer to a request arrived before cycle `now`: unexplained cycles of `kMemory` from cycle `from` on
+  /// get the causes in `trail`. Does nothing when `trail` is empty.
   void explain(const WaitTrail& trail, Cycle now, Cycle from = 0);
-  /// The cycles so far have been reported: they stay as they are.
+  /// The cycles so far have been reported and do not change any more.
   void close() {
     unexplained_.clear();
     if (log_ != nullptr) log_->close();
   }
-  /// From now on `log`, which outlives the ledger's use, hears where the cycles go; null: nobody does.
+  /// From now on reports cycles to `log`, which outlives the ledger's use; null: to nobody.
   void report_to(ActivityLog* log) { log_ = log; }
   /// The cycle up to which everything is accounted for.
   Cycle settled_at() const { return since_; }
@@ -64,7 +64,7 @@ class CycleLedger {
   ActivityCycles cycles_{};
   Activity current_ = Activity::kHost;
   Cycle since_ = 0;
-  std::vector<Stretch> unexplained_;  // of kMemory
+  std::vector<Stretch> unexplained_;  // stretches of kMemory that are not explained yet
   ActivityLog* log_ = nullptr;
 };
 
@@ -96,7 +96,7 @@ constexpr std::array kMemoryCounts{&MemoryBytes::dram_read,
                                    &MemoryBytes::bus_read,
                                    &MemoryBytes::bus_write};
 
-/// What matrix engines do through ports of their own at a core's memories, and the counter that has it.
+/// A kind of accesses of matrix engines to a core's memory through ports of their own, and its counter.
 struct OwnAccess {
   std::string_view counter;
   std::int64_t MemoryBytes::*level;
@@ -114,8 +114,8 @@ inline MemoryBytes operator-(MemoryBytes a, const MemoryBytes& b) {
   return a;
 }
 
-/// Why a multiplier has nothing useful to do in a beat of its array. A multiplier is counted once, under the
-/// first reason that holds.
+/// The reason why a multiplier has nothing useful to do in a beat of its array. A multiplier is counted once,
+/// under the first reason that applies.
 enum class MacLoss {
   kNoPixel,   ///< its lane, thread or line has no output element: edges of maps and blocks
   kNoKernel,  ///< its column has no kernel
@@ -135,30 +135,29 @@ inline MacLosses operator-(MacLosses a, const MacLosses& b) {
   return a;
 }
 
-/// To whom a part of the hardware tells what it has counted since reset. Modules are named relative to what
-/// contains the part: "engine.array".
+/// Receives the counts of a part of the hardware since reset. Names of modules are relative to the part:
+/// "engine.array".
 class StatVisitor {
  public:
   virtual ~StatVisitor() = default;
-  /// Where the cycles of a module went; the visitor may settle the ledger.
+  /// Visits the ledger of a module; the visitor may settle it.
   virtual void ledger(const std::string& module, CycleLedger& ledger) = 0;
   virtual void counter(const std::string& module, const std::string& name, const std::string& unit,
                        std::int64_t value) = 0;
-  /// `moved` bytes more at a level of memory: `bytes(&MemoryBytes::wram_read, 64)`.
+  /// Adds `moved` bytes to a level of memory: `bytes(&MemoryBytes::wram_read, 64)`.
   virtual void bytes(std::int64_t MemoryBytes::*level, std::int64_t moved) = 0;
-  /// Likewise, of a module that accesses a core's memory through ports of its own: a counter as well, so that
-  /// the energy of the accesses is the module's (SPEC UI-10).
+  /// Adds the bytes of a module that accesses a core's memory through ports of its own, also as a counter, so
+  /// that the energy of the accesses is the module's (SPEC UI-10).
   void own_bytes(const std::string& module, const OwnAccess& access, std::int64_t moved) {
     counter(module, std::string(access.counter), "bytes", moved);
     bytes(access.level, moved);
   }
-  /// Where the cycles of a PE array went, whose ledger has been visited; its beats and useful
-  /// multiply-accumulates.
+  /// The ledger of a PE array, which has been visited before, with its beats and useful multiply-accumulates.
   virtual void array(const CycleLedger& ledger, std::int64_t beats, std::int64_t macs) = 0;
-  /// Results that were requantised, or that a vector unit made.
+  /// Results that were requantised or made by a vector unit.
   virtual void results(std::int64_t /*elements*/) {}
-  /// What the beats of the same PE array could have multiplied besides the useful multiply-accumulates; told
-  /// by arrays that count it. Both sum to the beats at the array's peak.
+  /// The lost multiply-accumulates of the same PE array's beats, from arrays that count them. With the useful
+  /// ones they sum to the beats at the array's peak.
   virtual void losses(const MacLosses& /*losses*/) {}
 };
 

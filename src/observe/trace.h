@@ -12,14 +12,14 @@ namespace tilebeat {
 /// A signal of a trace, as handed out by `Trace::add_signal`. Negative: filtered out, nothing is recorded.
 using SignalId = int;
 
-/// How a viewer shows the values of a signal.
+/// The form in which a viewer shows the values of a signal.
 enum class Radix : std::uint8_t { kHexadecimal, kDecimal, kSigned, kText };
 
-/// A signal as it is declared.
+/// The declaration of a signal.
 struct SignalInfo {
   std::string scope;   ///< a dotted path such as `soc.engine.banks`
   std::string name;    ///< unique within the scope
-  int width_bits = 1;  ///< 1 to 64; of a text nothing
+  int width_bits = 1;  ///< 1 to 64; unused for texts
   Radix radix = Radix::kHexadecimal;
 };
 
@@ -35,15 +35,14 @@ class Trace {
                       Radix radix = Radix::kHexadecimal) {
     return declare({scope, name, width_bits, radix});
   }
-  /// The signal has `value` from `at` on. Of several changes at one instant the one recorded last stands.
+  /// The signal has `value` from `at` on. Of several changes at one instant the one recorded last counts.
   virtual void change(SignalId signal, Picoseconds at, std::uint64_t value) = 0;
   /// The signal is unknown (x) from `at` on.
   virtual void unknown(SignalId signal, Picoseconds at) = 0;
-  /// A signal of Radix::kText has the value `text`, which has no spaces, from `at` on. Changes of one signal
-  /// come in rising order, and may be told after their time: what a unit waited for is known when the wait
-  /// ends.
+  /// A signal of Radix::kText has the value `text`, without spaces, from `at` on. Changes of one signal come
+  /// in rising order, possibly after their time: the cause of a wait is known when the wait ends.
   virtual void text(SignalId signal, Picoseconds at, std::string_view text) = 0;
-  /// Nothing is recorded any more: its size limit is reached, or its window has passed.
+  /// Whether recording has ended because the size limit is reached or the window has passed.
   bool is_over() const { return over_; }
 
  protected:
@@ -68,7 +67,7 @@ class Strobe {
   SignalId signal_ = -1;
 };
 
-/// Where a module reports to; each may be null.
+/// The observers that modules report to; each may be null.
 struct Observers {
   Trace* trace = nullptr;
   Timeline* timeline = nullptr;

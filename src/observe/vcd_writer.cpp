@@ -21,9 +21,9 @@ namespace {
 
 constexpr std::size_t kFlushAt = 1 << 16;  // pending changes
 constexpr const char* kClockCode = "!";    // signals count on from the next code
-// The last line of a dump that is cut short has to fit as well.
+// Room for the last line of a truncated dump.
 constexpr std::int64_t kReserve = 128;
-// What a change of a text takes besides it: its code, and perhaps a time of its own.
+// Bytes of a text change besides the text: its code, and possibly a time of its own.
 constexpr std::int64_t kLateOverhead = 24;
 constexpr std::size_t kLineBytes = 1024;  // more than a line of a dump has
 
@@ -94,7 +94,7 @@ std::vector<SignalInfo> VcdWriter::signals() const {
   return all;
 }
 
-// The scope of everything.
+// The outermost scope.
 std::string VcdWriter::top() const {
   return split(nth(signals_, order_.front()).info.scope).front();
 }
@@ -106,7 +106,7 @@ void VcdWriter::text(SignalId signal, Picoseconds at, std::string_view text) {
   stop_when_full();
 }
 
-// Together with the texts, what is kept would go beyond the cap: nothing more is taken.
+// Stops recording when the dump, together with the texts, would exceed the limit.
 void VcdWriter::stop_when_full() {
   if (over_ || bytes_ + late_bytes_ <= filter_.max_bytes) return;
   over_ = true;
@@ -124,7 +124,7 @@ void VcdWriter::record(SignalId signal, Picoseconds at, std::uint64_t value, boo
   if (pending_.size() >= kFlushAt) flush_before(now_());
 }
 
-// Of the dump without texts.
+// Writes a part of the dump without texts.
 void VcdWriter::put(std::string_view text) {
   if (spool_ == nullptr) {
     put_out(text);
@@ -211,7 +211,7 @@ void VcdWriter::flush_before(Picoseconds limit) {
   pending_.erase(pending_.begin(), pending_.begin() + to_signed(done));
 }
 
-// The values that hold when the window opens.
+// Writes the values at the opening of the window.
 void VcdWriter::open_window() {
   if (window_open_) return;
   window_open_ = true;
@@ -268,7 +268,7 @@ void VcdWriter::finish(Picoseconds end) {
   if (spool_ != nullptr) join();
 }
 
-// The dump that was kept, with the texts where they belong.
+// Joins the stored dump with the texts.
 void VcdWriter::join() {
   errno = 0;
   if (spool_error_ == 0 && std::fflush(spool_.get()) != 0) spool_error_ = errno;
@@ -284,7 +284,7 @@ void VcdWriter::join() {
   const auto put_text = [this](const Late& late) {
     put_out(fmt::format("s{} {}\n", late.text, nth(signals_, late.signal).code));
   };
-  // The texts before `limit`, at times that nothing else changes at.
+  // Writes the texts before `limit` at times without other changes.
   const auto put_before = [&](Picoseconds limit) {
     for (Picoseconds shown = -1; next != late_.cend() && next->at < limit; ++next) {
       if (next->at != shown) put_out(fmt::format("#{}\n", next->at));

@@ -14,7 +14,7 @@
 
 namespace tilebeat {
 
-/// What of a trace is kept (SPEC UI-3).
+/// The part of a trace that is recorded (SPEC UI-3).
 struct TraceFilter {
   std::vector<std::string> patterns;  ///< shell patterns for `scope.name` or `name`; none: everything
   Picoseconds begin = 0;              ///< first instant that is shown
@@ -26,12 +26,12 @@ struct TraceFilter {
 /// Writes a Value Change Dump (IEEE 1364) with a timescale of 1 ps, a cycle of its own, and no date: the same
 /// run gives the same bytes, in whatever order modules declare signals and record changes.
 ///
-/// Texts are variables of type `string`, which GTKWave shows as they are. They are told late: where there are
-/// some, the rest is kept in a file without a name and joined with them by `finish`.
+/// Texts are variables of type `string`, which GTKWave shows as they are. They are recorded late: if there
+/// are any, the rest is stored in an unnamed file and joined with them by `finish`.
 class VcdWriter : public Trace {
  public:
-  /// `clock_period` draws `clk`; `now` tells the simulated time, before which nothing is recorded any more;
-  /// `sink` takes the text piece by piece.
+  /// `clock_period` is that of `clk`; `now` returns the simulated time, before which nothing is recorded any
+  /// more; `sink` takes the text piece by piece.
   VcdWriter(TraceFilter filter, Picoseconds clock_period, std::function<Picoseconds()> now,
             std::function<void(std::string_view)> sink);
 
@@ -44,12 +44,12 @@ class VcdWriter : public Trace {
 
   /// Writes everything up to `end` and closes the dump.
   void finish(Picoseconds end);
-  /// The size cap ended the trace.
+  /// Whether the size limit ended the trace.
   bool truncated() const { return truncated_; }
   std::int64_t bytes() const { return bytes_; }
   /// The patterns of the filter that no signal declared so far matches.
   std::vector<std::string> unmatched_patterns() const;
-  /// The signals of the dump in the order of its header, `clk` first. Complete when the dump is.
+  /// The signals of the dump in the order of its header, `clk` first. Complete when the dump is complete.
   std::vector<SignalInfo> signals() const;
   Picoseconds window_begin() const { return filter_.begin; }
 
@@ -62,16 +62,16 @@ class VcdWriter : public Trace {
   };
   struct Change {
     Picoseconds at = 0;
-    int rank = 0;  // of the signal in the order of the header
+    int rank = 0;  // position of the signal in the header
     std::uint64_t sequence = 0;
     std::uint64_t value = 0;
     bool known = false;
   };
-  // What a text signal changes to.
+  // A change of a text signal.
   struct Late {
     Picoseconds at = 0;
     SignalId signal = 0;
-    std::string_view text;  // of words_
+    std::string_view text;  // points into words_
   };
   void record(SignalId signal, Picoseconds at, std::uint64_t value, bool known);
   void write_header();
@@ -102,11 +102,11 @@ class VcdWriter : public Trace {
   std::vector<Late> late_;
   std::int64_t late_bytes_ = 0;
   int spool_error_ = 0;                // errno of the first write that failed
-  std::optional<Picoseconds> cut_at_;  // where the cap was reached, before texts and the rest are joined
+  std::optional<Picoseconds> cut_at_;  // time at which the size limit was reached, before texts are merged in
   std::unique_ptr<std::FILE, int (*)(std::FILE*)> spool_{nullptr, std::fclose};  // null: nothing comes late
   std::uint64_t sequence_ = 0;
   bool header_written_ = false, window_open_ = false, truncated_ = false, closed_ = false;
-  Picoseconds written_time_ = -1;  // of the latest #time line
+  Picoseconds written_time_ = -1;  // time of the latest #time line
   Picoseconds clock_edge_ = 0;     // next edge of clk to be drawn
   std::int64_t bytes_ = 0;
 };

@@ -14,30 +14,32 @@
 
 namespace tilebeat {
 
-/// What the planner decided for a layer, and what it expects of it.
+/// The planner's decisions for a layer or fusion group, and its estimates.
 struct LayerPlan {
   std::string name, op, scene;
-  std::vector<std::string> layers;  ///< of the workload, of a fusion group: its name is that of the last
-  std::vector<std::pair<std::string, std::string>> choices;  ///< what was decided, and why: name and text
-  std::vector<std::pair<std::string, std::string>> facts;    ///< what an engine tells of it, likewise
-  std::int64_t macs = 0;                                     ///< useful multiply-accumulates
-  std::int64_t beats = 0;                                    ///< of all its runs on matrix engines
+  /// for a fusion group: its layers in the workload; the group's name is the last one's
+  std::vector<std::string> layers;
+  /// name and text (decision and reason) of each choice
+  std::vector<std::pair<std::string, std::string>> choices;
+  std::vector<std::pair<std::string, std::string>> facts;  ///< the engine's facts: name and text
+  std::int64_t macs = 0;                                   ///< useful multiply-accumulates
+  std::int64_t beats = 0;                                  ///< beats of all its runs on matrix engines
   std::int64_t input_bytes = 0;   ///< planned DRAM reads of maps, halo and reloads included
   std::int64_t kernel_bytes = 0;  ///< planned DRAM reads of packed kernels, biases, scales and factors
-  /// Of `kernel_bytes`: those of later layers, which are loaded while this one runs. And, not in
-  /// `kernel_bytes`: those of this layer that an earlier one loads.
+  /// Bytes in `kernel_bytes` that are prefetched for later layers; bytes not in `kernel_bytes` that an
+  /// earlier layer prefetches for this one.
   std::int64_t bytes_ahead = 0, bytes_before = 0;
   std::int64_t output_bytes = 0;  ///< planned DRAM writes
   BoundCycles bound;
-  Cycle estimated_cycles = 0;  ///< what the planner expects (SPEC MA-3); 0: nothing is known
-  bool overlaps = false;       ///< it begins before the layer before it is complete
+  Cycle estimated_cycles = 0;  ///< the planner's estimate (SPEC MA-3); 0: unknown
+  bool overlaps = false;       ///< it begins before the previous layer is complete
   int ends = 1;                ///< times that programs execute its `layer.end`; it is complete at the last
 };
 
 /// A program under its label (SPEC SW-6).
 struct ProgramImage {
   std::string label;
-  int processor = 0;  ///< that runs it; in a chip, see Chip
+  int processor = 0;  ///< the processor that runs it; in a chip, see Chip
   std::uint64_t address = 0;
   std::vector<Instruction> instructions;
 };
@@ -55,11 +57,11 @@ struct MemorySegment {
   std::vector<std::uint8_t> bytes;
 };
 
-/// Where a tensor lies in DRAM.
+/// The place of a tensor in DRAM.
 struct Placement {
   std::uint64_t address = 0;
   TensorInfo info;
-  StoredMapPointer stored = {};  ///< absent: as its shape says, the last axis innermost
+  StoredMapPointer stored = {};  ///< absent: C order of its shape
   /// Bytes that it takes.
   std::int64_t size_bytes() const { return stored ? stored->size_bytes() : info.size_bytes(); }
 };
@@ -74,7 +76,7 @@ struct GraphLayer {
 struct Plan {
   std::string name;                  ///< the workload's, or the program file's
   std::vector<std::string> outputs;  ///< tensors that a run writes
-  bool hand_written = false;         ///< programs of a user's own: nothing is known of what they should do
+  bool hand_written = false;         ///< user-written programs, whose purpose is unknown
   std::vector<GraphLayer> graph;     ///< of the workload, each layer behind those that it reads
   std::vector<LayerPlan> layers;     ///< by the number that `layer.end` carries
   std::vector<ProgramImage> programs;
@@ -84,9 +86,10 @@ struct Plan {
   std::uint64_t dram_bytes = 0;  ///< highest address in use
 };
 
-/// Where the hardware has a start unit (`host.start` = "table"), a table of its programs for every label, in
-/// DRAM behind all that lies there: an entry a program with its address (8 bytes), its length in bytes (4)
-/// and its processor (4), little-endian. `programs` have their addresses. `dram_bytes` grows along.
+/// Where the hardware has a start unit (`host.start` = "table"), places a table of the programs of every
+/// label behind everything else in DRAM: an entry per program with its address (8 bytes), its length in bytes
+/// (4) and its processor (4), little-endian. `programs` have their addresses already. `dram_bytes` grows
+/// accordingly.
 void place_start_tables(Plan& plan, const HardwareConfig& hardware);
 
 }  // namespace tilebeat

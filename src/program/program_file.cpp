@@ -52,7 +52,7 @@ class ProgramReader {
     if (!(words >> first)) return;
     if (first[0] != '.') {
       if (plan_.programs.empty()) throw UserError("an instruction before the first .program");
-      // What `plan --disassemble` prints begins with the instruction's address.
+      // Lines of `plan --disassemble` begin with the instruction's address.
       const std::size_t begin = first.substr(0, 2) == "0x" ? line.find(first) + first.size() : 0;
       const Instruction instruction = assemble(std::string_view(line).substr(begin));
       note_layer(instruction);
@@ -249,8 +249,8 @@ ProgramIndex::ProgramIndex(const Plan& plan) {
   for (const LayerPlan& layer : plan.layers) layers_.push_back(layer.name);
   for (const ProgramImage& program : plan.programs) {
     std::vector<Place>& places = programs_[program.address];
-    std::map<int, int> numbers;  // of the layer's operations, by opcode
-    std::size_t begin = 0;       // of the layer
+    std::map<int, int> numbers;  // by opcode: number of the layer's operations so far
+    std::size_t begin = 0;       // index of the layer's first instruction
     for (const Instruction& instruction : program.instructions) {
       const auto* end = instruction.operation.get_if<LayerEnd>();
       if (end == nullptr) {

@@ -26,26 +26,26 @@ namespace tilebeat {
 /// more than kMaxProgramBytes.
 struct HandPrograms {
   Plan plan;
-  std::vector<std::string> files;  ///< that were read: the program file and those of .data
+  std::vector<std::string> files;  ///< files read: the program file and those of .data
 };
 HandPrograms load_programs(const std::string& path, const HardwareConfig& hardware);
 
 /// The largest program file that is read, in bytes.
 constexpr std::int64_t kMaxProgramBytes = std::int64_t{64} << 20;
 
-/// Where the instructions of a plan's programs stand in its layers.
+/// The places of the instructions of a plan's programs in its layers.
 class ProgramIndex {
  public:
   /// An instruction as a part of its layer.
   struct Place {
     std::uint32_t layer = 0;  ///< its number: an index of `layers()`
-    int number =
-        0;  ///< how many of the same operation come before it in the layer and this processor's program
+    /// Number of earlier instructions of the same operation in the layer and this processor's program.
+    int number = 0;
   };
 
   explicit ProgramIndex(const Plan& plan);
 
-  /// The place of the instruction at an address; none: no program has one there, or no layer ends behind it.
+  /// The place of the instruction at an address; none: no program has one there, or no layer ends after it.
   std::optional<Place> find(std::uint64_t address) const;
   const std::vector<std::string>& layers() const { return layers_; }
 

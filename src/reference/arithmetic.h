@@ -9,20 +9,20 @@
 
 namespace tilebeat {
 
-/// The elements less `zero_point`. T holds every difference: nine bits for bytes.
+/// The elements minus `zero_point`. T can hold every difference: nine bits for bytes.
 template <class T>
 std::vector<T> centred(const Tensor& tensor, std::int32_t zero_point);
 
-/// To the nearest whole number, halves to the even one.
+/// Rounds to the nearest whole number, halves to even.
 double round_half_even(double value);
 
 /// The whole number nearest to `value`, plus `zero_point`, within `dtype`.
 std::int32_t rounded(double value, std::int32_t zero_point, DType dtype);
 
-// The rules of SPEC NU-6 one by one, as its table writes them. All results are before the bounds of the
-// output, which `bounded` sets. float arithmetic is IEEE: every operation rounds.
+// The rules of SPEC NU-6, in the form of its table. Results are not limited to the bounds of the output yet;
+// `bounded` does that. Float arithmetic is IEEE: every operation rounds.
 
-/// A real factor as the table's QM(d) has it: M * 2^(s - 31).
+/// A real factor in the form QM(d) of the table: M * 2^(s - 31).
 struct Multiplier {
   std::int64_t m = 0;
   int s = 0;
@@ -33,28 +33,28 @@ std::int64_t single_rounding(std::int64_t acc, const Multiplier& factor);
 /// DR(acc, M, s), gemmlowp's.
 std::int64_t double_rounding(std::int64_t acc, const Multiplier& factor);
 
-/// Half to even of a float; far beyond int32 the nearest bound.
+/// The float rounded half to even; far beyond int32 the nearest bound.
 std::int64_t rint_of(float value);
-/// Half away from zero, likewise.
+/// The float rounded half away from zero; far beyond int32 the nearest bound.
 std::int64_t half_away(float value);
 
 /// `value` within the output's dtype and, where there is one, `range`.
 std::int32_t bounded(std::int64_t value, DType dtype, const std::optional<OutputRange>& range);
 
-/// The row "conv, depthwise, matmul, fully connected": an accumulator with its bias, of output channel
-/// `channel`; zero point added.
+/// The row "conv, depthwise, matmul, fully connected", for an accumulator with bias of output channel
+/// `channel`; includes the zero point.
 std::int64_t requantised_sum(const Requant& requant, std::size_t channel, std::int32_t acc);
 
-/// The rows "add, sub" and "mul": of elements less their zero points.
+/// The rows "add, sub" and "mul", for elements minus their zero points.
 std::int64_t combined(const Elementwise& operation, std::int32_t a, std::int32_t b);
 
-/// The row "requantise int8": of an element less its zero point.
+/// The row "requantise int8", for an element minus its zero point.
 std::int64_t requantised_element(const Requantize& operation, std::int32_t x);
 
-/// The row "logistic, tanh": of an element less its zero point.
+/// The row "logistic, tanh", for an element minus its zero point.
 std::int64_t function_value(const ByteFunction& function, std::int32_t x);
 
-/// The row "mean over H, W": of the raw sum of `count` elements of zero point `zero_point`.
+/// The row "mean over H, W", for the raw sum of `count` elements with zero point `zero_point`.
 std::int64_t mean_of(const Reduce& reduce, std::int64_t sum, std::int64_t count, std::int32_t zero_point);
 
 }  // namespace tilebeat

@@ -12,12 +12,12 @@
 namespace tilebeat {
 namespace {
 
-/// Kernels that one pass over a patch serves, and bytes of patches that stay in the cache meanwhile.
+/// Kernels for each pass over a patch; bytes of patches that stay in the cache during a pass.
 constexpr std::int64_t kKernels = 4;
 constexpr std::int64_t kPatchBytes = std::int64_t{1} << 17;
 
-/// Dot products of a patch with kKernels kernels of `taps` taps each. Written so that the compiler makes
-/// multiply-add instructions on 16-bit pairs of it.
+/// Dot products of a patch with kKernels kernels of `taps` taps each, written so that the compiler uses
+/// multiply-add instructions on 16-bit pairs.
 void dot_products(const std::int16_t* patch, const std::int16_t* kernels, std::int64_t taps,
                   std::array<std::int32_t, kKernels>& sums) {
   const std::int16_t *w0 = kernels, *w1 = w0 + taps, *w2 = w1 + taps, *w3 = w2 + taps;
@@ -31,8 +31,8 @@ void dot_products(const std::int16_t* patch, const std::int16_t* kernels, std::i
   sums = {s0, s1, s2, s3};
 }
 
-/// One convolution with the names of its extents spelled out. The elements under one window, less their zero
-/// point, make a patch, in the order of a kernel's weights; sums are dot products of patches and kernels.
+/// One convolution, with names for its extents. The elements under one window, minus their zero point, form a
+/// patch in the order of a kernel's weights; sums are dot products of patches and kernels.
 class Convolution {
  public:
   Convolution(const Tensor& input, const TensorInfo& info, const Conv2d& conv)
@@ -131,7 +131,7 @@ Tensor reference_conv2d(const Tensor& input, const TensorInfo& info, const Conv2
 
 namespace {
 
-/// Adds every pixel of the input, times the whole kernel, to the sums of the output.
+/// Adds the whole kernel, times a pixel of the input, to the sums of the output, for every pixel.
 class Scatter {
  public:
   Scatter(const Operand& x, const Conv2d& conv, const TensorInfo& output)
@@ -218,7 +218,7 @@ std::int32_t activate(const Activation& activation, std::int32_t sum) {
   throw SimulationError("an activation is not known");
 }
 
-// As docs/workloads.md has them.
+// Functions of docs/workloads.md.
 double function_of(const Activation& activation, double v) {
   switch (activation.function) {
     case RealFunction::kNone:

@@ -9,8 +9,8 @@ namespace {
 
 using Extents = std::vector<std::int64_t>;
 
-/// Matrix number `number` of the product, counted over the leading axes `axes`, is matrix so-and-so of an
-/// operand with the leading axes `operand`: its missing axes and those of extent 1 are repeated.
+/// The number of the operand's matrix for matrix `number` of the product, counted over the leading axes
+/// `axes`. The operand's leading axes are `operand`; missing axes and those of extent 1 are repeated.
 std::int64_t matrix_of(std::int64_t number, const Extents& axes, const Extents& operand) {
   std::int64_t matrix = 0, step = 1;
   for (std::size_t back = 1; back <= axes.size(); ++back) {
@@ -24,7 +24,7 @@ std::int64_t matrix_of(std::int64_t number, const Extents& axes, const Extents& 
   return matrix;
 }
 
-/// The lines of a matrix, rows of A or columns of B, one behind the other; kPlain: they lie so in `elements`.
+/// The lines of a matrix (rows of A or columns of B) in sequence; kPlain: they have this order in `elements`.
 std::vector<std::int16_t> lines_of(const std::vector<std::int16_t>& elements, std::int64_t matrix,
                                    std::int64_t lines, std::int64_t length, MatrixOrder order) {
   std::vector<std::int16_t> made(to_size(lines * length));

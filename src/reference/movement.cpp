@@ -74,8 +74,8 @@ std::int64_t rounded_place(const Place& place, Resize::Rounding rounding) {
   throw SimulationError("a rule of rounding is not known");
 }
 
-/// What one output takes from an axis: two pixels with their weights, which sum to the same number for all
-/// outputs of the axis.
+/// The source pixels of one output along an axis: two pixels with their weights, which sum to the same number
+/// for all outputs of the axis.
 struct Taps {
   std::int64_t pixels[2] = {0, 0};
   std::int64_t weights[2] = {1, 0};

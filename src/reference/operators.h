@@ -33,8 +33,8 @@ Tensor reference_of(const ArgMax& operation, const Operands& inputs, const Tenso
 Tensor reference_of(const Move& operation, const Operands& inputs, const TensorInfo& output);
 Tensor reference_of(const Gather& operation, const Operands& inputs, const TensorInfo& output);
 
-/// What of Conv2d is a product of matrices (SPEC OP-1), with one operand when B are its weights; and what is
-/// a transposed convolution.
+/// The form of Conv2d that is a product of matrices (SPEC OP-1), with a single operand when B is its weights;
+/// and the one that is a transposed convolution.
 Tensor reference_matmul(const Operands& inputs, const Conv2d& conv, const TensorInfo& output);
 Tensor reference_conv_transpose(const Operand& x, const Conv2d& conv, const TensorInfo& output);
 

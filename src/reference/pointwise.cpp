@@ -10,7 +10,7 @@
 namespace tilebeat {
 namespace {
 
-/// A tensor like `output` of `value(i)` for every element i.
+/// A tensor like `output` with `value(i)` for every element i.
 template <class Value>
 Tensor tensor_of(const TensorInfo& output, Value value) {
   Tensor tensor{output.shape, output.dtype, {}};
@@ -26,8 +26,8 @@ std::int32_t requantised(double value, const TensorRequant& requant) {
 
 constexpr double kSqrt2OverPi = 0.7978845608028654;
 
-/// For every element of `output` the element of a tensor of shape `own` that it is made of: axes are aligned
-/// at their ends, those of extent 1 repeated.
+/// For every element of `output`, the index of its source element in a tensor of shape `own`: axes are
+/// aligned at their ends, those of extent 1 repeated.
 std::vector<std::size_t> sources(const std::vector<std::int64_t>& output, std::vector<std::int64_t> own) {
   own.insert(own.begin(), output.size() - own.size(), 1);
   std::vector<std::size_t> from{0};
@@ -64,7 +64,7 @@ double combined(Elementwise::Kind kind, double p, double q) {
   throw SimulationError("an operator of two tensors is not known");
 }
 
-// Of an element less its zero point, as docs/workloads.md has it.
+// The function of an element after subtraction of its zero point, as in docs/workloads.md.
 std::int32_t function_of(const ByteFunction& f, std::int32_t x, const TensorInfo& output) {
   if (!is_exact(f.requant)) return bounded(function_value(f, x), f.requant);
   const double v = x * f.input_scale;
@@ -125,7 +125,7 @@ Tensor reference_of(const Elementwise& operation, const Operands& inputs, const 
 
 Tensor reference_of(const ByteFunction& f, const Operands& inputs, const TensorInfo& output) {
   const Operand& x = inputs.front();
-  // v is x - zx; elements are bytes, so there are few different ones.
+  // v is x - zx; elements are bytes, so there are few different values.
   std::map<std::int32_t, std::int32_t> known;
   const std::vector<std::int32_t> values = centred<std::int32_t>(x.tensor, x.info.zero_point);
   return tensor_of(output, [&](std::size_t i) {

@@ -9,7 +9,7 @@
 namespace tilebeat {
 namespace {
 
-/// One pooling layer. Elements are taken less their zero point, which changes no maximum but for that shift.
+/// One pooling layer. Zero points are subtracted first, which only shifts a maximum.
 class Pool {
  public:
   Pool(const Operand& x, const Pooling& pool, const TensorInfo& output)
@@ -86,7 +86,7 @@ class Pool {
       case Arithmetic::kFixed:
         break;
     }
-    // The raw sum: elements on padding are no elements, their zero points neither.
+    // The raw sum: padding contributes neither elements nor zero points.
     const std::int64_t raw = sums_[channel] + taps_ * zero_point_;
     const std::int64_t magnitude = (std::abs(raw) + count / 2) / count;
     return raw < 0 ? -magnitude : magnitude;
@@ -96,11 +96,11 @@ class Pool {
   const std::vector<std::int64_t>& in_;
   std::int32_t zero_point_;
   std::vector<std::int32_t> map_;
-  std::vector<std::int32_t> best_;  // of each channel
+  std::vector<std::int32_t> best_;  // by channel
   std::vector<std::int64_t> sums_;
   std::vector<float> reals_;  // dequantised sums, in the order of the taps
   std::int32_t zero_out_;
-  std::int64_t taps_ = 0;  // of the window that are on the map
+  std::int64_t taps_ = 0;  // taps of the window that are on the map
   Tensor output_;
 };
 

@@ -11,7 +11,7 @@ Tensor reference_of(const Conv2d& conv, const Operands& inputs, const TensorInfo
   if (conv.form == ConvForm::kTransposed) return reference_conv_transpose(x, conv, output);
   if (conv.pixels == PixelAxes::kMap) return reference_conv2d(x.tensor, x.info, conv);
   if (conv.pixels == PixelAxes::kMatrices) return reference_matmul(inputs, conv, output);
-  // Rows of A are pixels of one channel after the other.
+  // Rows of A are stored as the pixels of one channel after the other.
   Tensor rows = x.tensor;
   TensorInfo info = x.info;
   const std::int64_t length = info.shape.back();

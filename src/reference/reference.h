@@ -10,10 +10,10 @@
 
 namespace tilebeat {
 
-// Plain operators that every run can be checked against. They share no code with the simulated data path
-// (SPEC NU-5), but for the tables that a layer carries, which are data.
+// Plain operators to check every run against. They share no code with the simulated data path (SPEC NU-5);
+// tables that a layer carries are shared as data.
 
-/// A tensor that a layer reads: its elements, and what is known of it.
+/// A tensor that a layer reads: elements and description.
 struct Operand {
   const Tensor& tensor;
   const TensorInfo& info;
@@ -28,8 +28,8 @@ Tensor reference_conv2d(const Tensor& input, const TensorInfo& info, const Conv2
 /// names, in their order.
 Tensor reference_layer(const Layer& layer, const std::vector<Operand>& inputs);
 
-/// The outputs of all layers, by layer name. `progress`, if there is one, is told after each layer how many
-/// are done.
+/// The outputs of all layers, by layer name. `progress`, if any, is called after each layer with the number
+/// of layers done.
 std::map<std::string, Tensor> run_reference(const Workload& workload,
                                             const std::function<void(std::size_t done)>& progress = {});
 

@@ -31,7 +31,7 @@ class RuntimeSoftmax {
  private:
   bool ort() const { return operation_.requant.arithmetic == Arithmetic::kFloat32Ort; }
 
-  /// Of an element so far below the greatest.
+  /// The exponential of an element that is `below` less than the greatest one.
   float exponential(std::int32_t below) const {
     if (!ort()) {
       const float exponent = -sx_ * static_cast<float>(operation_.beta);
@@ -129,7 +129,7 @@ std::uint8_t result(double v, const TensorRequant& r) {
   return static_cast<std::uint8_t>(bounded(rounded(v * r.scale, r.zero_point, r.dtype), r.dtype, r.range));
 }
 
-/// Calls `row` with every row of elements less their zero point.
+/// Calls `row` with every row of elements minus their zero point.
 template <class Row>
 void for_rows(const Operand& x, std::int32_t zero_point, Row row) {
   const Values values = centred<std::int32_t>(x.tensor, zero_point);

@@ -20,7 +20,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-// One value against a schema of the kind that `report_schema` makes. Throws at the first place that is wrong.
+// Checks a value against a schema of the kind that `report_schema` makes. Throws at the first violation.
 void check_value(const Json& value, const Json& schema, const Place& place) {
   const auto refuse = [&](const std::string& allowed) { place.refuse_value(nlohmann::json(value), allowed); };
   if (schema.contains("const") && value != schema["const"]) refuse(schema["const"].dump());
@@ -63,7 +63,7 @@ struct Row {
   std::vector<Json> values;
 };
 
-// Rows of which some report has something.
+// Rows with a value in some report.
 class Comparison {
  public:
   explicit Comparison(const std::vector<NamedReport>& reports) : reports_(reports) {}
@@ -89,7 +89,8 @@ class Comparison {
     add_losses("", values);
   }
 
-  // Of each report a layer, or several taken together; null where it has none.
+  // Adds the rows of a layer, one value per report: a layer, several layers added up, or null where a report
+  // has none.
   void layer(const std::vector<Json>& layers) {
     const Json& named = named_of(layers);
     const std::string name = named["name"].get<std::string>();
@@ -129,7 +130,7 @@ class Comparison {
   }
 
  private:
-  // What has the names of all of a row's layers stands for several.
+  // The entry that names a row: several layers added up (without `op`) if there are any, else a single layer.
   static const Json& named_of(const std::vector<Json>& layers) {
     const Json* named = nullptr;
     for (const Json& layer : layers) {
@@ -164,7 +165,7 @@ class Comparison {
            const Get& get) {
     Row row{layer, quantity, {}};
     for (const Json& source : from) row.values.push_back(source.is_null() ? Json() : get(source));
-    // What no report has, and what is zero in a layer of all, tells nothing.
+    // Rows that no report has, and rows of a layer with zeros only, are left out.
     const bool told = std::any_of(row.values.begin(), row.values.end(), [&layer](const Json& value) {
       return !value.is_null() && (layer.empty() || value != 0);
     });
@@ -182,7 +183,7 @@ class Comparison {
                                                   : fmt::format("{:.3f}", number);
   }
 
-  // Of value `i` to the first one.
+  // The ratio of value `i` to the first one; `none` where the first one is 0.
   static std::string ratio(const Row& row, std::size_t i, const char* none) {
     if (!row.values[0].is_number() || !row.values[i].is_number()) return "";
     const auto first = row.values[0].get<double>(), value = row.values[i].get<double>();
@@ -224,7 +225,7 @@ class Comparison {
   std::vector<Row> rows_;
 };
 
-// Layers of the workload that a layer of a report stands for: a fusion group for several.
+// The workload's layers in an entry of a report: several for a fusion group.
 std::set<std::string> layers_of(const Json& layer) {
   if (layer["layers"].empty()) return {layer["name"].get<std::string>()};
   const auto names = layer["layers"].get<std::vector<std::string>>();
@@ -247,7 +248,7 @@ double array_cycles(const Json& layer) {
   return cycles;
 }
 
-// Several layers of a report as one; null: none. A single one is that layer.
+// Several layers of a report added up, or a single layer; null: none.
 Json together(const std::vector<const Json*>& layers) {
   if (layers.empty()) return {};
   if (layers.size() == 1) return *layers.front();
@@ -265,8 +266,8 @@ Json together(const std::vector<const Json*>& layers) {
   return sum;
 }
 
-// Layers of the reports that stand for the same layers of the workload: one each, or where one of the reports
-// has fused them a unit and what the others have of it.
+// Layers of the reports for the same layers of the workload: one layer of each report, or the fusion group of
+// one report and the layers of the others that it consists of.
 struct Group {
   std::set<std::string> layers;
   std::vector<std::vector<const Json*>> sides;  ///< by report

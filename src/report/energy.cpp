@@ -24,7 +24,7 @@ MemorySizes sizes_of(const HardwareConfig& hardware) {
   return sizes;
 }
 
-// A byte costs what it costs in the bank that holds it.
+// The energy of a byte depends on the size of its bank.
 double bank_pj_per_byte(const HardwareConfig& hardware, const MemoryConfig& memory, std::int64_t bytes) {
   return memory_pj_per_byte(hardware, std::max<std::int64_t>(1, bytes / memory.banks));
 }
@@ -37,7 +37,7 @@ double number(std::int64_t count) {
   return static_cast<double>(count);
 }
 
-// What of a run or a layer has been counted.
+// The counted work of a run or a layer.
 struct Counts {
   std::int64_t macs = 0, results = 0, activations = 0;
   Cycle cycles = 0;
@@ -49,7 +49,7 @@ class Model {
   explicit Model(const HardwareConfig& hardware)
       : t_(hardware.technology),
         buffers_(engine_pj_per_byte(hardware)),
-        // mW are pJ a nanosecond.
+        // mW are pJ per nanosecond.
         leakage_(area_of(hardware).total() * t_.leakage_mw_per_mm2 * number(hardware.clock_ps()) / 1000) {
     if (!hardware.chip) return;
     const ChipConfig& chip = *hardware.chip;
@@ -76,7 +76,7 @@ class Model {
     return parts;
   }
 
-  // By their counters, in the order in which modules first appear.
+  // Energies by the modules' counters, in the order in which modules first appear.
   std::vector<ModuleEnergy> modules_of(const RunResult& run) const {
     std::vector<ModuleEnergy> modules;
     std::map<std::string, std::size_t> known;
@@ -98,7 +98,7 @@ class Model {
   static bool ends_with(const std::string& text, std::string_view end) {
     return text.size() >= end.size() && text.compare(text.size() - end.size(), end.size(), end) == 0;
   }
-  // Of one that the counter counts.
+  // Energy in pJ of one unit of a counter.
   double pj_of(const Counter& c) const {
     const bool dram = c.module.compare(0, 4, "dram") == 0;
     if (dram && (c.name == "row_misses" || c.name == "row_conflicts")) return t_.dram_pj_per_activation;
@@ -129,7 +129,7 @@ double EnergyParts::total() const {
 double memory_pj_per_byte(const HardwareConfig& hardware, std::int64_t bytes) {
   const std::vector<MemoryEnergy>& table = hardware.technology.memories;
   if (table.size() == 1) return table.front().pj_per_byte;
-  // The piece that holds `bytes`, or the one at that end.
+  // Finds the section of the table that contains `bytes`, or the nearest one.
   std::size_t upper = 1;
   while (upper + 1 < table.size() && bytes > table[upper].bytes) ++upper;
   const MemoryEnergy &a = table[upper - 1], &b = table[upper];

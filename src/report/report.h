@@ -14,29 +14,29 @@ namespace tilebeat {
 /// Version of the report's layout; grows with every change of a name or a meaning.
 constexpr int kReportVersion = 2;
 
-/// Writes the report file (SPEC UI-4) to `sink`, part by part: those of large chips have a hundred thousand
-/// counters. `hardware` is the effective configuration and `provenance` what the run was given; both are
-/// written along, the latter unless it is null. Same result, same bytes.
+/// Writes the report file (SPEC UI-4) to `sink`, part by part: reports of large chips have a hundred thousand
+/// counters. It includes `hardware`, the effective configuration, and `provenance`, the run's inputs, unless
+/// that is null. Same result, same bytes.
 void write_report(const RunResult& run, const nlohmann::ordered_json& hardware,
                   const nlohmann::ordered_json& provenance,
                   const std::function<void(std::string_view)>& sink);
 /// The JSON Schema (draft-07) of the report file.
 nlohmann::ordered_json report_schema();
-/// The tables that a run prints: layers, where the array's cycles went, traffic, and what failed.
+/// The tables that a run prints: layers, cycles of the arrays by cause, traffic, and failures.
 std::string report_table(const RunResult& run);
-/// Throws UserError naming `file` and the JSON path of what does not follow `report_schema`; unknown keys
-/// pass.
+/// Throws UserError naming `file` and the JSON path of the first value that does not follow `report_schema`;
+/// unknown keys are allowed.
 void check_report(const nlohmann::ordered_json& report, const std::string& file);
-/// A report that stands beside others, and what it is called there.
+/// A report in a comparison, with its name there.
 struct NamedReport {
   std::string name;
   nlohmann::ordered_json report;  ///< has passed `check_report`
 };
-/// How far a comparison goes, and what it is written as.
+/// The level of detail and the format of a comparison.
 enum class CompareDetail { kTotals, kLayers };
 enum class TableFormat { kText, kCsv, kMarkdown };
-/// Reports side by side (`tilebeat compare`), two or more: totals, then on demand every layer; ratios to the
-/// first one. Layers are matched by name, fusion groups with the layers that they are made of.
+/// Compares two or more reports (`tilebeat compare`): totals, then on demand every layer, with ratios to the
+/// first report. Layers are matched by name, fusion groups with the layers that they consist of.
 std::string compare_reports(const std::vector<NamedReport>& reports, CompareDetail detail,
                             TableFormat format);
 

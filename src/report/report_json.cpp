@@ -11,7 +11,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-// An object without the copies that lists in braces make: there are as many as modules and counters.
+// An object without the copies that brace lists make: there are as many objects as modules and counters.
 Json::object_t object_of(std::size_t members) {
   Json::object_t object;
   object.reserve(members);
@@ -136,7 +136,7 @@ Json counter_json(const Counter& counter) {
   return made;
 }
 
-// All but the elements of the lists of modules and counters.
+// The report with empty lists of modules and counters.
 Json frame_json(const RunResult& run, const Json& hardware) {
   Json report{{"tilebeat_report", kReportVersion},
               {"passed", run.passed()},
@@ -184,7 +184,7 @@ Json frame_json(const RunResult& run, const Json& hardware) {
 
 using Sink = std::function<void(std::string_view)>;
 
-// The elements of a list of the report, which is empty in the frame, as the library would write them there.
+// Writes the elements of a list, which is empty in the frame, in the format of the JSON library.
 template <class Elements, class ToJson>
 void write_elements(const Elements& elements, const ToJson& to_json, const Sink& sink) {
   constexpr std::size_t kAtATime = 65536;  // bytes
@@ -212,7 +212,7 @@ void write_report(const RunResult& run, const Json& hardware, const Json& proven
   Json frame = frame_json(run, hardware);
   if (!provenance.is_null()) frame["provenance"] = provenance;
   const std::string text = frame.dump(1) + "\n";
-  // Of the report's own keys, which are a blank in from the margin, the texts are there once each.
+  // The report's own keys are indented by one blank, so each of these texts occurs exactly once.
   std::size_t written = 0;
   const auto write_list = [&](const std::string& key, const auto& elements, const auto& to_json) {
     const std::size_t end = text.find("\n \"" + key + "\": []") + key.size() + 7;

@@ -58,7 +58,7 @@ Json bytes() {
         std::pair("bus", "interconnects on chip, each of them")})
     memories[name] = object(meaning, {{"read", count("bytes read")}, {"write", count("bytes written")}});
   Json bytes = object("bytes by memory, of all cores and clusters together", memories);
-  // Reports from before there was `bus` are reports as well.
+  // Optional: reports from before `bus` existed are valid as well.
   Json& required = bytes["required"];
   required.erase(std::find(required.begin(), required.end(), "bus"));
   return bytes;
@@ -68,7 +68,7 @@ Json amount(const std::string& description) {
   return {{"type", "number"}, {"minimum", 0}, {"description", description}};
 }
 
-// Picojoules by what they went into.
+// Energy in pJ by its parts.
 Json energy_parts() {
   Json parts = Json::object();
   for (const EnergyPart& part : kEnergyParts)
@@ -95,7 +95,7 @@ Json energy() {
                             {"total", amount("mm2 of all three")}})}});
 }
 
-// Of a float network that the workload stands for; other layers have none.
+// Quality against the float network that the workload was quantised from; other layers have none.
 Json quality() {
   return object("how well the output stands for the float network's",
                 {{"sqnr_db", {{"type", "number"}, {"description", "signal to quantisation noise in dB"}}},
@@ -106,7 +106,7 @@ Json quality() {
                    {"description", "of the angle between the two"}}}});
 }
 
-// Engines that cannot tell have none.
+// Absent for engines that do not count losses.
 Json lost_macs() {
   return object(
       "multiply-accumulates that beats had room for and did not do: with macs they are the beats at the "
@@ -142,14 +142,14 @@ Json layer() {
        {"busiest", object("the module that was busy for the largest share of its own cycles",
                           {{"module", text("name, as in modules[]")}, {"share", share("of its cycles")}})},
        {"check", {{"enum", {"passed", "failed", "off"}}, {"description", "output against the reference"}}}});
-  // Reports from before there was `energy_pj` are reports as well.
+  // Optional: reports from before `energy_pj` existed are valid as well.
   layer["properties"]["energy_pj"] = energy_parts();
   layer["properties"]["quality"] = quality();
   layer["properties"]["lost_macs"] = lost_macs();
   return layer;
 }
 
-// Where a report comes from; version and revision may differ between builds that give the same results.
+// The origin of a report; version and revision may differ between builds that give the same results.
 Json provenance() {
   Json run = object("options that the results follow from, as typed; those that were not given are left out",
                     {{"config", text("--config")},
@@ -249,7 +249,7 @@ Json fields() {
 
 nlohmann::ordered_json report_schema() {
   Json schema = object("What a run measured, written as report.json.", fields());
-  // Files of this version from before there were these are reports as well.
+  // Optional: files of this version from before these existed are valid as well.
   for (const char* later : {"outputs", "provenance", "energy", "graph", "memory_over_time"})
     schema["required"].erase(std::find(schema["required"].begin(), schema["required"].end(), later));
   Json result{{"$schema", "http://json-schema.org/draft-07/schema#"}, {"title", "tilebeat report"}};

@@ -11,20 +11,20 @@
 namespace tilebeat {
 namespace {
 
-// How far the planner's expectation was off.
+// The relative error of the planner's estimate.
 std::string estimate_text(const LayerResult& layer) {
   if (layer.estimated_cycles == 0 || layer.cycles == 0) return "";
   const double error = static_cast<double>(layer.estimated_cycles - layer.cycles) / layer.cycles;
   return fmt::format("{:+.1f} %", 100 * error);
 }
 
-// Which of the bounds it is: at equal ones, the plainest.
+// The name of the bound that limits a layer; of equal bounds the simplest one.
 const char* limit_of(const BoundCycles& bound) {
   if (bound.compute == bound.cycles()) return "mac";
   return bound.beats == bound.cycles() ? "beat" : "mem";
 }
 
-// Two columns more where a layer stands for one of a float network.
+// Adds two columns where layers stand for those of a float network.
 void add_qualities(const RunResult& run, std::vector<std::vector<std::string>>& rows) {
   if (std::none_of(run.layers.begin(), run.layers.end(), [](const LayerResult& l) { return l.quality; }))
     return;
@@ -36,7 +36,7 @@ void add_qualities(const RunResult& run, std::vector<std::vector<std::string>>& 
   }
 }
 
-// Cycles as time, and counts a second.
+// Converts cycles to time, and counts to rates per second.
 struct Clock {
   double mhz;
 
@@ -50,7 +50,7 @@ struct Clock {
     const double value = seconds > 0 ? static_cast<double>(count) / seconds / std::pow(10, exponent) : 0;
     return fmt::format("{:.{}f}", value, value < 10 ? 2 : 1);
   }
-  // A multiply-accumulate is two operations.
+  // A multiply-accumulate counts as two operations.
   std::string tops(std::int64_t macs, Cycle cycles) const { return rate(2 * macs, cycles, 12); }
   std::string gigabytes(const MemoryBytes& bytes, Cycle cycles) const {
     return rate(bytes.dram_read + bytes.dram_write, cycles, 9);
@@ -119,7 +119,7 @@ std::string energy_line(const EnergyResult& energy) {
                      energy.area.total());
 }
 
-// Why "busy" is not "util": what the beats could have multiplied.
+// The multiply-accumulates of the beats, useful and lost: why "busy" is not "util".
 std::string beats_table(const RunResult& run) {
   constexpr std::array<const char*, kMacLossNames.size()> kMeanings{
       "lanes, threads or lines without an output element", "columns without a kernel",

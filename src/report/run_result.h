@@ -19,11 +19,11 @@ namespace tilebeat {
 struct HardwareConfig;
 struct RunResult;
 
-/// Energies by what they went into, in pJ (SPEC UI-10).
+/// Energies by their parts, in pJ (SPEC UI-10).
 struct EnergyParts {
   double macs = 0;     ///< useful multiply-accumulates
   double results = 0;  ///< requantisation, and the operations of vector units
-  double buffers = 0;  ///< of the engines
+  double buffers = 0;  ///< energy of the engines' buffers
   double nram = 0, wram = 0, sram = 0;
   double bus = 0;  ///< interconnects on chip
   double dram = 0;
@@ -55,17 +55,18 @@ struct Area {
   double total() const { return macs + lanes + memories; }
 };
 
-/// Of one module: a memory, a port of a bus, a DRAM channel, the multiply-accumulate units of a core.
+/// The energy of one module: a memory, a bus port, a DRAM channel, the multiply-accumulate units of a core.
 struct ModuleEnergy {
   std::string name;
   double pj = 0;
 };
 
-/// Of a run.
+/// The energy of a run.
 struct EnergyResult {
   std::string technology;
   EnergyParts parts;
-  std::vector<ModuleEnergy> modules;  ///< those that take some; the rest of `parts` belongs to no single one
+  /// modules that take some; the rest of `parts` belongs to no single module
+  std::vector<ModuleEnergy> modules;
   Area area;
   double seconds = 0;
   /// Energy-delay product in J s.
@@ -103,38 +104,40 @@ struct CheckDifference {
   std::int32_t wanted = 0, got = 0;
 };
 
-/// What one layer took (SPEC UI-4).
+/// The results of one layer or fusion group (SPEC UI-4).
 struct LayerResult {
   std::string name, op, scene, dataflow;
   Cycle cycles = 0;  ///< from the previous layer's last completion to its own
   std::int64_t beats = 0;
-  std::int64_t macs = 0;            ///< useful ones
-  std::optional<MacLosses> losses;  ///< of the beats, where the engine tells them
+  std::int64_t macs = 0;            ///< useful MACs
+  std::optional<MacLosses> losses;  ///< lost MACs of the beats, where the engine tells them
   double utilization = 0;           ///< macs / (array_cycles() * a core's peak)
-  /// Of all cores' PE arrays together: beats are busy, everything else is a stall. Sums to the layer's cycles
-  /// of every core: `cycles` where the program lets no core begin a layer before all have ended the one
-  /// before.
+  /// Cycles of all cores' PE arrays together: beats are busy, all others are stalls. Sums over every core to
+  /// the layer's cycles: to `cycles` per core where the program lets no core begin a layer before all have
+  /// finished the previous one.
   ActivityCycles activity{};
   MemoryBytes bytes;
-  std::int64_t results = 0;      ///< that were requantised, or that vector units made
-  std::int64_t activations = 0;  ///< of rows of DRAM
+  std::int64_t results = 0;      ///< results that were requantised or made by vector units
+  std::int64_t activations = 0;  ///< activations of DRAM rows
   EnergyParts energy;
   BoundCycles bound;                ///< analytical
-  Cycle estimated_cycles = 0;       ///< what the planner expected (SPEC MA-3); 0: nothing was known
-  std::vector<std::string> layers;  ///< of the workload, of a fusion group
-  std::vector<std::pair<std::string, std::string>> facts;  ///< what its engine tells of it: name and text
-  std::string check = "off";                               ///< "passed", "failed" or "off"
-  std::optional<Quality> quality;  ///< of its output against a float network's, where the workload has one
-  std::string busiest;             ///< the module that was busy for the greatest share of the layer's cycles
-  double busiest_share = 0;        ///< that share
+  Cycle estimated_cycles = 0;       ///< the planner's estimate (SPEC MA-3); 0: unknown
+  std::vector<std::string> layers;  ///< for a fusion group: its layers in the workload
+  /// the engine's facts about the layer: name and text
+  std::vector<std::pair<std::string, std::string>> facts;
+  std::string check = "off";  ///< "passed", "failed" or "off"
+  /// quality of the output against that of a float network, where the workload has one
+  std::optional<Quality> quality;
+  std::string busiest;       ///< the module with the largest busy fraction in the layer's cycles
+  double busiest_share = 0;  ///< its busy fraction
 
   Cycle array_cycles() const { return std::accumulate(activity.begin(), activity.end(), Cycle{0}); }
 };
 
-/// What one core did over a run (SPEC HI-5).
+/// The results of one core over a run (SPEC HI-5).
 struct CoreResult {
   std::string name;
-  std::int64_t macs = 0;   ///< useful ones
+  std::int64_t macs = 0;   ///< useful MACs
   double utilization = 0;  ///< macs / (cycles * the core's peak)
   Cycle busy = 0;          ///< cycles of its PE array
   Cycle barrier = 0;       ///< cycles that its processor waited at barriers
@@ -150,33 +153,33 @@ struct LayerInputs {
 /// Bytes that a memory holds over time (SPEC UI-8).
 struct HeldByMemory {
   std::string module;
-  std::int64_t bytes = 0;          ///< that it has
+  std::int64_t bytes = 0;          ///< size in bytes
   std::vector<std::int64_t> held;  ///< in any cycle of each slice
 };
 struct MemoryOverTime {
   Cycle slice_cycles = 0;
-  std::vector<HeldByMemory> memories;  ///< those that held anything
+  std::vector<HeldByMemory> memories;  ///< memories that held anything
 };
 
 /// Everything a run found out, as plain values.
 struct RunResult {
   std::string workload, hardware, granularity, dataflow;
   std::int64_t peak_macs_per_clock = 0;
-  double clock_mhz = 1000;  ///< of the NPU
+  double clock_mhz = 1000;  ///< clock of the NPU
   int cores = 1;
   Cycle cycles = 0;
   std::int64_t macs = 0;
   std::optional<MacLosses> losses;  ///< as those of layers
   double utilization = 0;
   MemoryBytes bytes;
-  std::int64_t results = 0, activations = 0;  ///< likewise
+  std::int64_t results = 0, activations = 0;  ///< as in LayerResult
   EnergyResult energy;
   std::vector<LayerResult> layers;
-  std::vector<CoreResult> core_results;  ///< of a chip
+  std::vector<CoreResult> core_results;  ///< cores of a chip
   std::vector<ModuleCycles> modules;
   std::vector<Counter> counters;
   std::vector<LayerInputs> graph;         ///< of the workload; empty for programs by hand
-  MemoryOverTime memory_over_time;        ///< of the scratchpads of a chip
+  MemoryOverTime memory_over_time;        ///< scratchpads of a chip
   std::map<std::string, Tensor> outputs;  ///< every layer's output
   std::vector<std::string> written;       ///< layers whose outputs are written as files
   std::vector<CheckDifference> differences;

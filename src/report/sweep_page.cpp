@@ -26,7 +26,7 @@ struct Drawing {
   const SweepTable& table;
   const ParetoAxes& axes;
   std::vector<std::size_t> front;  ///< rows
-  std::vector<Dot> dots;           ///< what both logarithmic axes can show
+  std::vector<Dot> dots;           ///< points that both logarithmic axes can show
   page::Axis x, y;
 
   bool best(std::size_t row) const { return std::find(front.begin(), front.end(), row) != front.end(); }
@@ -174,7 +174,7 @@ std::string cell(const nlohmann::ordered_json& row, const std::string& column) {
                      share ? page::percent(value.get<double>()) : shown_number(value));
 }
 
-// What the page leaves to the CSV: names that the axes tell as well, and parts of sums.
+// The columns of the page; the CSV also has names that the axes repeat, and parts of sums.
 std::vector<std::string> page_columns(const SweepTable& table) {
   std::vector<std::string> columns = shown_columns(table);
   const auto left_out = [&table](const std::string& column) {

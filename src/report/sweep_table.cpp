@@ -16,12 +16,12 @@ using Json = nlohmann::ordered_json;
 struct Optional {
   const char *column, *pointer;
 };
-// What only reports with a table of energies have.
+// Columns of reports with a table of energies.
 constexpr std::array<Optional, 3> kEnergy{{{"energy_pj", "/energy/pj/total"},
                                            {"edp_joule_seconds", "/energy/edp_joule_seconds"},
                                            {"area_mm2", "/energy/area_mm2/total"}}};
 
-// The cause that most cycles of the matrix arrays were lost to, and its share of them.
+// The cause of most lost cycles of the matrix arrays, and its fraction of them.
 std::pair<std::string, double> largest_stall(const Json& report) {
   std::map<std::string, double> causes;
   double cycles = 0;

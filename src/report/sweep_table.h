@@ -21,17 +21,16 @@ struct SweepTable {
 
 /// The names of all columns besides those of axes.
 std::vector<std::string> sweep_columns();
-/// The columns that are less where a point is better: those that a Pareto front may be of, besides axes of
-/// numbers.
+/// The columns whose lower values are better: those that a Pareto front can use, besides numeric axes.
 std::vector<std::string> sweep_costs();
 
-/// What a sweep tells of a run: an object with some of `sweep_columns`. `report` has passed `check_report`.
+/// A run's values in a sweep: an object with some of `sweep_columns`. `report` has passed `check_report`.
 nlohmann::ordered_json sweep_values(const nlohmann::ordered_json& report);
 
-/// Two columns that a Pareto front is of.
+/// The two columns of a Pareto front.
 using ParetoAxes = std::array<std::string, 2>;
-/// The numbers of the rows that passed, have both values and are not beaten in both by another one, least
-/// first in the first column. Rows with equal values are all on the front.
+/// The numbers of the rows that passed, have both values and are not dominated in both by another row, in
+/// rising order of the first column. Rows with equal values are all on the front.
 std::vector<std::size_t> pareto_front(const SweepTable& table, const ParetoAxes& axes);
 
 /// Comma-separated values (RFC 4180, lines end with a line feed): a heading, then a line for every point.
@@ -43,11 +42,11 @@ std::string sweep_summary(const SweepTable& table, const ParetoAxes& axes);
 /// script and no other file.
 std::string sweep_page(const SweepTable& table, const ParetoAxes& axes);
 
-/// The columns of a table in their order, without those that no row has and only some reports do.
+/// The columns of a table in order, without optional columns that no row has.
 std::vector<std::string> shown_columns(const SweepTable& table);
-/// A number of a row, or the label of an axis that is one.
+/// The numeric value of a row's column, or the numeric label of an axis.
 std::optional<double> number_in(const nlohmann::ordered_json& row, const std::string& column);
-/// A value for the eye.
+/// A value formatted for people.
 std::string shown_number(const nlohmann::ordered_json& value);
 
 }  // namespace tilebeat

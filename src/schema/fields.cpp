@@ -32,7 +32,7 @@ class Reader : public Fields {
     if (json_.contains(before)) place_.key(before).fail(fmt::format("is called \"{}\" now", key));
   }
   void ignore(const char* key) { known_.emplace_back(key); }
-  /// A key that no field has taken; null if there is none.
+  /// The first key that no field has taken; null if there is none.
   const std::string* unknown() const {
     for (auto item = json_.begin(); item != json_.end(); ++item) {
       if (std::find(known_.begin(), known_.end(), item.key()) == known_.end()) return &item.key();

@@ -8,7 +8,7 @@
 
 namespace tilebeat {
 
-/// A value of any kind (schema/values.h), as something that goes through fields sees it.
+/// A value of any kind (schema/values.h), in the view of a visitor of fields.
 class FieldValue {
  public:
   virtual ~FieldValue() = default;
@@ -17,22 +17,22 @@ class FieldValue {
   virtual OrderedJson schema() const = 0;
 };
 
-/// What a `void describe(Fields& v, XConfig& c)` calls, once for every field, in the order of the
-/// documentation. The same calls read a file, write the effective values and make the JSON Schema, from
-/// which the Markdown table is made (DESIGN, rules of style 3). `doc` says what the field is, with its unit.
+/// The visitor of `void describe(Fields& v, XConfig& c)`, which calls one member for every field, in the
+/// order of the documentation. The same calls read a file, write the effective values and make the JSON
+/// Schema, from which the Markdown table is made. `doc` describes the field, with its unit.
 class Fields {
  public:
   virtual ~Fields() = default;
-  /// Whether the fields have got the values of a file.
+  /// Whether the fields have the values of a file.
   virtual bool reading() const { return false; }
-  /// Exactly one of `keys` must be there.
+  /// Exactly one of `keys` must be present.
   virtual void exactly_one(std::initializer_list<const char*> /*keys*/) {}
-  /// `key` must be there, or else all of `others`.
+  /// `key` must be present, or else all of `others`.
   virtual void one_or_all(const char* /*key*/, std::initializer_list<const char*> /*others*/) {}
   /// `key` was called `before`: a file that still says so is refused with the new name.
   virtual void renamed(const char* /*before*/, const char* /*key*/) {}
 
-  /// The next field has no default: a file without it is refused.
+  /// Marks the next field as required: a file without it is refused.
   Fields& required() {
     required_ = true;
     return *this;
@@ -157,7 +157,7 @@ class Fields {
     optional(
         key, value, [](T& content) { return ObjectValue<T>{content}; }, doc);
   }
-  /// A field of any kind of value, such as one that only one file format has.
+  /// A field with any kind of value, such as one that only one file format has.
   template <class Value>
   void special(const char* key, Value value, const char* doc) {
     struct Held : FieldValue {
@@ -172,7 +172,7 @@ class Fields {
   }
 
  protected:
-  /// `needed`: it has no default.
+  /// `needed`: the field has no default.
   virtual void field(const char* key, const char* doc, FieldValue& value, bool needed) = 0;
 
  private:
@@ -188,7 +188,7 @@ class Fields {
   bool required_ = false;
 };
 
-/// Goes through the fields of one object.
+/// Visits the fields of one object.
 using Describe = std::function<void(Fields&)>;
 template <class T>
 Describe fields_of(T& value) {
@@ -198,8 +198,8 @@ Describe fields_of(T& value) {
 /// Sets fields from a JSON object; those that it does not name keep their values. Throws UserError if `json`
 /// is no object, and for a key that is no field, with the nearest known name. The key `ignored` is allowed.
 void read_object(const Json& json, const Place& place, const Describe& fields, const char* ignored = nullptr);
-/// The same of an object that comes in kinds: a key that only other kinds have is refused with the name of
-/// this one. `others` goes through the fields of all kinds; both are asked after the fields are read.
+/// The same for an object that has several kinds: a key that only other kinds have is refused with the name
+/// of this kind. `others` visits the fields of all kinds; it is called after the fields are read.
 void read_kind(const Json& json, const Place& place, const Describe& fields, const Describe& others,
                const std::function<std::string()>& kind);
 /// All fields, for the effective configuration.

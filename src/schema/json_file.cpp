@@ -38,7 +38,7 @@ std::string without_identifier(const std::string& message) {
   return end == std::string::npos ? message : message.substr(end + 2);
 }
 
-/// The text is YAML and not JSON as well: its first line, behind comments and `---`, is `key: value` or `-
+/// Whether the text is YAML but not JSON: its first line, after comments and `---`, is `key: value` or `-
 /// item`.
 bool is_yaml(const std::string& text) {
   std::istringstream lines(text);
@@ -56,8 +56,8 @@ bool is_yaml(const std::string& text) {
   return false;
 }
 
-/// Follows the parser through the document and refuses what nlohmann::json lets pass: keys that appear twice,
-/// and nesting deep enough to be an attack.
+/// Follows the parser through the document and refuses what nlohmann::json accepts: duplicate keys, and
+/// nesting deep enough to be an attack.
 class StructureGuard : public nlohmann::json_sax<json> {
  public:
   explicit StructureGuard(std::string file) : file_(std::move(file)) {}
@@ -79,7 +79,7 @@ class StructureGuard : public nlohmann::json_sax<json> {
   bool string(std::string&) override { return next_item(); }
   bool binary(binary_t&) override { return next_item(); }
   bool parse_error(std::size_t, const std::string&, const json::exception& error) override {
-    // A number that no double holds is told without its place.
+    // The parser reports a number beyond the range of double without its place.
     if (dynamic_cast<const json::out_of_range*>(&error) != nullptr)
       next().refuse(quoted(error.what()), "a number up to 1.8e308");
     fail(file_, without_identifier(error.what()));
@@ -113,7 +113,7 @@ class StructureGuard : public nlohmann::json_sax<json> {
     for (const Level& level : open_) place = level.list ? place.item(level.items - 1) : place.key(level.key);
     return place;
   }
-  /// Where the value stands that the parser would have told next.
+  /// The place of the value that the parser would have reported next.
   Place next() const {
     Place place(file_);
     for (std::size_t i = 0; i < open_.size(); ++i) {
@@ -151,11 +151,11 @@ std::string read_file(const std::string& path, std::int64_t max_bytes) {
 json parse_json(const std::string& text, const std::string& file) {
   const auto blank = [](char c) { return c == ' ' || c == '\t' || c == '\r' || c == '\n'; };
   if (std::all_of(text.begin(), text.end(), blank)) fail(file, "is empty");
-  // The library takes a zero byte for the end of the text.
+  // The library takes a zero byte as the end of the text.
   const std::size_t zero = text.find('\0');
   if (zero != std::string::npos) fail(file, fmt::format("is not JSON text: byte {} is zero", zero));
-  // Checked first and built then: the library's parser with a callback takes time that grows with the square
-  // of a list's length.
+  // Checks first and builds afterwards: the library's parser with a callback takes time quadratic in the
+  // length of a list.
   StructureGuard guard(file);
   json::sax_parse(text, &guard, json::input_format_t::json, true, true);
   return json::parse(text, nullptr, true, true);

@@ -94,7 +94,7 @@ class Table {
     if (listed_.insert(row).second) rows_ += row;
   }
 
-  std::set<std::string> listed_;  // what several kinds have below their own fields is listed once
+  std::set<std::string> listed_;  // rows listed so far: fields that several kinds share are listed once
   std::string rows_;
 };
 

@@ -86,7 +86,7 @@ namespace {
 struct KindText {
   const char *name, *use;
 };
-// By FileKind.
+// Indexed by FileKind.
 constexpr std::array<KindText, 5> kTexts{
     {{"a hardware file", "it is the value of --config"},
      {"a workload", "it is the value of --layer"},

@@ -13,22 +13,22 @@ std::string one_line(const std::string& text);
 
 /// `json` as one line of at most about 80 characters, for messages.
 std::string shown(const nlohmann::json& json);
-/// A text likewise, in quotes.
+/// A text as one line of at most about 80 characters, in quotes.
 std::string shown(const std::string& text);
 
 /// The entry of `known` with the smallest edit distance to `name`; the first of several. `known` is not
 /// empty.
 std::string nearest_name(const std::string& name, const std::vector<std::string>& known);
 
-/// Where a value stands: a file and a JSON pointer (RFC 6901) into it. Every complaint about a value starts
-/// with it (SPEC UI-2).
+/// The place of a value: a file and a JSON pointer (RFC 6901) into it. Every error message about a value
+/// starts with it (SPEC UI-2).
 class Place {
  public:
   explicit Place(std::string file, std::string pointer = "")
       : file_(std::move(file)), pointer_(std::move(pointer)) {}
-  /// The member `name` of the object that stands here.
+  /// The member `name` of the object at this place.
   Place key(const std::string& name) const;
-  /// Entry `index` of the list that stands here.
+  /// Entry `index` of the list at this place.
   Place item(std::size_t index) const;
   const std::string& file() const { return file_; }
 
@@ -47,7 +47,7 @@ class Place {
 enum class FileKind { kHardware, kWorkload, kMapping, kReport, kSweep };
 
 /// Throws UserError, one line that starts with `file`, when `json` is clearly a file of another kind than
-/// `wanted`; it says what to do with such a file. What cannot be told passes.
+/// `wanted`; it says what to do with such a file. Unclear cases pass.
 void check_file_kind(const nlohmann::json& json, FileKind wanted, const std::string& file);
 
 }  // namespace tilebeat

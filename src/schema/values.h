@@ -36,9 +36,9 @@ struct Count {
   std::size_t high;
 };
 
-// One kind of value is a struct that binds a C++ variable and has three members: `read` sets the variable
-// from JSON or throws UserError, `write` gives the variable as JSON, `schema` gives the JSON Schema of the
-// values that `read` takes. The functions below hold what does not depend on the variable's type.
+// A kind of value is a struct that binds a C++ variable and has three members: `read` sets the variable from
+// JSON or throws UserError, `write` returns the variable as JSON, `schema` returns the JSON Schema of the
+// values that `read` accepts. The functions below do not depend on the variable's type.
 
 std::int64_t read_integer(const Json& json, const Place& place, Range range);
 double read_number(const Json& json, const Place& place, Bounds bounds);

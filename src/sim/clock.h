@@ -32,8 +32,8 @@ class ClockDomain {
   constexpr Picoseconds at(Cycle cycle, Phase phase = Phase::kAct) const {
     return cycle * period_ps_ + to_int(phase);
   }
-  /// The first cycle whose edge is at `at` or later: how an event of another clock domain is taken over (SPEC
-  /// HI-8).
+  /// The first cycle whose edge is at `at` or later: the cycle in which an event of another clock domain is
+  /// taken over (SPEC HI-8).
   constexpr Cycle round_up(Picoseconds at) const { return ceil_div(at, period_ps_); }
 
  private:
@@ -49,18 +49,18 @@ inline sc_core::sc_time to_sc_time(Picoseconds duration) {
   return sc_core::sc_time::from_value(static_cast<sc_dt::uint64>(duration));
 }
 
-/// The first cycle after `now` in which a module has something to do.
+/// Collects the first cycle after `now` in which a module has something to do.
 class NextClock {
  public:
   explicit NextClock(Cycle now) : now_(now) {}
 
-  /// There is something to do in cycle `cycle`; one that is not after now does not count.
+  /// Adds work in cycle `cycle`; ignored unless it is after `now`.
   void at(Cycle cycle) {
     if (cycle > now_) first_ = std::min(first_, cycle);
   }
-  /// There is something to do at all.
+  /// Whether there is any work.
   bool any() const { return first_ != kNever; }
-  /// The first cycle of all, if there is any.
+  /// The first cycle with work, if there is any.
   Cycle first() const { return first_; }
 
  private:
@@ -69,11 +69,11 @@ class NextClock {
   Cycle first_ = kNever;
 };
 
-/// Notifies `event` in phase kAct of `cycle`, which lies ahead. An earlier notification stands.
+/// Notifies `event` in phase kAct of `cycle`, a future cycle. An earlier notification stays valid.
 inline void notify_at(sc_core::sc_event& event, const ClockDomain& clock, Cycle cycle) {
   event.notify(to_sc_time(clock.at(cycle) - now_ps()));
 }
-/// The same, if there is something to do.
+/// The same for the first cycle of `next`, if it has any.
 inline void notify_at(sc_core::sc_event& event, const ClockDomain& clock, const NextClock& next) {
   if (next.any()) notify_at(event, clock, next.first());
 }

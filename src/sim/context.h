@@ -17,7 +17,7 @@ class DeltaJitter {
   DeltaJitter() = default;
   explicit DeltaJitter(std::uint32_t seed) : enabled_(true), generator_(seed) {}
 
-  /// The delta cycles by which the next woken process is held back: 0 to 3, always 0 when off.
+  /// Delta cycles by which the next woken process is delayed: 0 to 3, always 0 when off.
   int next() { return enabled_ ? to_int(generator_() & 3U) : 0; }
 
  private:
@@ -46,21 +46,21 @@ class MethodGate {
   int left_ = 0;
 };
 
-/// How much is simulated in one step (SPEC CY-3): every beat, or a chunk at a time. Outputs, cycles and
-/// statistics agree.
+/// The amount of work simulated in one step (SPEC CY-3): a beat, or a chunk. Outputs, cycles and statistics
+/// are the same in both.
 enum class Granularity { kClock, kTile };
 
-/// What every module of a simulation shares; all module constructors take it.
+/// The shared context of all modules of a simulation; all module constructors take it.
 struct SimContext {
   ClockDomain clock;              ///< the NPU's clock
-  Observers observers{};          ///< where to trace to; nothing by default
+  Observers observers{};          ///< none by default
   DeltaJitter* jitter = nullptr;  ///< delta delays of the determinism test (SPEC CY-4); null: none
 
-  /// What changes are recorded in; null: nothing is traced, or no more.
+  /// The trace that records changes; null: there is none, or it has ended.
   Trace* trace() const {
     return observers.trace != nullptr && !observers.trace->is_over() ? observers.trace : nullptr;
   }
-  /// What work is shown in; null: there is none, or no more.
+  /// The timeline that records work; null: there is none, or it has ended.
   Timeline* timeline() const {
     return observers.timeline != nullptr && !observers.timeline->is_over() ? observers.timeline : nullptr;
   }

@@ -27,12 +27,13 @@ std::size_t dma_port(int processor) {
   return fetch_port(processor) + 1;
 }
 
-// Behind them those that matrix units have of their own.
+// Whether a start unit starts the programs from a table.
 bool has_start_unit(const HardwareConfig& hardware) {
   return hardware.host.start == HostStart::kTable;
 }
 
-// The last of them are the start unit's and that of a master outside, if there are these.
+// Names of the interconnect's initiator ports. Behind the processors' ports come the matrix units' own ports,
+// then those of the start unit and of an outside master, if there are any.
 std::vector<std::string> noc_ports(const HardwareConfig& hardware, StartedBy started_by) {
   const ChipConfig& chip = *hardware.chip;
   std::vector<std::string> names{"host"};
@@ -55,7 +56,8 @@ std::vector<std::string> noc_ports(const HardwareConfig& hardware, StartedBy sta
   return names;
 }
 
-// DRAM over all controllers, then the registers of every processor and of the start unit.
+// Address map of the interconnect: DRAM over all controllers, then the registers of every processor and of
+// the start unit.
 std::vector<AddressRange> noc_map(const HardwareConfig& hardware) {
   const ChipConfig& chip = *hardware.chip;
   std::vector<AddressRange> map{{0, to_unsigned(hardware.dram.size_bytes), 0, chip.memory_controllers,
@@ -100,8 +102,8 @@ std::vector<ProgramSet> program_sets(const Plan& plan, int processors) {
   return sets;
 }
 
-// By cluster: nothing can happen there. Programs by hand may reach any memory, and a waveform shows every
-// module.
+// By cluster, whether it is idle for the whole run and need not be built. Programs written by hand may access
+// any memory, and a waveform shows every module.
 std::vector<bool> idle_clusters(const ChipConfig& chip, const Plan& plan, const SimulationOptions& options) {
   const bool all_work = plan.hand_written || plan.programs.empty() || options.observers.trace != nullptr;
   std::vector<bool> idle(to_size(chip.clusters), !all_work);
@@ -113,7 +115,8 @@ std::vector<bool> idle_clusters(const ChipConfig& chip, const Plan& plan, const 
 
 }  // namespace
 
-// Stands in for what is not built: any number of sockets are bound to it, and nothing ever comes from there.
+// Stands in for clusters that are not built: any number of sockets can be bound to it, and it never sends
+// anything.
 class Chip::Unconnected : public sc_core::sc_module, tlm::tlm_fw_transport_if<>, tlm::tlm_bw_transport_if<> {
   using Types = tlm::tlm_base_protocol_types;
 
@@ -234,7 +237,7 @@ void Chip::bind_processor(CommandProcessor& control, int processor) {
 void Chip::bind(const ChipConfig& chip, StartedBy started_by) {
   host_->port.socket.bind(noc_->initiator_ports[0]);
   for (std::size_t i = 0; i < drams_.size(); ++i) noc_->target_ports[i].bind(drams_[i]->socket);
-  // Behind the processors' ports those that the matrix units of each cluster have of their own.
+  // The ports of each cluster's matrix units follow the processors' ports.
   const bool outside = started_by == StartedBy::kOutside;
   const std::size_t inside = noc_->initiator_ports.size() - (outside ? 1 : 0);
   if (outside) offer(noc_->initiator_ports[inside]);
@@ -256,7 +259,7 @@ void Chip::bind(const ChipConfig& chip, StartedBy started_by) {
   noc_->target_ports[drams_.size() + to_size(chip.processors())].bind(start_->registers);
 }
 
-// `matrix_port`: of the interconnect, the first that the cluster's matrix units have of their own.
+// `matrix_port`: the first interconnect port of the cluster's matrix units.
 void Chip::bind_cluster(int cluster, const ChipConfig& chip, std::size_t matrix_port) {
   ClusterParts& parts = nth(clusters_, cluster);
   MemoryCore& memory = *parts.memory;
@@ -333,7 +336,7 @@ Snapshot Chip::take_snapshot(Cycle at) {
   snapshot.at = at;
   SnapshotVisitor visitor(snapshot, "");
   visit(visitor);
-  // What the parts of one cluster count, and of all that are not built.
+  // Collects the counts of every cluster; clusters that are not built get those of an idle cluster.
   const auto collect_all = [&](const auto& collect) {
     std::optional<Snapshot> like;
     for (std::size_t k = 0; k < clusters_.size(); ++k) {
@@ -362,7 +365,7 @@ Snapshot Chip::take_snapshot(Cycle at) {
   return snapshot;
 }
 
-// A memory core does nothing in layers that overlap but fetch its program.
+// In overlapping layers a memory core only fetches its program.
 LayerCounts Chip::own_counts(int processor) {
   const ProcessorParts& parts = processors_.at(processor);
   Snapshot own;

@@ -16,8 +16,8 @@ namespace tilebeat {
 /// a memory core each, links between them, the synchronisation network, and the host. Processor numbers count
 /// cluster by cluster, its cores first, then its memory core.
 ///
-/// Clusters that cannot do anything (none of their processors has a program, and the programs are the
-/// planner's) are not built, but for the first of them: the others would count what it counts (SPEC CY-7).
+/// Of clusters that have no work (none of their processors has a program, and the programs are the planner's)
+/// only the first is built: all others would have the same counts (SPEC CY-7).
 class Chip : public System {
  public:
   Chip(sc_core::sc_module_name name, const HardwareConfig& hardware, const Plan& plan,
@@ -35,7 +35,7 @@ class Chip : public System {
     std::vector<std::unique_ptr<Core>> cores;
     std::unique_ptr<MemoryCore> memory;
   };
-  /// What a processor has for itself: its core, if it is not a memory core's, and ports of the interconnect.
+  /// A processor's own parts: its core (null for a memory core), and its ports of the interconnect.
   struct ProcessorParts {
     CommandProcessor* control = nullptr;
     Core* core = nullptr;
@@ -71,11 +71,12 @@ class Chip : public System {
   std::unique_ptr<Host> host_;
   std::unique_ptr<StartUnit> start_;  ///< absent: the host starts every processor itself
   std::unique_ptr<SyncNetwork> sync_;
-  std::unique_ptr<Unconnected> unconnected_;                ///< the sockets of clusters that are not built
-  std::vector<std::unique_ptr<sc_core::sc_module>> names_;  ///< of clusters, in the hierarchy
-  std::vector<ClusterParts> clusters_;                      ///< without parts: it is not built
-  std::map<int, ProcessorParts> processors_;                ///< of clusters that are built, by their numbers
-  int like_ = 0;  ///< the cluster that counts what those count that are not built
+  std::unique_ptr<Unconnected> unconnected_;  ///< the sockets of clusters that are not built
+  /// modules that only name clusters in the hierarchy
+  std::vector<std::unique_ptr<sc_core::sc_module>> names_;
+  std::vector<ClusterParts> clusters_;        ///< without parts: it is not built
+  std::map<int, ProcessorParts> processors_;  ///< by processor number, for clusters that are built
+  int like_ = 0;  ///< the idle cluster that is built; its counts stand for those that are not
 };
 
 }  // namespace tilebeat

@@ -141,7 +141,8 @@ void Core::probe(UnitProbes& probes) {
   probes.bus("bus", *bus);
 }
 
-// Where two granularities account for a run at different times, none is under way.
+// The two granularities account for runs at different times: while the core works on a layer, it adds the
+// counts from the beginning of that work.
 void Core::collect(Snapshot& snapshot) {
   if (control->layer_begun() && at_begin_.at < snapshot.at)
     snapshot.add(at_begin_);

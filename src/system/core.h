@@ -31,7 +31,7 @@ class Core : public sc_core::sc_module {
        int processor, const SimulationOptions& options, BuildOrder& order);
 
   std::unique_ptr<CommandProcessor> control;
-  std::unique_ptr<CopyEngine> iodma, mvdma;  ///< their outer ports are the core's
+  std::unique_ptr<CopyEngine> iodma, mvdma;  ///< the core uses their outer ports as its own
   std::unique_ptr<Interconnect> bus;         ///< its last initiator port takes broadcasts
 
   /// The matrix unit's ports to the chip's interconnect.
@@ -42,8 +42,8 @@ class Core : public sc_core::sc_module {
   void inject_fault(const MemoryFault& fault);
   SC_HAS_PROCESS(Core);
 
-  /// Adds what its parts have counted, and what the core did as a whole: as of the snapshot's cycle or, when
-  /// the core computes for a layer that it has not ended, as of the cycle in which it began to.
+  /// Adds the counts of its parts and of the core as a whole: as of the snapshot's cycle or, while the core
+  /// works on a layer that it has not finished, as of the cycle in which it began that work.
   void collect(Snapshot& snapshot);
   Cycle settled_at();
   /// Shows all ledgers.
@@ -82,7 +82,7 @@ class MemoryCore : public sc_core::sc_module {
   /// A fault of the SRAM.
   const Scratchpad& sram() const { return *sram_; }
   void inject_fault(const Fault& fault) { sram_->inject_fault(fault.bank, fault.address, fault.mask); }
-  /// Adds what its parts have counted, as of the snapshot's cycle.
+  /// Adds the counts of its parts, as of the snapshot's cycle.
   void collect(Snapshot& snapshot);
   Cycle settled_at();
   /// Shows all ledgers.
@@ -95,8 +95,8 @@ class MemoryCore : public sc_core::sc_module {
   void visit(StatVisitor& visitor);
 
   std::unique_ptr<Scratchpad> sram_;
-  std::vector<std::unique_ptr<CopyEngine>>
-      engines_;                         ///< GDMA, CDMA, that of the broadcast; or the merged one
+  /// GDMA, CDMA and the broadcast engine, or the merged engine.
+  std::vector<std::unique_ptr<CopyEngine>> engines_;
   std::unique_ptr<VectorUnit> scalar_;  ///< null: there is none
 };
 
@@ -116,7 +116,7 @@ void bind_ports(Interconnect& bus, const std::vector<NamedPort>& ports);
 std::unique_ptr<CommandProcessor> make_control(const SimContext& context, const HardwareConfig& hardware,
                                                const std::vector<UnitSockets>& units,
                                                std::uint64_t registers);
-/// Binds the units that it was made of.
+/// Binds the units that `control` was made for.
 void bind_units(CommandProcessor& control, const std::vector<UnitSockets>& units);
 
 }  // namespace tilebeat

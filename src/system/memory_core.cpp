@@ -6,7 +6,7 @@
 namespace tilebeat {
 namespace {
 
-// Every core whose bit is set in a multicast address.
+// Routes a write to every core whose bit is set in the multicast address.
 WriteBridge::Router multicast_router(const ChipConfig& chip, int first_core) {
   return [chip, first_core](std::uint64_t address, std::uint64_t bytes) {
     std::vector<WriteBridge::Route> routes;
@@ -24,7 +24,7 @@ WriteBridge::Router multicast_router(const ChipConfig& chip, int first_core) {
   };
 }
 
-// The writes of other clusters to this one's SRAM.
+// Routes the writes of other clusters to this cluster's SRAM.
 WriteBridge::Router own_router(const AddressRange& own) {
   return [own](std::uint64_t address, std::uint64_t bytes) -> std::vector<WriteBridge::Route> {
     if (address < own.begin || address + bytes > own.end) return {};
@@ -89,7 +89,7 @@ MemoryCore::MemoryCore(sc_core::sc_module_name name, const SimContext& context,
   bus->target_ports[0].bind(sram_->socket);
 }
 
-// In an order of their own the engines stand in as GDMA, CDMA, broadcast; the merged one has a port for each.
+// Builds the engines in the order GDMA, CDMA, broadcast; the merged engine has a port for each.
 void MemoryCore::build_engines(const SimContext& context, const ChipConfig& chip,
                                const std::vector<AddressRange>& map, BuildOrder& order) {
   if (chip.merged_dma) {

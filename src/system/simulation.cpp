@@ -12,7 +12,7 @@
 namespace tilebeat {
 namespace {
 
-// Between two calls of `progress`: in either granularity some milliseconds, on large chips more.
+// Cycles between two calls of `progress`: some milliseconds in either granularity, more on large chips.
 constexpr Cycle kSliceCycles = 20'000;
 
 double utilization_of(std::int64_t macs, Cycle cycles, std::int64_t peak) {
@@ -43,7 +43,7 @@ Slice layer_slice(const LayerResult& layer, Picoseconds begin, Picoseconds end) 
   return slice;
 }
 
-// Anything was computed or moved between two marks. Programs are read from DRAM up to their ends.
+// Whether anything was computed or moved between two marks; fetches beyond the ends of programs do not count.
 bool worked(const LayerMark& before, const LayerMark& after) {
   const MemoryBytes moved = after.bytes - before.bytes;
   return after.beats > before.beats ||
@@ -52,7 +52,7 @@ bool worked(const LayerMark& before, const LayerMark& after) {
          });
 }
 
-// What a beat could multiply is useful or lost by name, exactly.
+// Checks that every multiplication slot of a beat is either useful or lost under exactly one name.
 template <class Expect>
 void assert_losses(const RunResult& run, const Expect& expect) {
   const std::int64_t peak = run.peak_macs_per_clock / run.cores;
@@ -67,8 +67,8 @@ void assert_losses(const RunResult& run, const Expect& expect) {
   }
 }
 
-// Layers of which one begins before the other is complete take no less than what bounds them together: of the
-// second alone the end is counted, from the end of the first one on.
+// Checks that overlapping layers take no less than their joint bound: of the second layer only the cycles
+// after the end of the first are counted.
 template <class Expect>
 void assert_bounds(const Plan& plan, const RunResult& run, const Expect& expect) {
   Cycle cycles = 0;
@@ -84,14 +84,14 @@ void assert_bounds(const Plan& plan, const RunResult& run, const Expect& expect)
   }
 }
 
-// What must hold at the end of every run (SPEC CY-1).
+// Checks the invariants at the end of a run (SPEC CY-1).
 void assert_invariants(const HardwareConfig& hardware, const Plan& plan, StartedBy started_by,
                        RunResult& run) {
   const auto expect = [&](bool holds, const std::string& text) {
     if (!holds) run.failures.push_back("invariant broken: " + text);
   };
   for (const ModuleCycles& module : run.modules) {
-    // Of clocks that do not run together, one may be a cycle of either behind the other.
+    // Clocks of different domains may differ by one cycle of either.
     const Picoseconds period = module.clock == "dram" ? hardware.dram.clock_ps : hardware.clock_ps();
     const Picoseconds apart = module.cycles * period - run.cycles * hardware.clock_ps();
     expect(module.clock == "dram" ? std::abs(apart) <= period + hardware.clock_ps() : apart == 0,
@@ -109,7 +109,7 @@ void assert_invariants(const HardwareConfig& hardware, const Plan& plan, Started
     if (plan.hand_written) continue;
     expect(layer.macs == planned.macs, fmt::format("layer '{}' did {} useful multiply-accumulates of {}",
                                                    layer.name, layer.macs, planned.macs));
-    // A master outside writes to DRAM, too.
+    // An outside master writes to DRAM as well.
     expect(started_by == StartedBy::kOutside || layer.bytes.dram_write == planned.output_bytes,
            fmt::format("layer '{}' wrote {} bytes to DRAM, its output has {}", layer.name,
                        layer.bytes.dram_write, planned.output_bytes));
@@ -132,8 +132,7 @@ void run_programs(System& system, const SimulationOptions& options, const ClockD
       throw SimulationError(
           fmt::format("deadlock: nothing can happen any more\n{}", system.describe_state()));
     }
-    // A slice is never shorter than the wait for what happens next; without anything left time stands where
-    // it is.
+    // A slice is never shorter than the wait for the next event; with no event left, time stands still.
     const sc_core::sc_time slice = to_sc_time(kSliceCycles * clock.period_ps());
     sc_core::sc_start(std::max(slice, sc_core::sc_time_to_pending_activity()),
                       sc_core::SC_EXIT_ON_STARVATION);
@@ -142,14 +141,14 @@ void run_programs(System& system, const SimulationOptions& options, const ClockD
   }
 }
 
-// What ended the run; errors of units come with the instructions that these work on.
+// The error text of a run; errors of units already name their instructions.
 std::string failure(const System& system, const std::string& what) {
   const bool named = what.find("instruction at 0x") != std::string::npos;
   return fmt::format("simulation error at clock {}: {}{}", system.now(), what,
                      named ? "" : system.describe_under_way());
 }
 
-// What modules did after `begin`; their counts are those of the whole simulation.
+// The cycles of modules since `begin`; `modules` has those of the whole simulation.
 std::vector<ModuleCycles> since(const Snapshot& begin, std::vector<ModuleCycles> modules) {
   for (std::size_t i = 0; i < begin.modules.size(); ++i) {
     modules[i].cycles -= begin.modules[i].cycles;
@@ -159,7 +158,7 @@ std::vector<ModuleCycles> since(const Snapshot& begin, std::vector<ModuleCycles>
   return modules;
 }
 
-// What on-chip memories held over the run, in slices of one length.
+// The bytes that on-chip memories held over the run, in slices of equal length.
 MemoryOverTime memory_over_time(const System& system, Cycle begin, Cycle end) {
   MemoryOverTime made;
   const std::vector<const Scratchpad*> memories = system.scratchpads();
@@ -184,7 +183,7 @@ void collect(const Plan& plan, System& system, Timeline* timeline, const ClockDo
     before = mark;
   }
   Snapshot last = system.last_layer_end();
-  // Programs that end no layer: the whole run is one. What they do after the last one is shown as one more.
+  // A program without layer ends is one layer. Work after the last layer is shown as a further layer.
   if (plan.hand_written && system.run_end()) {
     const LayerMark end(*system.run_end(), last);
     if (system.layer_ends().empty() || worked(before, end)) {
@@ -195,7 +194,7 @@ void collect(const Plan& plan, System& system, Timeline* timeline, const ClockDo
       last = *system.run_end();
     }
   }
-  // A run that was cut short is reported up to where it came.
+  // An aborted run is reported up to where it stopped.
   if (!run.failures.empty()) last = system.snapshot_now();
   run.cycles = last.at - system.run_begin().at;
   run.macs = last.macs;
@@ -228,7 +227,7 @@ void collect(const Plan& plan, System& system, Timeline* timeline, const ClockDo
 RunResult simulate(const HardwareConfig& hardware, Plan plan, const SimulationOptions& options) {
   DeltaJitter jitter(options.jitter_seed);
   sc_core::sc_report_handler::set_actions(sc_core::SC_INFO, sc_core::SC_DO_NOTHING);
-  // A process builds one system, and it stays: taking down the sockets of a large chip takes longer than
+  // A process builds one system and keeps it: destroying the sockets of a large chip takes longer than
   // running a small layer on it.
   static System* kept = nullptr;
   kept = make_system(hardware, plan, options, options.jitter_seed != 0 ? &jitter : nullptr).release();
@@ -243,7 +242,7 @@ RunResult simulate(const HardwareConfig& hardware, Plan plan, const SimulationOp
     run_programs(system, options, ClockDomain(hardware.clock_ps()));
   } catch (const SimulationError& error) {
     failures.push_back(failure(system, error.what()));
-  } catch (const sc_core::sc_report& report) {  // what a process throws reaches sc_start's caller as a report
+  } catch (const sc_core::sc_report& report) {  // exceptions of processes reach sc_start's caller as reports
     failures.push_back(failure(system, report.get_msg()));
   }
   return collect_result(hardware, plan, options, system, std::move(failures));

@@ -11,13 +11,13 @@
 
 namespace tilebeat {
 
-/// Elaborates the chip, loads `plan` into its memory, runs every program and collects the result, invariants
-/// of SPEC CY-1 checked. Simulation errors do not escape: they are lines of `failures`, with everything known
-/// so far. SystemC elaborates once a process, so this is called once a process.
+/// Elaborates the chip, loads `plan` into its memory, runs every program, collects the result and checks the
+/// invariants of SPEC CY-1. Simulation errors do not escape: they become lines of `failures`, beside
+/// everything known so far. SystemC elaborates once per process, so this may be called only once per process.
 RunResult simulate(const HardwareConfig& hardware, Plan plan, const SimulationOptions& options);
 
-/// What `system`, which was made of `hardware` and `plan`, has done from the beginning of its programs to
-/// their end, or up to the failures; invariants checked as `simulate` does.
+/// The result of `system`, which was made from `hardware` and `plan`, from the beginning of its programs to
+/// their end or to the failures; checks the invariants as `simulate` does.
 RunResult collect_result(const HardwareConfig& hardware, const Plan& plan, const SimulationOptions& options,
                          System& system, std::vector<std::string> failures = {});
 

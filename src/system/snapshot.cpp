@@ -59,7 +59,7 @@ LayerMark::LayerMark(const Snapshot& snapshot, const Snapshot& before)
 }
 
 void SnapshotVisitor::ledger(const std::string& module, CycleLedger& ledger) {
-  // What another processor computes while a layer ends may be accounted for ahead of time.
+  // While a layer ends, another processor's work may already be accounted for ahead of time.
   const Cycle upto = std::max(snapshot_.at, ledger.settled_at());
   ledger.settle(upto);
   ledger.close();
@@ -111,7 +111,7 @@ void SnapshotVisitor::dram(const std::string& module, DramController& dram, Pico
     counter(name, "read", "bytes", channel.read_bytes);
     counter(name, "written", "bytes", channel.write_bytes);
     counter(name, "data_bus", "bytes", channel.bus_bytes);
-    // Bytes a picosecond times 10^6 are megabytes a second.
+    // Bytes per picosecond times 10^6 are megabytes per second.
     const std::int64_t payload = channel.read_bytes + channel.write_bytes;
     counter(name, "achieved_bandwidth", "MB/s", at > 0 ? payload * 1'000'000 / at : 0);
     snapshot_.activations += channel.row_misses + channel.row_conflicts;

@@ -18,16 +18,16 @@
 
 namespace tilebeat {
 
-/// What the numbers of layers are made of.
+/// The counts that a layer's results are made of.
 struct LayerCounts {
   MemoryBytes bytes;
-  ActivityCycles array{};  ///< of all PE arrays together
+  ActivityCycles array{};  ///< cycles of all PE arrays together
   std::int64_t beats = 0, macs = 0;
   std::int64_t results = 0, activations = 0;  ///< results made, rows of DRAM opened
-  std::optional<MacLosses> losses;            ///< of the PE arrays that tell them
+  std::optional<MacLosses> losses;            ///< of the PE arrays that report losses
 
   LayerCounts& operator+=(const LayerCounts& more);
-  /// Less what was counted before, or elsewhere.
+  /// Subtracts what was counted before, or elsewhere.
   LayerCounts& operator-=(const LayerCounts& other);
 };
 
@@ -38,28 +38,28 @@ struct Snapshot : LayerCounts {
   std::vector<Counter> counters;
   std::vector<CoreResult> cores;  ///< without their utilisation
 
-  /// Adds what a part of the system has counted.
+  /// Adds the counts of a part of the system.
   void add(Snapshot part);
-  /// Adds a part whose modules' names begin with `prefix` as one whose names begin with `as`.
+  /// Adds a part, with prefix `prefix` of its modules' names replaced by `as`.
   void add(Snapshot part, const std::string& prefix, const std::string& as);
 };
 
-/// What is kept of the snapshot at a layer's end: that of a large chip takes a megabyte, and a network may
-/// have thousands of layers.
+/// The part of a snapshot that is kept for a layer's end: the full snapshot of a large chip takes a megabyte,
+/// and a network may have thousands of layers.
 struct LayerMark : LayerCounts {
   Cycle at = 0;
-  std::string busiest;       ///< module with the largest share of busy cycles since the mark before
+  std::string busiest;       ///< module with the largest fraction of busy cycles since the previous mark
   double busiest_share = 0;  ///< 0 to 1
 
   LayerMark() = default;
-  /// Of `snapshot`; `before` is the one before, or empty.
+  /// The mark of `snapshot`; `before` is the previous snapshot, or empty.
   LayerMark(const Snapshot& snapshot, const Snapshot& before);
 };
 
 /// Adds the statistics of parts, as of a cycle, to a snapshot.
 class SnapshotVisitor : public StatVisitor {
  public:
-  /// `container` is the name of what contains the parts, as reports call it; empty: the whole system.
+  /// `container`: the name of the parts' container in reports; empty: the whole system.
   SnapshotVisitor(Snapshot& snapshot, const std::string& container)
       : snapshot_(snapshot), prefix_(container.empty() ? "" : container + ".") {}
 
@@ -73,9 +73,9 @@ class SnapshotVisitor : public StatVisitor {
   void results(std::int64_t elements) override { snapshot_.results += elements; }
   void losses(const MacLosses& losses) override;
 
-  // What every system has, whatever its engines.
+  // Statistics of parts that every system has, whatever its engines.
   void bus(const std::string& module, Interconnect& bus);
-  /// `at` is the edge of the cycle that the snapshot is of.
+  /// `at`: the clock edge of the snapshot's cycle.
   void dram(const std::string& module, DramController& dram, Picoseconds at);
   void scratchpad(const std::string& module, Scratchpad& memory, std::int64_t MemoryBytes::*read,
                   std::int64_t MemoryBytes::*write);

@@ -22,8 +22,8 @@ LayerCounts OverlappingLayers::complete(std::uint32_t layer, const LayerCounts& 
                                         const std::vector<int>& processors, const OwnCounts& own) {
   LayerCounts counts = all;
   if (overlaps(layer)) {
-    // DRAM counts bytes when it moves them, ports when they have arrived: only one of both can be taken
-    // apart.
+    // DRAM counts bytes when it moves them, ports when they have arrived: only the ports' counts can be
+    // attributed.
     counts.bytes.dram_read = before_.dram_read, counts.bytes.dram_write = before_.dram_write;
     for (const auto& [processor, at_end] : parts_[layer]) {
       LayerCounts since = own(processor);
@@ -121,7 +121,7 @@ std::string System::under_way_line(const CommandProcessor& control) {
   return instructions.empty() ? "" : fmt::format("\n{} works on {}", control.name(), instructions);
 }
 
-// In pieces whose length a payload can count.
+// Moves the bytes in pieces whose length fits a payload.
 void System::move_memory(tlm::tlm_command command, std::uint64_t address, std::uint8_t* data,
                          std::size_t bytes) {
   constexpr std::size_t kMostBytes = std::size_t{1} << 30;
@@ -142,7 +142,7 @@ void System::move_memory(tlm::tlm_command command, std::uint64_t address, std::u
 }
 
 void System::write_memory(std::uint64_t address, const std::vector<std::uint8_t>& bytes) {
-  // A write leaves the data alone.
+  // A write does not change the data.
   move_memory(tlm::TLM_WRITE_COMMAND, address, const_cast<std::uint8_t*>(bytes.data()), bytes.size());
 }
 

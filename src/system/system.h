@@ -24,43 +24,44 @@
 
 namespace tilebeat {
 
-/// Tells apart what layers did of which one begins before the other is complete (SPEC UI-4, FU-9). Such
-/// layers work in cores alone, on the cores' own memories and DRAM. What a processor counts belongs to the
-/// layer that it has not ended yet, exactly; DRAM bytes are those that completed at its own ports of the
-/// interconnect. What no processor of the program counts is told apart where layers complete: rows of DRAM
-/// that were opened, bytes over other ports, arrays of cores without work. What others than processors read
-/// or write in DRAM belongs to the last of such layers.
+/// Attributes counts to layers when one begins before the previous one is complete (SPEC UI-4, FU-9). Such
+/// layers run in cores only, on the cores' own memories and DRAM. A processor's own counts belong exactly to
+/// the layer that it has not finished yet; its DRAM bytes are those that completed at its own ports of the
+/// interconnect. Counts of no single processor (opened DRAM rows, bytes over other ports, arrays of cores
+/// without work) are divided where layers complete. DRAM traffic of other initiators than processors belongs
+/// to the last of such layers.
 class OverlappingLayers {
  public:
-  /// What a processor alone has counted up to now, DRAM bytes by its own ports.
+  /// A processor's own counts up to now, with the DRAM bytes of its own ports.
   using OwnCounts = std::function<LayerCounts(int processor)>;
 
   explicit OverlappingLayers(const Plan& plan);
 
-  /// The layer behind `layer` begins before that is complete.
+  /// Whether the next layer begins before `layer` is complete.
   bool overlaps(std::uint32_t layer) const { return layer < overlaps_.size() && overlaps_[layer]; }
-  /// Where any layers overlap, DRAM reads of layers are those that have arrived at ports, but for the last
-  /// layer's: it gets what is on its way yet.
+  /// Whether DRAM reads up to the end of `layer` are those that have arrived at ports. That is so where any
+  /// layers overlap, except for the last layer, which gets the bytes that are still on their way.
   bool counts_arrivals(std::uint32_t layer) const { return any_ && layer + 1 < overlaps_.size(); }
-  /// The programs begin, when `all` has been counted.
+  /// The programs begin; `all` are the counts at that time.
   void begin(const LayerCounts& all) { before_ = all.bytes; }
-  /// A processor has ended its part of a layer that overlaps the next one; `own` is what it has counted.
+  /// A processor has finished its part of a layer that overlaps the next one; `own` are its counts.
   void end_part(std::uint32_t layer, int processor, const LayerCounts& own) {
     parts_[layer].emplace_back(processor, own);
   }
-  /// A layer is complete, when `all` has been counted: what of it layers up to this one did.
+  /// A layer is complete; `all` are the counts at that time. Returns the part of them up to this layer.
   LayerCounts complete(std::uint32_t layer, const LayerCounts& all, const std::vector<int>& processors,
                        const OwnCounts& own);
 
  private:
-  std::vector<bool> overlaps_;                                               // by layer
-  bool any_ = false;                                                         // of them
-  std::map<std::uint32_t, std::vector<std::pair<int, LayerCounts>>> parts_;  // of layers, by processor
-  std::map<int, MemoryBytes> moved_;  // by processor: up to the layer that is not complete
-  MemoryBytes before_;                // of all, up to that layer
+  std::vector<bool> overlaps_;  // by layer
+  bool any_ = false;            // whether any layers overlap
+  // by layer: counts of each processor at the end of its part
+  std::map<std::uint32_t, std::vector<std::pair<int, LayerCounts>>> parts_;
+  std::map<int, MemoryBytes> moved_;  // by processor: bytes up to the layer that is not complete
+  MemoryBytes before_;                // bytes of all up to that layer
 };
 
-/// The memories that a fault can be in. The engine's are those that its configuration describes.
+/// The memories that can have a fault; kEngine: those that the engine's configuration describes.
 enum class FaultMemory : std::uint8_t { kEngine, kNram, kWram, kSram };
 
 /// A broken cell of a memory of a core, or of the SRAM of a cluster.
@@ -70,7 +71,7 @@ struct MemoryFault {
   Fault cell;
 };
 
-/// What a simulation is asked for, besides workload and hardware.
+/// The options of a simulation, besides workload and hardware.
 struct SimulationOptions {
   Granularity granularity = Granularity::kTile;
   Observers observers;
@@ -84,7 +85,7 @@ struct SimulationOptions {
   std::function<void(Cycle now, std::size_t layers_done)> progress;  ///< called now and then; may be empty
 };
 
-/// A whole piece of hardware: what `simulate` needs of it.
+/// A complete piece of hardware, with the interface that `simulate` needs.
 class System : public sc_core::sc_module {
  public:
   SC_HAS_PROCESS(System);
@@ -92,36 +93,35 @@ class System : public sc_core::sc_module {
   /// Reads and writes DRAM without time passing.
   void write_memory(std::uint64_t address, const std::vector<std::uint8_t>& bytes);
   std::vector<std::uint8_t> read_memory(std::uint64_t address, std::int64_t bytes);
-  /// All programs have run.
+  /// Whether all programs have run.
   virtual bool finished() const = 0;
-  /// The end of each layer, in order of completion, with the layers' numbers; those that end in the same
-  /// cycle in the order of their numbers.
+  /// The end of each layer, in order of completion, with the layers' numbers; ends of the same cycle in the
+  /// order of these numbers.
   const std::vector<std::pair<std::uint32_t, LayerMark>>& layer_ends() const { return layer_ends_; }
-  /// The snapshot of the last of them; empty before the first.
+  /// The snapshot of the last layer end; empty before the first.
   const Snapshot& last_layer_end() const { return last_layer_end_; }
-  /// A snapshot of the cycle in which all programs had run that are written by hand; nothing before that.
+  /// The snapshot of the cycle in which all hand-written programs had run; nothing before that.
   const std::optional<Snapshot>& run_end() const { return run_end_; }
-  /// Lets the programs begin in this cycle, where `SimulationOptions::started_by` is kOutside; called once,
-  /// in a process.
+  /// Starts the programs in this cycle, where `SimulationOptions::started_by` is kOutside; to be called once,
+  /// from a process.
   void start();
-  /// A snapshot of the cycle in which they began: empty where the host begins by itself.
+  /// The snapshot of the cycle in which the programs began; empty where the host begins by itself.
   const Snapshot& run_begin() const { return run_begin_; }
   /// Notified when all programs have run.
   const sc_core::sc_event& run_ended() const { return run_ended_; }
-  /// The port of the interconnect for a master outside the system, which has to be bound; null: there is
-  /// none.
+  /// The interconnect's port for an outside master, which must be bound; null: there is none.
   tlm::tlm_target_socket<>* external_port() const { return external_port_; }
   /// The counters and ledgers as they stand, up to the cycle to which every ledger is settled.
   Snapshot snapshot_now() { return take_snapshot(std::max(now(), settled_at())); }
   /// The on-chip memories that are built, in the order of their names in reports.
   virtual std::vector<const Scratchpad*> scratchpads() const { return {}; }
-  /// What every unit holds and waits for.
+  /// A text with the state of every unit and what it waits for.
   virtual std::string describe_state() const = 0;
-  /// The instructions that units work on, with their addresses, a line a processor; empty: none.
+  /// The instructions that units are executing, with their addresses, a line per processor; empty: none.
   virtual std::string describe_under_way() const = 0;
-  /// Lets the observers of the run hear every unit, if there are any. Called once, before the run.
+  /// Connects the observers of the run, if any, to every unit. Called once, before the run.
   void probe();
-  /// Lets go of observers that record no more.
+  /// Disconnects observers that record nothing more.
   void let_go_if_over() {
     if (probes_) probes_->let_go_if_over();
   }
@@ -134,8 +134,8 @@ class System : public sc_core::sc_module {
   virtual Cycle settled_at() = 0;
   /// The snapshot of a cycle, every counter and ledger.
   virtual Snapshot take_snapshot(Cycle at) = 0;
-  /// What a processor alone has counted up to now, as OverlappingLayers takes it apart, and the bytes that
-  /// all initiators have read from DRAM and received. Where there is one processor, no layers overlap.
+  /// A processor's own counts up to now, for OverlappingLayers; and the bytes that all initiators have read
+  /// from DRAM and received. With a single processor no layers overlap.
   virtual LayerCounts own_counts(int /*processor*/) { return {}; }
   virtual std::int64_t arrived_from_dram() const { return 0; }
   /// Shows the ledgers of all units.
@@ -146,7 +146,8 @@ class System : public sc_core::sc_module {
   void offer(tlm::tlm_target_socket<>& external_port) { external_port_ = &external_port; }
   /// A processor's line of `describe_under_way`.
   static std::string under_way_line(const CommandProcessor& control);
-  /// Bytes that a debug transport through the host's port moved, at most up to the end of one memory's part.
+  /// Moves bytes by a debug transport through the host's port; returns their number, at most up to the end of
+  /// one memory's part.
   virtual unsigned debug_transport(tlm::tlm_generic_payload& payload) = 0;
 
   SimContext context_;
@@ -154,19 +155,20 @@ class System : public sc_core::sc_module {
 
  private:
   void move_memory(tlm::tlm_command command, std::uint64_t address, std::uint8_t* data, std::size_t bytes);
-  /// A processor has executed `layer.end`; the layer is complete when all have whose programs name it. Throws
-  /// SimulationError when no program does, or not so often.
+  /// A processor has executed `layer.end`; the layer is complete when all processors whose programs name it
+  /// have. Throws SimulationError when no program names it, or not this often.
   void end_layer(std::uint32_t layer, int processor, Cycle at);
-  /// Lets the host begin when all has acted that acts in this cycle.
+  /// Lets the host begin after all actions of this cycle.
   void begin_run();
-  /// Takes the snapshot of the layers that ended in this cycle, when all processors have dealt with it.
+  /// Takes the snapshot of the layers that ended in this cycle, after all processors have acted.
   void record_layers();
 
-  std::vector<int> ends_left_;        ///< by layer: processors that have not ended it yet
-  std::vector<std::uint32_t> ended_;  ///< in this cycle, not recorded yet
-  std::vector<std::pair<std::uint32_t, int>> ended_parts_;  ///< likewise: layers that overlap, processors
-  std::vector<int> processors_;                             ///< that are observed
-  bool hand_written_;                                       ///< the programs
+  std::vector<int> ends_left_;        ///< by layer: processors that have not finished it yet
+  std::vector<std::uint32_t> ended_;  ///< layers that ended in this cycle, not recorded yet
+  /// in this cycle, not recorded yet: overlapping layers, and processors
+  std::vector<std::pair<std::uint32_t, int>> ended_parts_;
+  std::vector<int> processors_;  ///< processors observed
+  bool hand_written_;            ///< whether the programs are hand-written
   OverlappingLayers overlapping_;
   sc_core::sc_event record_, begin_, run_ended_;
   Host* host_observed_ = nullptr;

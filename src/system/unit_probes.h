@@ -11,29 +11,29 @@
 
 namespace tilebeat {
 
-/// Lets the observers hear what every unit does with its cycles (SPEC UI-7): it is shown all ledgers once,
-/// before the run, and listens to each. Of a unit that reports call `cluster0.core1.vector`, waveforms have
-/// the text signal `chip.cluster0.core1.vector.state` and timelines a track of its activities. A unit needs
-/// nothing for this but its ledger.
+/// Connects the observers to the activities of every unit (SPEC UI-7): it visits all ledgers once, before the
+/// run, and listens to each. For a unit named `cluster0.core1.vector` in reports, waveforms have the text
+/// signal `chip.cluster0.core1.vector.state`, and timelines a track of its activities. A unit needs nothing
+/// but its ledger for this.
 class UnitProbes : public StatVisitor {
  public:
   /// `system` is the name of the outermost module: "chip". Both outlive the run.
   UnitProbes(std::string system, const SimContext& context)
       : system_(std::move(system)), observers_(context.observers), clock_(context.clock) {}
 
-  /// What follows is part of `container`, as reports call it; empty: of the whole system.
+  /// The following parts belong to `container`, by its name in reports; empty: to the whole system.
   void within(const std::string& container) { prefix_ = container.empty() ? "" : container + "."; }
   void ledger(const std::string& module, CycleLedger& ledger) override {
     listen(prefix_ + module, ledger, clock_);
   }
   void bus(const std::string& module, Interconnect& bus) { bus.visit_ledgers(module, *this); }
-  /// The channels count in the DRAM's own cycles.
+  /// Channels count in cycles of the DRAM.
   void dram(const std::string& module, DramController& dram);
 
-  /// Stops listening when no observer records any more: then ledgers cost what they cost without any.
+  /// Stops listening when no observer records any more, so that ledgers cost no more than without observers.
   void let_go_if_over();
 
-  // There is nothing to hear from these.
+  // Nothing to listen to.
   void counter(const std::string&, const std::string&, const std::string&, std::int64_t) override {}
   void bytes(std::int64_t MemoryBytes::*, std::int64_t) override {}
   void array(const CycleLedger&, std::int64_t, std::int64_t) override {}
@@ -58,7 +58,7 @@ class UnitProbes : public StatVisitor {
   ClockDomain clock_;
   std::deque<ActivityLog> logs_;  // ledgers and logs keep references
   std::deque<StateSignal> states_;
-  std::vector<CycleLedger*> ledgers_;  // that are listened to
+  std::vector<CycleLedger*> ledgers_;  // ledgers with a listener
 };
 
 }  // namespace tilebeat

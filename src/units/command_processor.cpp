@@ -13,7 +13,7 @@
 namespace tilebeat {
 namespace {
 
-// What `action` returns; what it refuses is told with the instruction's address.
+// Runs `action`; a SimulationError from it is rethrown with the instruction's address.
 template <class Action>
 auto at_instruction(std::uint64_t address, Action action) {
   try {
@@ -89,7 +89,7 @@ void CommandProcessor::receive_start(tlm::tlm_generic_payload& payload, sc_core:
   start_next_cycle();
 }
 
-// What arrives in a cycle is acted upon in the next one.
+// Arrivals are acted upon in the next cycle.
 void CommandProcessor::start_next_cycle() {
   start_at_ = context_.clock.cycle_of(now_ps()) + 1;
   wake_control(start_at_);
@@ -123,7 +123,7 @@ void CommandProcessor::start() {
   notify_at(fetch_wake_, context_.clock, next);
 }
 
-// Requests the program ahead of the decoder, as far as the instruction buffer has room.
+// Requests the program ahead of the decoder, as far as there is room in the instruction buffer.
 void CommandProcessor::fetch_step() {
   if (fetch_gate_.hold(context_.jitter)) return;
   const Cycle now = context_.clock.cycle_of(now_ps());
@@ -142,7 +142,7 @@ void CommandProcessor::fetch_step() {
   }
   constexpr std::uint64_t kFetchBytes =
       256;  // four instructions: a longer burst would make the first of them wait for its end
-  // A power of two that fits the buffer: bursts of 64 bytes and more then hold whole instructions.
+  // The largest power of two that fits the buffer: bursts of at least 64 bytes then hold whole instructions.
   std::uint64_t window = kFetchBytes;
   while (window > to_unsigned(std::min(dma_.burst_bytes, host_.instruction_buffer_bytes))) window /= 2;
   const auto bytes = to_int(std::min(end - fetch_address_, window - fetch_address_ % window));
@@ -165,8 +165,8 @@ void CommandProcessor::fetch_step() {
 void CommandProcessor::control_step() {
   if (control_gate_.hold(context_.jitter)) return;
   const Cycle now = context_.clock.cycle_of(now_ps());
-  // Completions of this cycle, in a fixed order: counting up commutes, so the order of arrival does not
-  // matter.
+  // Handles the completions of this cycle in a fixed order; counting up commutes, so the order of arrival
+  // does not matter.
   for (const UnitMessage& message : inbox_) {
     UnitState& unit = nth(state_, message.unit);
     if (message.kind == UnitMessage::Kind::kReleased) {
@@ -198,8 +198,8 @@ void CommandProcessor::control_step() {
   if (context_.trace() != nullptr) trace_queues(now);
 }
 
-// For each unit: instructions queued for it and held by it; and the address of the next instruction to
-// decode.
+// Signals: for each unit, the instructions queued for it and held by it; and the address of the next
+// instruction to decode.
 void CommandProcessor::declare_signals() {
   Trace& trace = *context_.observers.trace;
   address_signal_ = trace.add_signal(name(), "decode_addr", 48);
@@ -215,7 +215,7 @@ void CommandProcessor::declare_signals() {
 void CommandProcessor::trace_queues(Cycle now) {
   Trace& trace = *context_.observers.trace;
   const Picoseconds at =
-      context_.clock.at(now + 1);  // what was decided in this cycle holds from the next edge on
+      context_.clock.at(now + 1);  // decisions of this cycle are visible from the next edge on
   trace.change(address_signal_, at, decode_address_);
   for (const UnitState& unit : state_) {
     if (unit.socket < 0) continue;
@@ -224,7 +224,7 @@ void CommandProcessor::trace_queues(Cycle now) {
   }
 }
 
-// One instruction from the buffer to its queue, or a fence executed.
+// Moves one instruction from the buffer to its queue, or executes a fence.
 void CommandProcessor::decode_one(Cycle now) {
   if (buffer_.size() < kInstructionBytes) {
     if (decode_address_ >= program_.address + program_.bytes)
@@ -282,7 +282,7 @@ void CommandProcessor::decode_one(Cycle now) {
   notify_at(fetch_wake_, context_.clock, now + 1);
 }
 
-// Instructions that begin in what is requested.
+// Logs the instructions that begin in the requested bytes.
 void CommandProcessor::log_fetch(std::uint64_t address, int bytes, Cycle now) {
   if (log_ == nullptr) return;
   const std::uint64_t offset = address - program_.address;
@@ -298,7 +298,7 @@ void CommandProcessor::log_decode(const Queued& queued, Cycle now) {
   log(queued.address, ProgramStage::kDecode, now);
 }
 
-// The program has ended: what was fetched behind its halt is not executed.
+// Logs the end of the program: instructions fetched after its halt are not executed.
 void CommandProcessor::log_end(Cycle now) {
   for (std::uint64_t at = decode_address_ + kInstructionBytes; at < fetch_address_; at += kInstructionBytes)
     log(at, ProgramStage::kFlush, now);
@@ -312,7 +312,7 @@ bool CommandProcessor::all_idle() const {
          });
 }
 
-// Takes one from each of `waits`, or none when one of them is zero.
+// Takes one token of each semaphore in `waits`, or none when one of them is zero.
 bool CommandProcessor::take_tokens(const Semaphores& waits) {
   std::array<std::uint32_t, kSemaphores> taken = semaphores_;
   for (const Semaphore s : waits) {
@@ -338,7 +338,7 @@ bool CommandProcessor::execute_barrier(const Barrier& barrier) {
   return false;
 }
 
-// The first of the signals that wait, when its tokens are there.
+// Sends the first waiting signal, when its tokens are there.
 void CommandProcessor::give_signal(Cycle now) {
   if (signals_.empty() || last_signal_ == now) return;
   const Queued queued = signals_.front();
@@ -362,7 +362,7 @@ void CommandProcessor::execute_signal(const Signal& signal) {
         SyncRequest{SyncRequest::Give{signal.processors, signal.semaphore, signal.cluster_distance}});
 }
 
-// Executes an instruction of the command processor itself; false: not yet, `sync_blocker_` says why.
+// Executes an instruction of the command processor itself. False: not yet; `sync_blocker_` is the cause.
 bool CommandProcessor::execute_sync(const Queued& queued, Cycle now) {
   if (!tokens_taken_ && !take_tokens(queued.instruction.waits)) {
     for (const Semaphore s : queued.instruction.waits) {
@@ -411,8 +411,8 @@ void CommandProcessor::dispatch(Cycle now) {
   }
 }
 
-// Why a unit's next instruction does not come: the missing token of the head of its queue, or that of the
-// program.
+// The cause for which a unit's next instruction does not come: the missing token of the head of its queue, or
+// the program's own stall.
 Activity CommandProcessor::blocker_of(const UnitState& unit) const {
   if (!running_) return Activity::kHost;
   if (unit.queue.empty()) return decode_blocker_;

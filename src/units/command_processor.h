@@ -22,7 +22,7 @@
 
 namespace tilebeat {
 
-/// Registers of what the host starts (a command processor, the start unit), 8 bytes each, at these offsets
+/// Registers of what the host starts (a command processor or the start unit), 8 bytes each, at these offsets
 /// from the base address.
 enum class CommandRegister : std::uint64_t {
   kProgramAddress = 0x00,  ///< DRAM byte address of the program, or of the start unit's table
@@ -31,13 +31,13 @@ enum class CommandRegister : std::uint64_t {
 };
 constexpr std::uint64_t kCommandRegisterBytes = 0x18;
 
-/// The registers behind a target socket: they take writes of 8 bytes, one a request, and answer at once.
+/// Registers behind a target socket: they accept writes of 8 bytes, one per request, and answer at once.
 class CommandRegisters {
  public:
   explicit CommandRegisters(std::uint64_t base) : base_(base) {}
 
-  /// A request at the socket; `started` becomes true when it has written kStart. Anything but a whole
-  /// register written is answered with an address error.
+  /// Handles a request at the socket; sets `started` when it has written kStart. Anything but a write of a
+  /// whole register is answered with an address error.
   tlm::tlm_sync_enum write(tlm::tlm_generic_payload& payload, tlm::tlm_phase phase, bool& started);
 
   std::uint64_t address = 0, bytes = 0;
@@ -46,9 +46,9 @@ class CommandRegisters {
   std::uint64_t base_;
 };
 
-/// What the command processor counts.
+/// Counters of the command processor.
 struct CommandStats {
-  std::int64_t instructions = 0;  ///< decoded
+  std::int64_t instructions = 0;  ///< instructions decoded
   std::int64_t fetched_bytes = 0;
 };
 
@@ -68,38 +68,39 @@ class CommandProcessor : public sc_core::sc_module {
   sc_core::sc_event fetch_wake_;  // declared first: the port notifies it
 
  public:
-  tlm_utils::simple_target_socket_tagged<CommandProcessor> registers;  ///< behind the interconnect
+  tlm_utils::simple_target_socket_tagged<CommandProcessor> registers;  ///< target behind the interconnect
   BurstPort fetch;
-  sc_core::sc_vector<tlm_utils::simple_initiator_socket<CommandProcessor>> units;  ///< those that are there
+  /// sockets of the units that exist
+  sc_core::sc_vector<tlm_utils::simple_initiator_socket<CommandProcessor>> units;
   sc_core::sc_vector<tlm_utils::simple_target_socket_tagged<CommandProcessor>> completions;
   tlm_utils::simple_initiator_socket<CommandProcessor> interrupt;
-  tlm_utils::simple_initiator_socket_optional<CommandProcessor>
-      sync_out;  ///< bound where there are several processors
+  /// Bound where there are several processors.
+  tlm_utils::simple_initiator_socket_optional<CommandProcessor> sync_out;
   tlm_utils::simple_target_socket_optional<CommandProcessor> sync_in;
-  tlm_utils::simple_target_socket_optional<CommandProcessor>
-      start_in;  ///< bound where a StartUnit starts processors; takes ProgramStart
+  /// Bound where a StartUnit starts processors; takes ProgramStart.
+  tlm_utils::simple_target_socket_optional<CommandProcessor> start_in;
 
-  /// `present` are the units that it commands, in the order of their sockets, each with those whose
-  /// instructions it executes as well, behind it; `completion_ports` modules report completions; `base` is
-  /// the address of the first register.
+  /// `present`: the units that it commands, in the order of their sockets, each followed by units whose
+  /// instructions it also executes; `completion_ports` modules report completions; `base` is the address of
+  /// the first register.
   CommandProcessor(sc_core::sc_module_name name, const SimContext& context, const HostConfig& host,
                    const DmaConfig& dma, const std::vector<std::vector<Unit>>& present, int completion_ports,
                    std::uint64_t base);
   SC_HAS_PROCESS(CommandProcessor);
 
-  /// Observer: layer `layer` was complete in the cycle `at`.
+  /// Observer: called when layer `layer` was complete in cycle `at`.
   std::function<void(std::uint32_t layer, Cycle at)> on_layer_end;
-  /// Observer: a matrix instruction was sent in the cycle `at`, the program's first one or the first one
-  /// behind a `layer.end`.
+  /// Observer: called when a matrix instruction was sent in cycle `at`, the first one of the program or after
+  /// a `layer.end`.
   std::function<void(Cycle at)> on_first_matrix;
-  /// The program has sent a matrix instruction, and no `layer.end` or `halt` behind it.
+  /// Whether the program has sent a matrix instruction since the last `layer.end` or `halt`.
   bool layer_begun() const { return layer_begun_; }
 
   CycleLedger ledger;  ///< busy: an instruction was decoded
   CommandStats stats;
-  /// One line a unit: what it holds and what the head of its queue waits for. For deadlock reports.
+  /// A line per unit: its instructions, and what the head of its queue waits for. For deadlock reports.
   std::string describe_state() const;
-  /// Instructions that units work on, with their addresses; empty: none. For errors of units.
+  /// The instructions that units are executing, with their addresses; empty: none. For errors of units.
   std::string describe_under_way() const;
   bool running() const { return running_; }
 
@@ -162,7 +163,7 @@ class CommandProcessor : public sc_core::sc_module {
   bool running_ = false;
   bool layer_begun_ = false;
   std::uint64_t fetch_address_ = 0;   // next byte to request
-  std::uint64_t decode_address_ = 0;  // of the next instruction to decode
+  std::uint64_t decode_address_ = 0;  // address of the next instruction to decode
   std::deque<std::uint8_t> buffer_;   // fetched, not decoded
   std::int64_t buffer_reserved_ = 0;  // bytes under way
   Cycle last_decode_ = -1;
@@ -171,13 +172,14 @@ class CommandProcessor : public sc_core::sc_module {
   std::array<std::uint32_t, kSemaphores> semaphores_{};
   std::array<UnitState, kQueuedUnits> state_;
   std::array<Unit, kQueuedUnits> queue_of_{};  // by the unit of an instruction
-  std::deque<Queued> signals_;                 // that wait for their tokens
+  std::deque<Queued> signals_;                 // signals that wait for their tokens
   Cycle last_signal_ = -1;
   std::vector<UnitMessage> inbox_;
   std::vector<Semaphore> received_signals_;  // from other processors, of this cycle
   enum class BarrierState : std::uint8_t { kNone, kArrived, kReleased };
   BarrierState barrier_ = BarrierState::kNone;
-  bool tokens_taken_ = false;  // those of the synchronising instruction that holds the decoder
+  // whether the synchronising instruction that holds the decoder has taken its tokens
+  bool tokens_taken_ = false;
   Activity sync_blocker_ = Activity::kLayerEnd;
   SignalId address_signal_ = -1;
   ProgramLog* log_ = nullptr;

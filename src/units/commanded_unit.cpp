@@ -1,5 +1,4 @@
-// Units that take instructions, and what a command processor says of itself in errors and reports of
-// deadlocks.
+// Units that take instructions, and the texts of a command processor for errors and deadlock reports.
 #include "units/commanded_unit.h"
 
 #include "base/types.h"
@@ -31,7 +30,7 @@ std::string CommandProcessor::describe_state() const {
   std::string text = running_ ? fmt::format("  decoder at {:#x}: waits for {}\n", decode_address_,
                                             activity_name(decode_blocker_))
                               : std::string("  no program is running\n");
-  // The first of a queue, and what it waits for.
+  // The first instruction of a queue, and what it waits for.
   const auto head_of = [this](const std::deque<Queued>& queue) {
     if (queue.empty()) return std::string();
     std::string head = fmt::format("; instruction at {:#x} waits for", queue.front().address);

@@ -18,7 +18,7 @@
 
 namespace tilebeat {
 
-/// What the sender, and so its receiver, waits for from now on.
+/// The stall cause of the sender, and so of its receiver, from now on.
 struct WaitsFor {
   Activity activity = Activity::kNoWork;
 };
@@ -27,12 +27,12 @@ struct WaitsFor {
 /// acted upon in the next cycle.
 struct UnitCommand {
   static constexpr const char* kMessageName = "UnitCommand";
-  /// The next instruction, its tokens taken.
+  /// The next instruction; its tokens have been taken.
   struct Dispatch {
     const Instruction& instruction;
     Activity next_waits_for;  ///< why the instruction after it does not come yet
   };
-  /// WaitsFor: why the instruction after the ones already sent does not come yet.
+  /// WaitsFor: the cause for which the next instruction does not come yet.
   std::variant<Dispatch, WaitsFor> content;
 };
 
@@ -58,7 +58,7 @@ struct ProgramStart {
 /// From the command processor to the host: the program has ended.
 struct ProgramEnd {
   static constexpr const char* kMessageName = "ProgramEnd";
-  std::uint64_t address = 0;  ///< of its last instruction
+  std::uint64_t address = 0;  ///< address of its last instruction
 };
 
 /// Instructions that a unit holds at a time: the one it works on and the next one.
@@ -74,9 +74,9 @@ struct StreamMessage {
   struct Data {
     const std::uint8_t* bytes;
     int count;
-    const WaitTrail& trail;  ///< of the burst that brought it
+    const WaitTrail& trail;  ///< wait trail of the burst that brought it
   };
-  /// When data is taken, which the sink knows in advance.
+  /// The cycle in which data are taken, which the sink knows in advance.
   struct Answer {
     Cycle accepted = 0;  ///< the cycle after the last bus beat was taken
     Cycle blocked = 0;   ///< cycles in which a beat had to wait for a write queue
@@ -86,13 +86,14 @@ struct StreamMessage {
   Answer answer{};  ///< filled in by the receiver of Data
 };
 
-/// Through which a unit, or a module that finishes a unit's instructions, reports to the command processor.
+/// The socket by which a unit, or a module that finishes a unit's instructions, reports to the command
+/// processor.
 class CompletionSocket : public tlm_utils::simple_initiator_socket<CompletionSocket> {
  public:
-  /// `unit` is the one whose instructions are reported.
+  /// `unit`: the unit whose instructions are reported.
   CompletionSocket(const char* name, Unit unit) : simple_initiator_socket(name), unit_(unit) {}
 
-  /// Reports that an instruction was released or is done, which gives one for each of `signals`. Takes no
+  /// Reports that an instruction was released or is done, which gives a token to each of `signals`. Takes no
   /// time; called in phase kAct.
   void tell(UnitMessage::Kind kind, const Semaphores& signals) {
     send_(*this, UnitMessage{unit_, kind, signals});
@@ -103,8 +104,9 @@ class CompletionSocket : public tlm_utils::simple_initiator_socket<CompletionSoc
   MessageSender send_;
 };
 
-/// What all units of the command processor have in common: they take its commands and act upon them in the
-/// next cycle, remember why no further instruction comes, and report what is released and done.
+/// The common part of all units of the command processor: they take its commands and act upon them in the
+/// next cycle, remember the cause for which no further instruction comes, and report releases and
+/// completions.
 ///
 /// A unit adds a method that is sensitive to `wake_` and begins with `gate_`.
 class CommandedUnit : public sc_core::sc_module {
@@ -118,16 +120,16 @@ class CommandedUnit : public sc_core::sc_module {
  protected:
   CommandedUnit(const sc_core::sc_module_name& name, const SimContext& context, Unit unit);
 
-  /// An instruction was sent; the unit keeps a copy and may begin in cycle `next`. Throws a SimulationError
+  /// Takes an instruction, which may begin in cycle `next`; the unit keeps a copy. Throws a SimulationError
   /// if the unit cannot execute it.
   virtual void take(const Instruction& instruction, Cycle next) = 0;
-  /// A command wakes the unit. Otherwise the unit looks for new instructions by itself.
+  /// Whether a command wakes the unit; otherwise it looks for new instructions by itself.
   virtual bool wakes_on_command() const { return true; }
 
   void tell(UnitMessage::Kind kind, const Semaphores& signals) { completion.tell(kind, signals); }
   /// Wakes the unit in phase kAct of `cycle`, unless it is woken earlier.
   void wake_at(Cycle cycle) { notify_at(wake_, context_.clock, cycle); }
-  /// The same, when there is something to do.
+  /// The same for the first cycle of `next`, if it has any.
   void wake_at(const NextClock& next) { notify_at(wake_, context_.clock, next); }
 
   SimContext context_;
@@ -138,14 +140,14 @@ class CommandedUnit : public sc_core::sc_module {
   void receive(tlm::tlm_generic_payload& payload, sc_core::sc_time& delay);
 };
 
-/// An initiator port of a bus, and the socket that is bound to it; null: it is bound by someone else.
+/// An initiator port for a bus, and the socket to bind it to; null: somebody else binds it.
 struct NamedPort {
   std::string name;
   tlm::tlm_initiator_socket<>* socket = nullptr;
 };
 
-/// A unit as its command processor sees it: where it takes instructions, and the sockets by which its modules
-/// tell that these are done.
+/// A unit as its command processor sees it: the socket for its instructions, and the sockets by which its
+/// modules report completions.
 struct UnitSockets {
   Unit unit = Unit::kSync;
   tlm::tlm_target_socket<>* command = nullptr;

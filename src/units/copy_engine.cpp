@@ -10,8 +10,9 @@ namespace tilebeat {
 
 namespace {
 
-// A destination that shares bytes with its source gets ahead of it: a run would be written over bytes that
-// are still to be read. How far it is ahead changes evenly along both counts, so the corners decide.
+// Whether a destination that shares bytes with its source gets ahead of it, so that a run would overwrite
+// bytes that are still to be read. Its lead changes linearly along both counts, so checking the corners
+// suffices.
 bool overtakes(const Copy& copy) {
   const StridedBlock from = CopyStream::source(copy), to = CopyStream::destination(copy);
   if (from.total_bytes() == 0 || to.address >= from.end() || from.address >= to.end()) return false;
@@ -31,7 +32,7 @@ bool overtakes(const Copy& copy) {
 // ---- CopyStream ----
 
 CopyStream::CopyStream(const Copy& copy, int burst_bytes) : copy_(copy), burst_bytes_(burst_bytes) {
-  // Runs that touch are one, as long as its length fits its field.
+  // Adjacent runs are joined, as long as the length fits its field.
   const auto fits = [](std::uint64_t bytes) { return bytes <= UINT32_MAX; };
   if (copy.pad_left == 0 && copy.pad_right == 0 && fits(std::uint64_t{copy.run_bytes} * copy.inner_count) &&
       (copy.inner_count == 1 || copy.source_inner_stride == copy.run_bytes)) {
@@ -73,7 +74,7 @@ StridedBlock CopyStream::turned_block(const Copy& c, int block) {
           c.transposed_stride};
 }
 
-// The next run of the destination: of the source or of the border.
+// Enters the next run of the destination, from the source or from the border.
 void CopyStream::enter_run() {
   const std::int64_t columns = std::int64_t{copy_.pad_left} + copy_.inner_count + copy_.pad_right;
   const std::int64_t rows = std::int64_t{copy_.pad_top} + copy_.outer_count + copy_.pad_bottom;
@@ -89,7 +90,7 @@ void CopyStream::enter_run() {
   piece.address =
       copy_.source + to_unsigned(row * copy_.source_outer_stride + column * copy_.source_inner_stride);
   piece_ = piece;
-  // Inside a border, too, runs of the source that touch are one.
+  // Inside a border adjacent runs of the source are joined as well.
   const bool touching = !piece.fill && copy_.source_inner_stride == copy_.run_bytes &&
                         std::uint64_t{copy_.run_bytes} * copy_.inner_count <= UINT32_MAX;
   const int runs = touching ? copy_.inner_count : 1;
@@ -178,7 +179,7 @@ void CopyEngine::check(const Copy& copy) const {
   if (is_inner(copy.source)) check_inside("source", CopyStream::source(copy));
   if (!is_inner(copy.destination)) return;
   if (!copy.turns()) return check_inside("destination", CopyStream::destination(copy));
-  // Blocks one behind the other: the last one ends where the copy does.
+  // Blocks follow one another: the last one ends where the copy ends.
   for (const int block : {0, copy.outer_count - 1})
     check_inside("destination", CopyStream::turned_block(copy, block));
 }
@@ -213,7 +214,7 @@ void CopyEngine::step() {
   if (read_one || wrote) wake_at(now + 1);
 }
 
-// Data that has arrived, in order, and the border between it.
+// Takes arrived data in order, and fills the border between them.
 void CopyEngine::take_data(Cycle now) {
   while (!pieces_.empty()) {
     const Piece piece = pieces_.front();
@@ -252,7 +253,7 @@ void CopyEngine::take_responses(Cycle now) {
   }
 }
 
-// Makes `stream_` point at the next piece to read or fill; false when there is none.
+// Sets `stream_` to the next piece to read or fill; false when there is none.
 bool CopyEngine::begin_stream() {
   if (stream_) return true;
   if (to_read_ == jobs_.size()) return false;
@@ -291,7 +292,7 @@ bool CopyEngine::read(Cycle now) {
   return true;
 }
 
-// Makes `cutter_` point at the next burst to write; false when there is none.
+// Sets `cutter_` to the next burst to write; false when there is none.
 bool CopyEngine::begin_write() {
   if (cutter_) return true;
   if (to_write_ == jobs_.size()) return false;
@@ -308,8 +309,7 @@ bool CopyEngine::begin_write() {
   return true;
 }
 
-// Puts the block at the front of the buffer into the order in which it is written; false while it is not
-// complete.
+// Transposes the block at the front of the buffer; false while it is incomplete.
 bool CopyEngine::turn_block() {
   if (!to_turn_) return true;
   if (data_.size() < to_size(to_turn_->block_bytes())) return false;

@@ -20,23 +20,23 @@
 
 namespace tilebeat {
 
-/// Bytes that come and go in blocks, first in, first out.
+/// A queue of bytes that are pushed and popped in blocks, first in, first out.
 class ByteQueue {
  public:
   std::size_t size() const { return bytes_.size() - begin_; }
-  /// The oldest byte; the others follow it.
+  /// A pointer to the oldest byte; the others follow.
   std::uint8_t* data() { return bytes_.data() + begin_; }
 
   void push(const std::uint8_t* bytes, std::size_t count) {
     make_room(count);
     bytes_.insert(bytes_.end(), bytes, bytes + count);
   }
-  /// `count` times `byte`.
+  /// Appends `byte` `count` times.
   void push(std::size_t count, std::uint8_t byte) {
     make_room(count);
     bytes_.insert(bytes_.end(), count, byte);
   }
-  /// Takes the oldest `count` bytes off, which are there.
+  /// Removes the oldest `count` bytes, which must exist.
   void pop(std::size_t count) { begin_ += count; }
 
  private:
@@ -48,7 +48,7 @@ class ByteQueue {
   }
 
   std::vector<std::uint8_t> bytes_;
-  std::size_t begin_ = 0;  // of the oldest byte
+  std::size_t begin_ = 0;  // index of the oldest byte
 };
 
 /// The pieces of a copy's data stream, in order: bursts to read and stretches of the border to fill.
@@ -58,7 +58,7 @@ class CopyStream {
 
   struct Piece {
     bool fill = false;
-    std::uint64_t address = 0;  ///< of a burst
+    std::uint64_t address = 0;  ///< address of a burst
     int bytes = 0;
   };
   bool done() const { return !piece_; }
@@ -66,10 +66,10 @@ class CopyStream {
   void advance();
   /// Bytes of the whole stream, border included.
   static std::int64_t total_bytes(const Copy& copy);
-  /// Where they come from, and where they go.
+  /// The source and the destination of the bytes.
   static StridedBlock source(const Copy& copy);
   static StridedBlock destination(const Copy& copy);
-  /// Where block `block` of a copy that turns its blocks goes.
+  /// The destination of block `block` of a transposing copy.
   static StridedBlock turned_block(const Copy& copy, int block);
 
  private:
@@ -77,12 +77,12 @@ class CopyStream {
 
   Copy copy_;
   int burst_bytes_;
-  std::int64_t row_ = 0, column_ = -1;    // of the run, border included
-  std::int64_t length_ = 0, offset_ = 0;  // of the run, or of runs that touch; in it
+  std::int64_t row_ = 0, column_ = -1;    // position of the run, border included
+  std::int64_t length_ = 0, offset_ = 0;  // bytes of the run, or of adjacent runs; position within
   std::optional<Piece> piece_;
 };
 
-/// One more side of a DMA engine: a port and the addresses that it leads to.
+/// A further side of a DMA engine: a port and the addresses behind it.
 struct CopySide {
   const char* name = "";
   std::vector<AddressRange> ranges;
@@ -103,23 +103,24 @@ struct CopySide {
 /// run that it comes from: every byte is read before its place is written (SPEC WF-5, document 003 [0212]).
 /// With `outer_count` 0 a copy is border alone and fills its destination.
 ///
-/// A copy that turns its blocks (Copy::transposed_columns) reads them as any other. The buffer is byte-wide
-/// banks, transposed by one from run to run, so that a burst of what lies below each other leaves it like one
-/// of what lies side by side: the first write of a block is requested in the cycle after the block's last
-/// byte arrived, no burst has bytes of two blocks. A block and a burst must fit the buffer together.
+/// A transposing copy (Copy::transposed_columns) reads its blocks like any other copy. The buffer consists of
+/// byte-wide banks, rotated by one from run to run, so that a burst of bytes from one column leaves it as
+/// fast as one from a row: the first write of a block is requested in the cycle after the block's last byte
+/// arrived, and no burst has bytes of two blocks. A block and a burst must fit the buffer together.
 ///
 /// A merged engine (SPEC HI-3) stands for several: it has a port for each of their outer sides and executes
 /// their copies in the order of the program, with one buffer and one request a cycle for all.
 ///
-/// A copy of nothing, one of blocks that do not fit the buffer, one between addresses of the same side (fold:
-/// of different sides, or onto bytes that are still to be read) and one that leaves a memory of the inner
-/// side is refused when it is dispatched; one that leaves a memory of the outer side when its bus answers.
+/// A copy is refused at dispatch when it has no bytes, when its blocks do not fit the buffer, when both
+/// addresses are on the same side (fold: on different sides, or when it overwrites bytes that are still to be
+/// read), or when it leaves a memory of the inner side. One that leaves a memory of the outer side is refused
+/// when its bus answers.
 class CopyEngine : public CommandedUnit {
  public:
   BurstPort outer, inner;
   std::vector<std::unique_ptr<BurstPort>> more_outer;  ///< in the order of the constructor's `more`
 
-  /// Addresses inside `inner_ranges` are reached through `inner`, those of `more` through ports of their own,
+  /// Addresses in `inner_ranges` are accessed through `inner`, those of `more` through ports of their own,
   /// all others through `outer`.
   CopyEngine(sc_core::sc_module_name name, const SimContext& context, const DmaConfig& config, Unit unit,
              std::vector<AddressRange> inner_ranges, const std::vector<CopySide>& more = {});
@@ -141,7 +142,7 @@ class CopyEngine : public CommandedUnit {
     BurstPort* port = nullptr;  // null: fill
     int bytes = 0;
     std::uint8_t fill = 0;
-    bool last = false;  // of its job
+    bool last = false;  // whether it is the last one of its job
   };
   void take(const Instruction& instruction, Cycle next) override;
   void step();
@@ -155,7 +156,7 @@ class CopyEngine : public CommandedUnit {
   bool begin_write();
   bool turn_block();
   bool is_inner(std::uint64_t address) const;
-  // The fold engine has both ends inside: it reads by the one port and writes by the other.
+  // The fold engine has both ends on the inner side: it reads through one port and writes through the other.
   BurstPort& read_port(std::uint64_t address) {
     return unit_ != Unit::kFold && is_inner(address) ? inner : outer_port(address);
   }
@@ -169,7 +170,7 @@ class CopyEngine : public CommandedUnit {
   WorkCounter buffer_fill_;
   Unit unit_;
   std::vector<AddressRange> inner_ranges_;
-  std::vector<std::vector<AddressRange>> more_ranges_;  // of `more_outer`
+  std::vector<std::vector<AddressRange>> more_ranges_;  // ranges of `more_outer`
 
   std::deque<Job> jobs_;     // not done, oldest first
   std::size_t to_read_ = 0;  // the first job whose stream has not begun
@@ -179,8 +180,9 @@ class CopyEngine : public CommandedUnit {
   ByteQueue data_;              // arrived, not written
   int reserved_ = 0;            // bytes of the buffer in use or promised
   std::size_t to_write_ = 0;
-  int next_block_ = 0;           // of the job to write, if it turns its blocks
-  std::optional<Copy> to_turn_;  // its block is at the front of `data_` and not transposed yet
+  int next_block_ = 0;  // block of the job to write, if it transposes
+  // the transposing copy whose block is at the front of `data_`, not transposed yet
+  std::optional<Copy> to_turn_;
   std::optional<BurstCutter> cutter_;
   std::deque<std::pair<BurstPort*, int>> writes_;  // under way, oldest first
   SignalId buffer_signal_ = -1, read_signal_ = -1, write_signal_ = -1;

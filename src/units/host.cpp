@@ -19,7 +19,7 @@ struct RegisterWrite {
   std::uint64_t address, value;
 };
 
-// Addresses and lengths of all programs, then all starts.
+// Order of the writes: addresses and lengths of all programs, then all starts.
 RegisterWrite register_write(const ProgramSet& set, std::size_t number) {
   const std::size_t programs = set.programs.size();
   const bool starts = number >= 2 * programs;
@@ -165,7 +165,7 @@ void StartUnit::step() {
   request(now);
 }
 
-// One entry a cycle goes out.
+// Sends one entry a cycle.
 void StartUnit::give(Cycle now) {
   if (arrived_.empty()) {
     ledger.enter(left_ > 0 ? Activity::kMemory : Activity::kHost, now);

@@ -17,8 +17,8 @@
 
 namespace tilebeat {
 
-/// Starts all processors of a program at the host's one word (SPEC HI-5, `host.start` = "table"): reads a
-/// table of programs from DRAM and hands each entry to its processor over a wire of its own.
+/// Starts all processors of a program on one command of the host (SPEC HI-5, `host.start` = "table"): reads a
+/// table of programs from DRAM and sends each entry to its processor over a wire of its own.
 ///
 /// Registers are those of a command processor: the table's address, its length in bytes, start. An entry has
 /// kEntryBytes: the program's address (8 bytes), its length in bytes (4) and the processor's number (4),
@@ -32,7 +32,7 @@ class StartUnit : public sc_core::sc_module {
  public:
   static constexpr int kEntryBytes = 16;
 
-  tlm_utils::simple_target_socket_tagged<StartUnit> registers;  ///< behind the interconnect
+  tlm_utils::simple_target_socket_tagged<StartUnit> registers;  ///< target behind the interconnect
   BurstPort port;
   sc_core::sc_vector<tlm_utils::simple_initiator_socket_tagged<StartUnit>> to;  ///< one a processor
 
@@ -60,24 +60,24 @@ class StartUnit : public sc_core::sc_module {
   MessageSender send_;
 };
 
-/// What the host starts: a program in memory and the processor that runs it, or a table of programs and the
-/// start unit.
+/// An entry that the host starts with one sequence of register writes: a program in memory and the processor
+/// that runs it, or a table of programs and the start unit.
 struct ProgramEntry {
   std::uint64_t registers = 0;  ///< address of the first register
   std::uint64_t address = 0;
   std::uint64_t bytes = 0;
 };
-/// Programs that run at the same time, one a processor, under a label (SPEC SW-6).
+/// Programs that run at the same time under a label, one per processor (SPEC SW-6).
 struct ProgramSet {
   std::string label;
-  std::vector<ProgramEntry> programs;  ///< or the table of them
-  std::size_t processors = 0;          ///< that interrupt at the end
+  std::vector<ProgramEntry> programs;  ///< or the table of the programs
+  std::size_t processors = 0;          ///< processors that interrupt at the end
 };
 
-/// Who lets a host begin.
+/// The cause that lets a host begin.
 enum class StartedBy : std::uint8_t {
-  kItself,   ///< it begins in cycle 0
-  kOutside,  ///< it begins when `Host::start` is called
+  kItself,   ///< the host begins in cycle 0
+  kOutside,  ///< the host begins when `Host::start` is called
 };
 
 /// The host CPU (document 000 [0227], 310): starts programs by writing the command processors' registers over
@@ -92,19 +92,19 @@ class Host : public sc_core::sc_module {
   BurstPort port;
   sc_core::sc_vector<tlm_utils::simple_target_socket_tagged<Host>> interrupts;  ///< one a processor
 
-  /// The sets run in this order.
+  /// `sets` run in this order.
   Host(sc_core::sc_module_name name, const SimContext& context, const HostConfig& config,
        std::vector<ProgramSet> sets, int processors, StartedBy started_by = StartedBy::kItself);
   SC_HAS_PROCESS(Host);
 
-  /// Begins in cycle `now`; of hosts that do not begin by themselves, once.
+  /// Begins in cycle `now`; called once for hosts that do not begin by themselves.
   void start(Cycle now);
 
-  /// Observer: in the cycle `at` the last program had run.
+  /// Observer: called when the last program had run in cycle `at`.
   std::function<void(Cycle at)> on_finished;
 
   CycleLedger ledger;
-  /// All programs have run.
+  /// Whether all programs have run.
   bool finished() const { return next_ == sets_.size(); }
 
  private:
@@ -117,7 +117,7 @@ class Host : public sc_core::sc_module {
   MethodGate gate_;
   bool started_;
   std::size_t next_ = 0;         // set
-  std::size_t writes_done_ = 0;  // of the three of each of its entries
+  std::size_t writes_done_ = 0;  // register writes of the set that are done, three per entry
   std::size_t interrupted_ = 0;  // its programs that have ended
   Cycle write_at_ = 0;           // the next write is sent here
   bool write_under_way_ = false;

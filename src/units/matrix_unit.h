@@ -18,7 +18,7 @@
 
 namespace tilebeat {
 
-/// The size of a piece of work, as far as the unit knows it.
+/// The size of an instruction's work, as far as the unit knows it.
 struct WorkSize {
   std::optional<std::int64_t> bytes = {};  ///< moved
   std::optional<std::int64_t> macs = {};   ///< useful multiply-accumulates
@@ -36,40 +36,41 @@ struct Fault {
 };
 
 /// A matrix engine as a core or a board sees it (SPEC HI-2): the engine with everything between it and the
-/// memories. Not a module itself: its parts are modules of the core or board in whose constructor it is made.
-/// Who contains it binds what it lists, and knows nothing else of it.
+/// memories. It is not a module itself: its parts are modules of the core or board in whose constructor it is
+/// made. Its owner binds the sockets and ports that it lists, and knows nothing else of it.
 class MatrixUnit {
  public:
   virtual ~MatrixUnit() = default;
 
   /// Its ports to the memories, in the order of arbitration.
   virtual std::vector<NamedPort> memory_ports() = 0;
-  /// Its ports to the chip's interconnect, in a core alone: those that its description names, in that order.
+  /// Its ports to the chip's interconnect, in a core only: those that its description names, in that order.
   virtual std::vector<NamedPort> dram_ports() { return {}; }
   /// The units that the command processor commands, in the order of its sockets.
   virtual std::vector<UnitSockets> units() = 0;
-  /// How many ports of its own the unit has at every bank of NRAM, of WRAM (Scratchpad::engine_port).
+  /// Number of ports of its own at every bank of NRAM and of WRAM (Scratchpad::engine_port).
   virtual int nram_ports() const { return 0; }
   virtual int wram_ports() const { return 0; }
-  /// Called once in a core: binds what leads to its memories past the bus. Both outlive the unit.
+  /// Called once in a core: binds the ports to its memories that bypass the bus. Both memories outlive the
+  /// unit.
   virtual void bind_memories(Scratchpad& /*nram*/, Scratchpad& /*wram*/) {}
-  /// Tells everything that its parts have counted.
+  /// Passes all counters of its parts to `visitor`.
   virtual void visit(StatVisitor& visitor) = 0;
-  /// A fault in the cells that the engine's configuration describes (EngineConfig::fault_space).
+  /// Injects a fault into the cells that the engine's configuration describes (EngineConfig::fault_space).
   virtual void inject_fault(const Fault& fault) = 0;
-  /// A cell of its core's memories is broken: what the unit computes with is what it reads there, even where
-  /// it knows what was written.
+  /// Called when a cell of its core's memories is faulty: the unit must compute with the words that it reads,
+  /// even where it knows what was written.
   virtual void read_every_word() {}
 };
 
-/// What a matrix unit is made from; outlives the call.
+/// The arguments of make_matrix_unit; outlives the call.
 struct MatrixUnitContext {
   const SimContext& context;
   const HardwareConfig& hardware;
   BuildOrder& order;
   Granularity granularity = Granularity::kTile;
   bool trace_accumulators = false;
-  std::string channel_prefix;  ///< of the names of the DMA channels that come with an engine
+  std::string channel_prefix;  ///< prefix of the names of the engine's DMA channels
   std::uint64_t nram = 0;      ///< address of the core's NRAM
 };
 

@@ -29,9 +29,9 @@ inline std::int32_t rescale(std::int32_t value, const ConvSetup& setup, const Po
       std::clamp(product + zero, dtype_min(setup.output_type), dtype_max(setup.output_type)));
 }
 
-/// What a result becomes on its way out of a matrix unit (SPEC NU-2, NU-6): bias, clamp or relu,
-/// requantisation, with a function of the real value in between, and the bounds of the result. The bias wraps
-/// like the adder; a workload that was checked cannot reach that (SPEC NU-3).
+/// The result of a sum on its way out of a matrix unit (SPEC NU-2, NU-6): bias, clamp or relu, requantisation
+/// with an optional function of the real value, and the bounds of the result. The addition of the bias wraps
+/// like the adder; in a checked workload it cannot overflow (SPEC NU-3).
 inline std::int32_t post_process(std::int32_t sum, const ConvSetup& setup, const PostParameter& parameter) {
   std::int32_t value = sum;
   if (setup.post_parameters) {
@@ -61,7 +61,7 @@ inline void post_process_bytes(const std::int32_t* sums, int count, const ConvSe
       bytes[k] = static_cast<std::uint8_t>(post_process(sums[k], setup, parameters[k]));
     return;
   }
-  // The same with what all have in common outside the loop.
+  // The same with loop-invariant parts outside the loop.
   const std::uint32_t with_bias = setup.post_parameters ? UINT32_MAX : 0;
   const std::int32_t least = setup.clamp ? setup.clamp_low : INT32_MIN,
                      most = setup.clamp ? setup.clamp_high : INT32_MAX;

@@ -68,7 +68,7 @@ void SyncNetwork::arrive(int processor, const SyncRequest::Arrive& barrier, Cycl
   ++barriers;
 }
 
-// Deliveries of one cycle commute: processors add them up.
+// The order of a cycle's deliveries does not matter: processors add them up.
 void SyncNetwork::deliver() {
   if (gate_.hold(context_.jitter)) return;
   const Cycle now = context_.clock.cycle_of(now_ps());

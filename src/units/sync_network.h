@@ -27,8 +27,8 @@ struct SyncRequest {
     std::uint16_t id = 0;
     std::uint16_t participants = 0;
   };
-  /// One for `semaphore` of `processors`, which are bits of processors of the cluster whose number is
-  /// `cluster_distance` greater than that of the giver's.
+  /// Adds one to `semaphore` of `processors`, a bit mask of processors in the cluster whose number is
+  /// `cluster_distance` greater than the giver's.
   struct Give {
     std::uint64_t processors = 0;
     Semaphore semaphore = 0;
@@ -40,9 +40,9 @@ struct SyncRequest {
 /// From the synchronisation network to a processor.
 struct SyncDelivery {
   static constexpr const char* kMessageName = "SyncDelivery";
-  /// All participants of its barrier have arrived.
+  /// All participants of the processor's barrier have arrived.
   struct Release {};
-  /// One for its `semaphore`.
+  /// The processor's `semaphore` gets one.
   struct Receive {
     Semaphore semaphore = 0;
   };
@@ -51,22 +51,22 @@ struct SyncDelivery {
 
 /// The global barrier controller of the chip and the signal wires between its processors (SPEC HI-5).
 ///
-/// A barrier is named by its number; its participants are as many processors as its instructions say,
-/// whichever arrive. Latency: a release or a signal reaches its processors `sync_cycles` after the message
+/// A barrier is identified by its number; the number of participants is given by its instructions, whichever
+/// processors arrive. Latency: a release or a signal reaches its processors `sync_cycles` after the message
 /// that caused it. Throughput: any number of messages a cycle.
 class SyncNetwork : public sc_core::sc_module {
  public:
   sc_core::sc_vector<tlm_utils::simple_target_socket_tagged<SyncNetwork>> from;   ///< one a processor
   sc_core::sc_vector<tlm_utils::simple_initiator_socket_tagged<SyncNetwork>> to;  ///< one a processor
 
-  /// `processors` in all, `cluster_size` consecutive ones a cluster.
+  /// `processors` is the total; `cluster_size` consecutive ones form a cluster.
   SyncNetwork(sc_core::sc_module_name name, const SimContext& context, int processors, int cluster_size,
               int sync_cycles);
   SC_HAS_PROCESS(SyncNetwork);
 
   std::int64_t barriers = 0;  ///< released
   std::int64_t signals = 0;   ///< delivered
-  /// The barriers that some have reached and not all, one line each.
+  /// The barriers that some but not all participants have reached, a line each.
   std::string describe_state() const;
 
  private:

@@ -29,13 +29,13 @@ std::int32_t element(const std::vector<std::uint8_t>& bytes, std::size_t index, 
   return value;
 }
 
-// Elements of a vector.
+// `count` elements from element `begin` of a vector's bytes.
 struct Elements {
   const std::vector<std::uint8_t>& bytes;
   std::size_t begin, count;
 };
 
-// Those less their zero point, times a factor.
+// Converts elements to reals: (element - zero) * factor.
 void centred(const Elements& elements, DType type, std::int32_t zero, double factor, double* reals) {
   const auto each = [&](auto value) {
     for (std::size_t i = 0; i < elements.count; ++i)
@@ -66,14 +66,14 @@ void append(float value, std::vector<std::uint8_t>& bytes) {
   append(bits, DType::kFloat32, bytes);
 }
 
-// Far beyond every type where there is none, by the sign of p.
+// p / q; with q = 0 a value beyond every type with the sign of p, so that it saturates, or 0 for p = 0.
 double quotient(double p, double q) {
   constexpr double kBeyond = 1e300;
   if (q != 0.0) return p / q;
   return p == 0.0 ? 0.0 : std::copysign(kBeyond, p);
 }
 
-// Requantised. Factors come from memory, where a program may find anything.
+// Requantises a value. Factors come from memory, where a program may have left anything.
 std::int32_t result_of(double value, double scale, const VectorRun& operation) {
   if (std::isnan(value * scale)) {
     throw SimulationError(
@@ -172,7 +172,7 @@ void VectorMath::pool(const VectorRun& operation, const VectorStep& step,
       real_row_[i % channels] += dequantised(parameters_, element(a, i, operation.a_type) - operation.a_zero);
     return;
   }
-  // A mean, and an average of a runtime, take the zero point into account at the end or not at all.
+  // A mean, and an average of a runtime, handle the zero point at the end or not at all.
   const bool raw = operation.kind == VectorKind::kMean || operation.arithmetic != Arithmetic::kExact;
   const std::int32_t zero = raw ? 0 : operation.a_zero;
   for (std::size_t i = 0; i < a.size(); ++i) {
@@ -256,7 +256,7 @@ void VectorMath::softmax(const VectorRun& operation, const std::vector<std::uint
     std::memcpy(&value, parameters_.data() + distance * sizeof value, sizeof value);
     return value;
   };
-  // In 64 bits, where it wraps with entries that no planner makes.
+  // The 64-bit sum wraps with entries that no planner makes.
   std::uint64_t bits = 0;
   for (std::size_t i = 0; i < a.size(); ++i) bits += to_unsigned(exponential(i));
   const auto sum = to_signed(bits);
@@ -270,7 +270,7 @@ void VectorMath::softmax(const VectorRun& operation, const std::vector<std::uint
 void VectorMath::elementwise(const VectorRun& operation, const VectorStep& step,
                              const std::vector<std::uint8_t>& a, const std::vector<std::uint8_t>& b,
                              std::vector<std::uint8_t>& results) {
-  const auto offset = step.a - operation.a;  // where the run lies tells the channel of its first element
+  const auto offset = step.a - operation.a;  // the channel of the first element follows from the run's place
   const auto first = to_signed(offset) / dtype_size(operation.a_type);
   const auto count = to_size(step.results);
   const auto channel = [&](std::size_t i) { return to_size((first + to_signed(i)) % operation.channels); };
@@ -281,7 +281,7 @@ void VectorMath::elementwise(const VectorRun& operation, const VectorStep& step,
     case VectorKind::kAddSums:
     case VectorKind::kEndSums:
       for (std::size_t i = 0; i < count; ++i) {
-        // They wrap, as those in a matrix unit do.
+        // Sums wrap as in a matrix unit.
         auto sum = static_cast<std::int32_t>(static_cast<std::uint32_t>(element(a, i, operation.a_type)) +
                                              static_cast<std::uint32_t>(element(b, i, operation.b_type)));
         if (operation.kind == VectorKind::kEndSums) sum = end_sum(sum, channel(i), operation);

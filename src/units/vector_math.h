@@ -9,30 +9,31 @@
 
 namespace tilebeat {
 
-// What the lanes compute in another arithmetic than exact (SPEC NU-6, docs/vector.md). `parameters` are the
-// bytes that were loaded for the operation; a lane has two multipliers for its operands, an adder and a
+// Functions of the lanes in arithmetics other than exact (SPEC NU-6, docs/vector.md). `parameters` are the
+// bytes that were loaded for the operation. A lane has two multipliers for its operands, an adder, and a
 // multiplier for the result.
 
-/// add, sub and mul of elements less their zero points, with relu and bounds.
+/// add, sub or mul of two elements after subtraction of their zero points, with relu and bounds.
 std::int32_t combine(const VectorRun& operation, const std::vector<std::uint8_t>& parameters, std::int32_t x,
                      std::int32_t y);
-/// The shares of a pixel's elements, of which `distances` are those from the greatest; appended to `results`.
+/// Appends the softmax shares of a pixel's elements to `results`; `distances` are those from the greatest
+/// element.
 void softmax_shares(const VectorRun& operation, const std::vector<std::uint8_t>& parameters,
                     const std::vector<std::uint8_t>& distances, std::vector<std::uint8_t>& results);
-/// An average of the raw sum of `divisor` elements, half away from zero.
+/// The average of `divisor` elements with the raw sum `sum`, rounded half away from zero.
 std::int32_t plain_average(const VectorRun& operation, std::int64_t sum, std::int64_t divisor);
-/// An average of dequantised elements, whose sum is `sum`.
+/// The average of dequantised elements with sum `sum`.
 std::int32_t real_average(const VectorRun& operation, const std::vector<std::uint8_t>& parameters, float sum,
                           std::int64_t divisor);
-/// An element less its zero point as a float, times the factor of operand a.
+/// An element after subtraction of its zero point, as a float, times the factor of operand a.
 float dequantised(const std::vector<std::uint8_t>& parameters, std::int32_t x);
-/// A mean of the raw sum of `count` elements.
+/// The mean of `count` elements with raw sum `sum`.
 std::int32_t mean(const VectorRun& operation, const std::vector<std::uint8_t>& parameters, std::int64_t sum,
                   std::int64_t count);
-/// A float in steps of the parameter, as an element.
+/// A float quantised with the step in the parameters.
 std::int32_t quantised(const VectorRun& operation, float x, float step, std::int32_t zero_point);
 
-/// The least and the greatest float of a tensor, and 0, and what DynamicQuantizeLinear makes of them.
+/// The minimum and maximum of a tensor's floats and 0, and the results of DynamicQuantizeLinear for them.
 struct RealRange {
   float low = 0, high = 0;
   static RealRange from(const std::vector<std::uint8_t>& parameters);
@@ -41,11 +42,11 @@ struct RealRange {
   std::int32_t zero_point() const;
 };
 
-/// The float at byte `offset`. Throws SimulationError when it is not there, or no number.
+/// The float at byte `offset`. Throws SimulationError beyond the end, and for NaN.
 float real_at(const std::vector<std::uint8_t>& bytes, std::size_t offset);
 
-/// The arithmetic of the vector unit: the row buffer and the tables and factors that are loaded. Real numbers
-/// are IEEE doubles, in the order of docs/vector.md.
+/// The arithmetic of the vector unit, with the row buffer and the loaded tables and factors. Real numbers are
+/// IEEE doubles, computed in the order of docs/vector.md.
 class VectorMath {
  public:
   /// Keeps the bytes of a parameter run.
@@ -85,7 +86,7 @@ class VectorMath {
   std::vector<std::uint8_t> parameters_;
   std::vector<std::int64_t> row_;
   std::vector<float> real_row_;  // the same registers, where they hold floats
-  RealRange range_;              // of the elements so far
+  RealRange range_;              // range of the elements so far
 };
 
 }  // namespace tilebeat

@@ -15,7 +15,7 @@ namespace {
 
 constexpr int kFactor = 8;
 
-// Factors come from memory, where a program may find anything.
+// Factors come from memory, where a program may have left anything.
 std::int32_t result_of(double value, double scale, const VectorRow& operation) {
   if (std::isnan(value * scale))
     throw SimulationError(
@@ -113,7 +113,7 @@ void VectorMath::normalise(const VectorRow& operation, std::vector<std::uint8_t>
   }
 }
 
-// Every channel by its neighbours' squares.
+// Scales every channel by its neighbours' squares.
 void VectorMath::respond(const VectorRow& operation, std::vector<std::uint8_t>& results) const {
   const double scale = factor(0), weight = factor(1), exponent = factor(2), bias = factor(3), out = factor(4);
   const std::int64_t channels = operation.channels, before = (operation.size - 1) / 2,

@@ -22,7 +22,7 @@ FixedFactor factor_at(const std::vector<std::uint8_t>& bytes, std::size_t offset
   return {whole_at(bytes, offset), whole_at(bytes, offset + 4)};
 }
 
-// Half to even; what is no number, or far beyond an int32, becomes a bound of some kind.
+// Rounds half to even; NaN, and values far beyond int32, become one of the bounds.
 std::int64_t rounded(float value) {
   constexpr float kBeyond = 1e9F;
   return _mm_cvtss_si64(_mm_set_ss(std::min(std::max(-kBeyond, value), kBeyond)));

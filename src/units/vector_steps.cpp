@@ -117,7 +117,7 @@ void VectorSteps::make_softmax() {
   ++at_;
 }
 
-// The next kernel row's taps that lie on the map, as many as fit one burst; false when the pixel has no more.
+// Finds the next taps of a kernel row on the map, as many as fit one burst; false when the pixel has no more.
 bool VectorSteps::next_taps() {
   const auto row = to_int(at_ / run_.columns), column = to_int(at_ % run_.columns);
   for (; tap_h_ < run_.kernel_h; ++tap_h_, tap_w_ = 0) {
@@ -142,7 +142,7 @@ bool VectorSteps::next_taps() {
 void VectorSteps::make_pooling() {
   const bool first = tap_h_ == 0 && tap_w_ == 0;
   if (first) {
-    // What the average divides by is known ahead.
+    // The divisor of an average is known before its taps are read.
     std::int64_t on_map = 0;
     for (const int h0 = to_int(at_ / run_.columns) * run_.stride_h + run_.h_offset; tap_h_ < run_.kernel_h;
          ++tap_h_) {
@@ -176,7 +176,7 @@ ResizeSteps::ResizeSteps(const VectorResize& run, int lanes, int burst_bytes)
   make_step();
 }
 
-// Beyond the edges of the source lie copies of its first and last pixel.
+// The first and last pixel of the source are repeated beyond its edges.
 ResizeSteps::Taps ResizeSteps::taps_of(const Axis& axis, std::int64_t output) const {
   const std::int64_t at = axis.first + output * axis.step;
   const std::int64_t rest = (at % axis.divisor + axis.divisor) % axis.divisor;

@@ -8,24 +8,24 @@
 
 namespace tilebeat {
 
-/// Elements of the result of a range: least and greatest.
+/// Elements of the result of a range: minimum and maximum.
 constexpr int kRangeReals = 2;
 
-/// What the vector unit does in one go: one run of operand bytes (of each source) through its lanes.
+/// A step of the vector unit: one run of operand bytes (of each source) that passes through its lanes.
 struct VectorStep {
   bool parameters = false;  ///< the run holds tables or factors and is kept
   std::uint64_t a = 0;      ///< byte offset in NRAM of the first operand's run
   int a_bytes = 0;
-  std::uint64_t b = 0;  ///< of the second operand's run; b_bytes 0: none
+  std::uint64_t b = 0;  ///< byte offset of the second operand's run; b_bytes 0: none
   int b_bytes = 0;
-  int taps = 1;              ///< pooling: taps that the run holds, channels each
-  bool first = true;         ///< the row buffer starts anew
-  bool last = true;          ///< results leave
+  int taps = 1;              ///< pooling: taps in the run, each with all channels
+  bool first = true;         ///< the row buffer is cleared first
+  bool last = true;          ///< results leave after the step
   std::uint64_t result = 0;  ///< byte offset in NRAM of the results
   int results = 0;           ///< elements of the row buffer
-  std::int64_t divisor = 1;  ///< of the row buffer: what an average, or the sum of weights, divides by
+  std::int64_t divisor = 1;  ///< divisor of the row buffer: of an average, or the sum of weights
   std::array<std::int64_t, 2> weights{1, 1};  ///< resize: of the taps that the run holds
-  std::int64_t clocks = 0;                    ///< of the lanes
+  std::int64_t clocks = 0;                    ///< cycles of the lanes
 };
 
 /// The steps of one instruction in order.
@@ -63,10 +63,10 @@ class VectorSteps final : public StepSequence {
 
   VectorRun run_;
   int lanes_, burst_bytes_;
-  std::int64_t elements_;  // of the result
+  std::int64_t elements_;  // elements of the result
   std::int64_t at_ = 0;    // element or pixel
   int tap_h_ = 0, tap_w_ = 0;
-  std::int64_t count_ = 0, left_ = 0;  // of a pooled pixel: what an average divides by, taps that are left
+  std::int64_t count_ = 0, left_ = 0;  // of a pooled pixel: divisor of its average, and taps left
   bool done_ = false;
   VectorStep step_;
 };
@@ -86,15 +86,15 @@ class RowSteps final : public StepSequence {
 
  private:
   VectorRow run_;
-  std::int64_t clocks_;  // of a pixel
+  std::int64_t clocks_;  // cycles of a pixel
   std::int64_t pixel_ = 0;
   bool done_ = false;
   VectorStep step_;
 };
 
-/// The steps of one VectorResize in order: of every pixel the taps that lie side by side, one run a source
-/// row, or single taps when two do not fit a burst. Taps of weight 0 are none. The lanes take
-/// ceil(channels / lanes) clocks a tap.
+/// The steps of one VectorResize in order: for every pixel its taps, one run per source row, or single taps
+/// when two do not fit a burst. Taps of weight 0 are left out. The lanes take ceil(channels / lanes) cycles
+/// per tap.
 class ResizeSteps final : public StepSequence {
  public:
   ResizeSteps(const VectorResize& run, int lanes, int burst_bytes);
@@ -109,7 +109,7 @@ class ResizeSteps final : public StepSequence {
     int count = 1;           // the second one follows the first
     std::array<std::int64_t, 2> weights{1, 0};
   };
-  // An axis of the source, and where an output lies on it.
+  // An axis of the source, and the positions of outputs on it.
   struct Axis {
     std::int64_t extent, first, step, divisor;
   };
@@ -120,8 +120,8 @@ class ResizeSteps final : public StepSequence {
   VectorResize run_;
   int burst_bytes_;
   std::int64_t passes_;       // clocks of a tap
-  std::int64_t pixel_ = 0;    // of the result
-  Taps h_, w_;                // of the pixel
+  std::int64_t pixel_ = 0;    // pixel of the result
+  Taps h_, w_;                // taps of the pixel
   int row_ = 0, column_ = 0;  // the tap that comes next
   VectorStep step_;
 };

@@ -10,8 +10,8 @@
 namespace tilebeat {
 namespace {
 
-// What a step takes up of the buffer of operands. One without operands, such as a pooling of padding alone,
-// waits there for its turn like the others.
+// Bytes of the operand buffer that a step takes. A step without operands, such as a pooling of padding alone,
+// also waits in the buffer for its turn.
 int room_of(const VectorStep& step) {
   return std::max(1, step.a_bytes + step.b_bytes);
 }
@@ -175,7 +175,7 @@ void VectorUnit::take_responses(Cycle now) {
   }
 }
 
-// What keeps the next step out of the lanes; kBusy when nothing does.
+// The cause that keeps the next step out of the lanes; kBusy when nothing does.
 Activity VectorUnit::lane_blocker(Cycle now) const {
   if (now < lanes_free_) return Activity::kBusy;
   if (steps_.empty()) return results_.empty() && jobs_.empty() ? blocker_ : Activity::kMemory;

@@ -30,7 +30,8 @@ class VectorUnit : public CommandedUnit {
  public:
   BurstPort a, b, result;  ///< first operand and parameters, second operand, results
 
-  /// What it is wired for: everything, or as the scalar unit of a memory core add, sub and mul alone.
+  /// The operations that the unit is wired for: all, or only add, sub and mul as the scalar unit of a memory
+  /// core.
   enum class Operations : std::uint8_t { kAll, kScalar };
   /// `memory` is the address of the first byte of the memory that operands and results lie in: the core's
   /// NRAM, a memory core's SRAM.
@@ -38,7 +39,7 @@ class VectorUnit : public CommandedUnit {
              const DmaConfig& ports, std::uint64_t memory, Operations operations = Operations::kAll);
   SC_HAS_PROCESS(VectorUnit);
 
-  CycleLedger ledger;            ///< of the lanes
+  CycleLedger ledger;            ///< ledger of the lanes
   std::int64_t results = 0;      ///< elements computed
   std::int64_t lane_clocks = 0;  ///< cycles in the lanes
 
@@ -77,7 +78,7 @@ class VectorUnit : public CommandedUnit {
   void step();
   // The numbers of steps of one operand.
   struct Order {
-    std::deque<std::size_t> under_way;  // of its bursts
+    std::deque<std::size_t> under_way;  // bursts in flight
     std::size_t next = 0;               // no step before it has anything to request
   };
   void take_operands(BurstPort& port, Order& order, Operand Step::*operand, Cycle now);
@@ -98,7 +99,7 @@ class VectorUnit : public CommandedUnit {
   std::deque<Job> jobs_;                    // not done, oldest first
   std::size_t to_step_ = 0;                 // the first job whose steps have not begun
   std::size_t to_compute_ = 0;              // the job that is in the lanes next
-  std::unique_ptr<StepSequence> stepping_;  // of job to_step_ - 1
+  std::unique_ptr<StepSequence> stepping_;  // steps of job to_step_ - 1
   std::deque<Step> steps_;                  // with operands requested or there, oldest first
   std::size_t first_step_ = 0;              // number of the front one
   Order a_order_, b_order_;

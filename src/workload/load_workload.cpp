@@ -18,7 +18,7 @@
 namespace tilebeat {
 namespace {
 
-/// The layers of a workload and who reads whom.
+/// The layers of a workload and their readers.
 class LayerGraph {
  public:
   LayerGraph(const WorkloadSpec& spec, const std::string& file) : spec_(spec), root_(file) {
@@ -26,10 +26,9 @@ class LayerGraph {
     for (std::size_t i = 0; i < spec.layers.size(); ++i) connect(i);
   }
 
-  /// The indices of the layers in the order of execution: scenes in the order of their first mention, inside
-  /// a scene a layer after those it reads, and otherwise the order of the file. Throws UserError for names
-  /// that appear twice, for inputs that do not exist or belong to a later scene, and for cycles, which it
-  /// names.
+  /// The indices of the layers in the order of execution: scenes in the order of their first mention; inside
+  /// a scene a layer after those it reads, otherwise the order of the file. Throws UserError for duplicate
+  /// names, for inputs that do not exist or belong to a later scene, and for cycles, which it names.
   std::vector<std::size_t> order() const {
     std::vector<std::size_t> order;
     std::vector<std::size_t> missing(spec_.layers.size());
@@ -96,7 +95,7 @@ class LayerGraph {
     }
   }
 
-  /// Every layer that is left reads another one that is left: following them ends in a cycle.
+  /// Every remaining layer reads another remaining layer: following them ends in a cycle.
   [[noreturn]] void refuse_cycle(const std::vector<std::size_t>& missing) const {
     const auto left = [&missing](std::size_t layer) { return missing[layer] > 0; };
     std::size_t layer = 0;
@@ -119,12 +118,12 @@ class LayerGraph {
   const WorkloadSpec& spec_;
   Place root_;
   std::map<std::string, std::size_t> layer_of_;  // kNoLayer for workload inputs
-  std::vector<std::size_t> scene_;               // of each layer, counted from the first one mentioned
+  std::vector<std::size_t> scene_;               // by layer: its scene, counted in order of first mention
   std::vector<std::vector<std::size_t>> reads_;
   std::vector<std::vector<std::size_t>> readers_;
 };
 
-/// Throws UserError unless `axes` are the axes of `shape` in another order.
+/// Throws UserError unless `axes` is a permutation of the axes of `shape`.
 void check_axes(const std::vector<int>& axes, const std::vector<std::int64_t>& shape, const Place& place) {
   std::vector<int> sorted = axes;
   std::sort(sorted.begin(), sorted.end());
@@ -156,7 +155,7 @@ Tensor permuted(const Tensor& file, const std::vector<int>& axes, const std::vec
   return made;
 }
 
-/// The elements of an input: of a file, whose axes `file_axes` names, or random ones.
+/// The elements of an input, from a file (with axes `file_axes`) or random.
 Tensor load_input(const InputSpec& input, const Place& place) {
   const TensorInfo& info = input.info;
   const auto load = [&](const std::vector<std::int64_t>& shape) {
@@ -168,7 +167,7 @@ Tensor load_input(const InputSpec& input, const Place& place) {
   std::vector<std::int64_t> shape;
   for (const int axis : input.file_axes) shape.push_back(nth(info.shape, axis));
   const Tensor file = load_npy(input.source.file.value(), place.key("file"));
-  // A file in the order of the tensor is taken, too, where its shape tells.
+  // A file in the order of the tensor is accepted as well, if its shape is unambiguous.
   if (!same_but_ones(file.shape, shape) && same_but_ones(file.shape, info.shape)) return load(info.shape);
   return permuted(load(shape), input.file_axes, info.shape);
 }
@@ -187,7 +186,7 @@ void load_inputs(const WorkloadSpec& spec, const Place& root, Workload& workload
   }
 }
 
-/// Puts the files of `given` where the workload says what its inputs hold.
+/// Replaces the sources of the workload's inputs by the files of `given`.
 void replace_inputs(const InputFiles& given, const std::string& path, WorkloadSpec& spec) {
   for (const auto& [name, file] : given) {
     const auto found = std::find_if(spec.inputs.begin(), spec.inputs.end(),
@@ -202,7 +201,7 @@ void replace_inputs(const InputFiles& given, const std::string& path, WorkloadSp
   }
 }
 
-/// A model file is no JSON; what a user wants of it is said by the command that reads it.
+/// A model file is not JSON; the message names the command that imports it.
 void refuse_model(const std::string& path) {
   const std::string ending = std::filesystem::path(path).extension().string();
   if (ending != ".onnx" && ending != ".tflite") return;
@@ -231,7 +230,7 @@ void check_inputs(const LayerSource& source, Reads reads) {
   }
 }
 
-/// The layer that `spec`, which stands at `place`, makes of its inputs.
+/// The layer described by `spec` at `place`, with its inputs.
 Layer load_layer(const LayerSpec& spec, std::vector<TensorInfo> inputs, const Place& place,
                  Arithmetic of_workload) {
   Layer layer;
@@ -335,7 +334,7 @@ Workload load_workload(const std::string& path, const InputFiles& given) {
   load_layers(spec, order, root, workload);
   name_outputs(spec, root, workload);
   load_expected(spec, root, workload);
-  // They belong to the inputs that the file names.
+  // Float references belong to the inputs that the file names.
   if (given.empty()) load_float_references(spec, root, workload);
   return workload;
 }

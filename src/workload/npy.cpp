@@ -19,8 +19,8 @@ namespace {
 
 constexpr std::size_t kMaxRank = 8;
 
-/// Reads the literal {'descr': '|i1', 'fortran_order': False, 'shape': (1, 2), } that a .npy header is. NumPy
-/// promises these three keys in any order and nothing else.
+/// Reads the header of a .npy file, the literal {'descr': '|i1', 'fortran_order': False, 'shape': (1, 2), }.
+/// NumPy guarantees these three keys in any order and no others.
 class HeaderParser {
  public:
   HeaderParser(const std::string& text, const std::string& path) : text_(text), path_(path) {}
@@ -151,7 +151,7 @@ constexpr std::size_t kAlignment = 64;
   throw UserError(one_line(path + ": " + problem));
 }
 
-/// A .npy file that is being read, with the bytes it has left.
+/// A .npy file while it is being read, with its remaining bytes.
 class NpyFile {
  public:
   explicit NpyFile(const std::string& path) : path_(path) {

@@ -14,8 +14,7 @@ constexpr std::int64_t kMaxElements = std::int64_t{1} << 31;
 
 /// Reads a NumPy `.npy` file of version 1, 2 or 3 (SPEC NU-4). Elements are `|i1`, `|u1`, `<i4` or `<f4` in C
 /// order. Throws UserError, one line that starts with `path`, for everything else: no .npy file, other
-/// element types, Fortran order, a file shorter or longer than its shape says, dimensions beyond
-/// kMaxDimension.
+/// element types, Fortran order, a file of another length than its shape, dimensions beyond kMaxDimension.
 Tensor read_npy(const std::string& path);
 
 /// The bytes of the version 1.0 file that NumPy itself would save.
@@ -24,7 +23,7 @@ std::string npy_bytes(const Tensor& tensor);
 /// Writes `npy_bytes` to `path`. Throws UserError if that fails.
 void write_npy(const std::string& path, const Tensor& tensor);
 
-/// A tensor without data, of the shape and type that the Python dictionary in a .npy header names. Throws
+/// A tensor without data, with the shape and type in the Python dictionary of a .npy header. Throws
 /// UserError.
 Tensor parse_npy_header(const std::string& header, const std::string& path);
 

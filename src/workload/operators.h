@@ -11,11 +11,11 @@
 
 namespace tilebeat {
 
-// What the operators of a workload compute (SPEC UI-6, docs/workloads.md): one struct a family. `x` is an
-// element of the input and `zx` the input's zero point, both from the TensorInfo of the tensor that is read;
-// the dtype and zero point of the result are those of the layer's output. Real numbers are IEEE doubles and
-// computed in the order that is written here; `round` rounds halves to even, `sat` saturates to the output's
-// dtype. Pairs are [height, width], pads are [top, left, bottom, right].
+// The computations of the operators of a workload (SPEC UI-6, docs/workloads.md): one struct per family. `x`
+// is an element of the input and `zx` the input's zero point, both from the TensorInfo of the tensor that is
+// read; dtype and zero point of the result are those of the layer's output. Real numbers are IEEE doubles,
+// computed in the order written here; `round` rounds halves to even, `sat` saturates to the output's dtype.
+// Pairs are [height, width], pads are [top, left, bottom, right].
 
 /// An activation between bias and requantisation (SPEC NU-2). `kClamp` keeps low <= acc <= high in
 /// accumulator units. `kFunction` is one of the real value, for requantised results alone: with v = acc *
@@ -30,14 +30,14 @@ struct Activation {
   double slope = 0;  ///< of kLeakyRelu
 };
 
-/// The rules of SPEC NU-6 for sums of products, which differ in fixed point alone.
+/// The rules of SPEC NU-6 for sums of products; they differ only in fixed point.
 enum class ProductRule : std::uint8_t { kConvolution, kDepthwise, kFullyConnected };
 
 /// Bounds [low, high] of a result, in elements of its dtype.
 using OutputRange = std::array<std::int32_t, 2>;
 
-/// Requantisation of accumulators: sat(round(acc * scale[c]) + zero_point) (SPEC NU-2). In another arithmetic
-/// than exact it follows SPEC NU-6 from the scales of the tensors, which are all there then.
+/// Requantisation of accumulators: sat(round(acc * scale[c]) + zero_point) (SPEC NU-2). In an arithmetic
+/// other than exact it follows SPEC NU-6 from the scales of the tensors, which are then all present.
 struct Requant {
   std::vector<double> scale;  ///< one element, or one an output channel
   std::int32_t zero_point = 0;
@@ -50,8 +50,8 @@ struct Requant {
   std::optional<OutputRange> range = {};
 };
 
-/// Requantisation of real values v: sat(round(v * scale) + zero_point), one scale for the whole tensor. In
-/// another arithmetic than exact from `output_scale`, which is there then.
+/// Requantisation of real values v: sat(round(v * scale) + zero_point), one scale for the whole tensor. In an
+/// arithmetic other than exact from `output_scale`, which is then present.
 struct TensorRequant {
   double scale = 1;
   std::int32_t zero_point = 0;
@@ -61,14 +61,14 @@ struct TensorRequant {
   std::optional<OutputRange> range = {};
 };
 
-/// What a convolution takes for the pixels of its input.
+/// The interpretation of a convolution's input as pixels.
 enum class PixelAxes : std::uint8_t {
   kMap,      ///< the input is a map [N, H, W, C]
   kRows,     ///< rows [..., K]: every row is a pixel of K channels, in whatever shape
   kMatrices  ///< matrices, as MatrixProduct says: the rows of each are pixels
 };
 
-/// How the last two axes of a tensor hold a matrix.
+/// The layout of a matrix in the last two axes of a tensor.
 enum class MatrixOrder : std::uint8_t {
   kPlain,      ///< [rows, columns]
   kTransposed  ///< [columns, rows]
@@ -79,27 +79,27 @@ enum class MatrixOrder : std::uint8_t {
 struct MatrixProduct {
   MatrixOrder a = MatrixOrder::kPlain, b = MatrixOrder::kPlain;  ///< as the tensors hold them
   std::vector<std::int64_t> a_axes, b_axes;                      ///< leading axes
-  std::int64_t rows = 1, inner = 1;                              ///< m and k; n are the out_channels
+  std::int64_t rows = 1, inner = 1;                              ///< m and k; n is out_channels
 };
 
-/// Where the kernels of a convolution come from.
+/// The source of a convolution's kernels.
 enum class KernelSource : std::uint8_t {
-  kWeights,  ///< they are constants
+  kWeights,  ///< constants
   kInput     ///< B of a product: the second input
 };
 
-/// Which way the taps of a kernel go.
+/// The direction in which the taps of a kernel are applied.
 enum class ConvForm : std::uint8_t {
   kGathered,   ///< an output is a sum over the pixels under the kernel
   kTransposed  ///< conv_transpose: every pixel of the input adds the whole kernel, times itself, to the
                ///< output
 };
 
-/// conv2d; fully_connected: that is a convolution whose kernel covers the whole map, without stride, pads
-/// and groups (the bytes of its weights [Co, K] are those of [Co, H, W, C]); and matmul: that is a
-/// convolution with kernels of one tap, whose pixels are the rows of A and whose kernels are the columns of
-/// B. conv_transpose: pixel (h, w) meets tap (i, j) at output (h * stride + i - top, w * stride + j - left);
-/// without dilation and groups.
+/// conv2d; fully_connected, a convolution whose kernel covers the whole map, without stride, pads and groups
+/// (the bytes of its weights [Co, K] are those of [Co, H, W, C]); and matmul, a convolution with kernels of
+/// one tap, whose pixels are the rows of A and whose kernels are the columns of B. conv_transpose: pixel (h,
+/// w) and tap (i, j) contribute to output (h * stride + i - top, w * stride + j - left); without dilation and
+/// groups.
 struct Conv2d {
   PixelAxes pixels = PixelAxes::kMap;
   ConvForm form = ConvForm::kGathered;
@@ -179,7 +179,7 @@ struct ArgMax {
 /// as those of a tensor of shape `extents`; that at index i is the input's element `offset` + the sum over
 /// axes of i[axis] * strides[axis]. dtype and zero point are the input's.
 struct Move {
-  std::vector<std::int64_t> extents;  ///< their product is the number of the output's elements
+  std::vector<std::int64_t> extents;  ///< extents whose product is the number of the output's elements
   std::vector<std::int64_t> strides;  ///< in elements of the input, by axis of `extents`
   std::int64_t offset = 0;
 };
@@ -237,9 +237,9 @@ struct ByteFunction {
     kSqrt
   };
   Kind kind = Kind::kRelu;
-  std::int64_t low = 0, high = 0;  ///< of a clamp
+  std::int64_t low = 0, high = 0;  ///< bounds of a clamp
   double input_scale = 1;
-  double slope = 0;       ///< of leaky_relu, for v < 0
+  double slope = 0;       ///< slope of leaky_relu, for v < 0
   TensorRequant requant;  ///< not of relu and clamp: dtype and zero point are the input's
 };
 
@@ -269,8 +269,8 @@ struct Softmax {
 /// flatten, reshape, dropout: the bytes of the input under the output's shape.
 struct Reshape {};
 
-/// Where the pixels of a resized map lie on its source (ONNX, coordinate_transformation_mode): output o of
-/// `out` pixels made of `in`.
+/// The position of a resized map's pixels on its source (ONNX, coordinate_transformation_mode): output o of
+/// `out` pixels made from `in` pixels.
 enum class ResizeCoordinates : std::uint8_t {
   kHalfPixel,         ///< (o + 1/2) * in / out - 1/2
   kPytorchHalfPixel,  ///< the same; 0 where there is one output
@@ -308,7 +308,7 @@ struct Concat {
   int axis = 3;
 };
 
-/// What a layer computes. (What a processor executes is an Operation, isa/operation.h.)
+/// The computation of a layer. (Processors execute an Operation, isa/operation.h.)
 using LayerOperation = std::variant<Conv2d, Pooling, Elementwise, ByteFunction, ChannelScale, Requantize,
                                     Softmax, Reshape, Concat, Resize, Pad, Reduce, Quantize, Dequantize,
                                     DynamicQuantize, RowNorm, Lrn, ArgMax, Move, Gather>;

@@ -6,7 +6,7 @@
 namespace tilebeat {
 namespace {
 
-// Calls `run` with every run of neighbours: where it begins in NHWC and in the map, and its bytes.
+// Calls `run` with every contiguous run: its offsets in NHWC and in the map, and its bytes.
 template <class Run>
 void for_runs(const StoredMap& map, const Run& run) {
   for (std::int64_t image = 0; image < map.images; ++image) {

@@ -17,11 +17,11 @@ struct Tensor {
   std::vector<std::uint8_t> bytes;
 
   std::int64_t elements() const;
-  /// Element `index` (C order) widened to 32 bits; of float32 its bits.
+  /// Element `index` (C order) widened to 32 bits; the bits of a float32.
   std::int32_t at(std::int64_t index) const;
 };
 
-/// What every run knows of a tensor before it is computed. Maps are NHWC (SPEC NU-4).
+/// The description of a tensor, known before a run computes it. Maps are NHWC (SPEC NU-4).
 struct TensorInfo {
   std::vector<std::int64_t> shape;
   DType dtype = DType::kInt8;
@@ -30,17 +30,17 @@ struct TensorInfo {
   std::int64_t size_bytes() const { return elements() * dtype_size(dtype); }
 };
 
-/// A map [N, H, W, C] that lies in memory in another order than NHWC (SPEC OT-2): blocks of neighbouring
-/// channels (of one channel in NCHW and CNHW) are apart. All numbers are bytes but where they say otherwise.
+/// A map [N, H, W, C] that is stored in another order than NHWC (SPEC OT-2): blocks of neighbouring channels
+/// (of one channel in NCHW and CNHW) are stored separately. All numbers are bytes unless noted otherwise.
 struct StoredMap {
   std::uint64_t address = 0;
-  std::int64_t images = 1, pixels = 1;              ///< how many; pixels of an image
+  std::int64_t images = 1, pixels = 1;              ///< number of images; pixels of an image
   std::int64_t pixel_bytes = 1;                     ///< all channels of a pixel
-  std::int64_t block_bytes = 1;                     ///< of a pixel's channels in one block
+  std::int64_t block_bytes = 1;                     ///< bytes of a pixel's channels in one block
   std::int64_t image_stride = 0, block_stride = 0;  ///< from pixel to pixel of a block it is `block_bytes`
 
   std::int64_t blocks() const { return (pixel_bytes + block_bytes - 1) / block_bytes; }
-  /// With blocks that are not full more than the elements take.
+  /// Larger than the elements when blocks are not full.
   std::int64_t size_bytes() const { return images * blocks() * pixels * block_bytes; }
   /// From the map's start to the first byte of a pixel's part of a block.
   std::int64_t offset_of(std::int64_t image, std::int64_t pixel, std::int64_t block) const {
@@ -50,13 +50,13 @@ struct StoredMap {
 /// Absent: the map is NHWC.
 using StoredMapPointer = std::shared_ptr<const StoredMap>;
 
-/// A map [N, H, W, C] at `address`; `block_channels` are those of a block of NCHWc. Absent where every byte
-/// lies as in NHWC: for that layout, and for maps of one pixel whose blocks are full, but in CNHW of several
-/// images.
+/// A map [N, H, W, C] at `address`; `block_channels`: of a block of NCHWc. Absent where every byte has the
+/// same place as in NHWC: for that layout, and for maps of one pixel with full blocks, except CNHW with
+/// several images.
 StoredMapPointer stored_map(std::uint64_t address, const TensorInfo& map, MapLayout layout,
                             int block_channels);
 
-/// Bytes in NHWC as they lie in such a map, and back. What no element fills is 0.
+/// Converts bytes in NHWC to the order of the map, and back. Places without an element are 0.
 std::vector<std::uint8_t> bytes_to_store(const StoredMap& map, const std::vector<std::uint8_t>& nhwc);
 std::vector<std::uint8_t> bytes_as_nhwc(const StoredMap& map, const std::vector<std::uint8_t>& stored);
 

@@ -20,8 +20,7 @@ namespace {
   return z ^ (z >> 31);
 }
 
-// The elements of a tensor, one after the other: none depends on another one, so that the loop runs in
-// vectors.
+// The elements of a tensor, in order; they are independent, so that the loop can be vectorised.
 struct Elements {
   std::uint8_t* bytes;
   std::uint64_t count, seed, min, span;

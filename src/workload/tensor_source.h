@@ -12,7 +12,7 @@
 
 namespace tilebeat {
 
-// Where the elements of tensors come from, as a workload file says it.
+// Sources of tensor elements, as a workload file names them.
 
 struct RandomSpec {
   std::int64_t seed = 0;
@@ -20,7 +20,7 @@ struct RandomSpec {
   std::optional<std::int64_t> max;
 };
 
-/// Where the elements of a tensor come from; exactly one of the two is there.
+/// The source of a tensor's elements; exactly one of the two is set.
 struct SourceSpec {
   std::optional<std::string> file;
   std::optional<RandomSpec> random;
@@ -37,7 +37,7 @@ void describe(Fields& v, SourceSpec& s);
 void describe(Fields& v, WeightsSpec& s);
 
 /// Number `index` (from 0) of the SplitMix64 sequence that starts at `seed`: the same on every machine, and
-/// every number can be had without those before it.
+/// computed without its predecessors.
 std::uint64_t splitmix64(std::uint64_t seed, std::uint64_t index);
 
 /// A tensor of `"random": {"seed": ..., "min": ..., "max": ...}` (SPEC UI-6). Element i in C order is
@@ -46,17 +46,18 @@ std::uint64_t splitmix64(std::uint64_t seed, std::uint64_t index);
 Tensor random_tensor(const std::vector<std::int64_t>& shape, DType dtype, std::uint64_t seed,
                      std::int64_t min, std::int64_t max);
 
-/// What a tensor has to be when it is loaded.
+/// The requirements on a tensor that is loaded.
 struct TensorWish {
   std::vector<std::int64_t> shape;
-  std::optional<DType> dtype;    ///< any type if absent
-  DType random_dtype;            ///< of random elements
-  std::optional<Range> random;   ///< range of random elements without `min` and `max`; absent: the type's
+  std::optional<DType> dtype;  ///< any type if absent
+  DType random_dtype;          ///< type of random elements
+  /// range of random elements without `min` and `max`; absent: that of the type
+  std::optional<Range> random;
   bool ones_may_differ = false;  ///< a file may have extents of 1 more, or leave some out
 };
 
-/// Loads or makes the tensor of `source`, which stands at `place`. Throws UserError if it is not what is
-/// wished.
+/// Loads or generates the tensor of `source`, which stands at `place` in its file. Throws UserError if it
+/// does not meet `wish`.
 Tensor load_tensor(const SourceSpec& source, const TensorWish& wish, const Place& place);
 
 /// Reads the .npy file `file` named at `place`, relative to the folder of the workload file.

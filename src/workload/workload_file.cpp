@@ -23,7 +23,7 @@ std::vector<std::string> all_names() {
   return names;
 }
 
-/// By operator: the text of its inputs and of its fields' schema. Operators with the same one have the same
+/// By operator: the text of its inputs and of its fields' schema. Operators with equal texts have the same
 /// fields.
 const std::vector<std::string>& signatures() {
   static const std::vector<std::string> all = [] {
@@ -77,7 +77,7 @@ struct OperatorValue {
   OrderedJson schema() const { return choice_schema(names_like(*layer.op)); }
 };
 
-/// How many inputs a file may name: any number that an operator of this name has.
+/// The range of input counts over all operators with this name.
 Count inputs_of(const Operator& op) {
   Count count = op.inputs;
   for (const Operator& other : operators()) {
@@ -87,7 +87,7 @@ Count inputs_of(const Operator& op) {
   return count;
 }
 
-/// Of operators with one name the one that has so many inputs.
+/// Chooses, among the operators with one name, the one with this number of inputs.
 void choose_by_inputs(LayerSpec& layer) {
   const auto fits = [&layer](const Operator& op) {
     return op.name == layer.op->name && layer.inputs.size() >= op.inputs.low &&

@@ -11,10 +11,10 @@
 
 namespace tilebeat {
 
-// A workload file as it is written (SPEC UI-6), before tensors are loaded and names resolved. Every field is
+// A workload file as written (SPEC UI-6), before tensors are loaded and names resolved. Every field is
 // declared once, in `describe`.
 
-/// A layer as it is written. Which fields it has besides the common ones depends on the operator.
+/// A layer as written. Its fields besides the common ones depend on the operator.
 struct LayerSpec {
   std::string name;
   std::string scene = "main";
@@ -26,7 +26,7 @@ struct LayerSpec {
 
 void describe(Fields& v, LayerSpec& s);
 
-/// A layer in a file: its fields are those of its operator, and its schema is one for every set of fields.
+/// The value of a layer: its fields are those of its operator, with one schema for every set of fields.
 struct LayerValue {
   LayerSpec& value;
   void read(const Json& json, const Place& place);
@@ -61,7 +61,7 @@ void describe(Fields& v, InputSpec& s);
 void describe(Fields& v, FloatReferenceSpec& s);
 void describe(Fields& v, WorkloadSpec& s);
 
-/// Reads the file and checks it for itself. Throws UserError.
+/// Reads and checks the file by itself. Throws UserError.
 WorkloadSpec read_workload_file(const std::string& path);
 
 }  // namespace tilebeat

@@ -32,7 +32,7 @@ void describe(Fields& v, FunctionParameters& f) {
     v.number("slope", f.value.slope, kSlopes, "factor of negative values");
 }
 
-// Those from the first one on are names of functions.
+// Index of the first name in kFunctions that is a function.
 constexpr std::size_t kFirstFunction = to_size(RealFunction::kLeakyRelu);
 constexpr std::array<std::string_view, 6> kFunctions{"none", "leaky_relu", "sigmoid",
                                                      "tanh", "hard_swish", "gelu"};

@@ -16,8 +16,8 @@ namespace tilebeat {
 
 constexpr std::array<std::string_view, 2> kByteTypeNames{"int8", "uint8"};
 constexpr Range kExtent{1, kMaxDimension};
-// What an instruction holds (docs/isa.md): kernels, strides and dilations in 16 bits, offsets in 16 signed
-// ones.
+// Ranges of instruction fields (docs/isa.md): kernels, strides and dilations have 16 bits, offsets 16 signed
+// bits.
 constexpr Range kTapExtent{1, UINT16_MAX};
 constexpr Range kPadding{0, INT16_MAX};
 constexpr Range kElement{INT32_MIN, INT32_MAX};

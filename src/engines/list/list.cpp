@@ -1,4 +1,4 @@
-// Put together from the list of engines, so that nothing else names them.
+// Instantiates the list of engines, so that no other file names them.
 #include "engines/list.h"
 
 #include "config/engine_config.h"

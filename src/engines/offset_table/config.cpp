@@ -75,7 +75,7 @@ std::int64_t buffer_bytes(const OffsetConfig& c) {
   return std::int64_t{c.cache.bytes} + c.table_bytes + std::int64_t{kPostParameterBytes} * c.record_kernels;
 }
 
-// NRAM: lines of the cache are copies of it.
+// Faults hit NRAM, because the lines of the cache are copies of it.
 FaultSpace fault_space(const OffsetConfig&, const HardwareConfig& hardware) {
   if (!hardware.chip) return {};
   const MemoryConfig& nram = hardware.chip->core.nram;

@@ -33,7 +33,7 @@ PortTimes port_times(const HardwareConfig& hardware, const OffsetConfig& config)
   return times;
 }
 
-// For the first threads of a map, which are as far from one another as others.
+// The bank shift for the first threads of a map, which are as far apart as any others.
 std::uint8_t bank_shift(const TableShape& shape, int elements, const OffsetConfig& config) {
   std::vector<std::int64_t> places;
   const Pixel first = shape.pixel(0);
@@ -45,7 +45,7 @@ std::uint8_t bank_shift(const TableShape& shape, int elements, const OffsetConfi
   return static_cast<std::uint8_t>(best_bank_shift(config.cache, places, elements));
 }
 
-// A run's expected cycles, by what they depend on.
+// Cache of estimated run cycles, by everything that they depend on.
 using CostKey = std::tuple<int, int, int, int, int, int, int, int, int>;
 using Costs = Memo<CostKey, RunCost>;
 
@@ -101,10 +101,10 @@ class Lowering : public MatrixLowering {
  private:
   static constexpr double kFill = 16;        // cycles of the first lines and kernels, about
   static constexpr double kTableTrip = 200;  // cycles from a request of tables to their first bytes, about
-  static constexpr double kTableBytes = 6;   // of tables that arrive a cycle, about
+  static constexpr double kTableBytes = 6;   // bytes of tables that arrive in a cycle, roughly
 
   std::int64_t beats_of(const OffsetSchedule& schedule, std::int64_t threads) const {
-    std::int64_t of_group = 0;  // of threads
+    std::int64_t of_group = 0;  // beats of a group of threads
     for (const Slice& slice : schedule.slices()) of_group += ssize(schedule.beats(slice.group));
     return of_group * ceil_div<std::int64_t>(threads, config_.rows);
   }
@@ -118,11 +118,11 @@ class Lowering : public MatrixLowering {
     graph_.add(std::move(task));
   }
 
-  // What tables take to load, about.
+  // Estimated cycles and bytes of loading tables.
   struct TableLoad {
     double cycles = 0, bytes = 0;
   };
-  // Tells the unit of a map unlike the one before.
+  // Adds a setup of the map when it differs from the previous one.
   TableLoad set_map(const MatrixJob& job) {
     const OutputTile& tile = job.tile;
     OffsetMap map;
@@ -196,7 +196,7 @@ class Lowering : public MatrixLowering {
   ConvSetup conv_;
   const Costs& costs_;
   std::optional<OffsetMap> map_;
-  std::optional<Access> read_;  // of the job before: the last rows of its map
+  std::optional<Access> read_;  // the previous job's access to the last rows of its map
   std::uint64_t read_from_ = 0;
 };
 
@@ -246,7 +246,7 @@ class OffsetLayer : public MatrixLayer {
     };
     return {bytes(channels.begin), bytes(channels.end)};
   }
-  // Of products alone, whose channels are neighbours: beat by beat, in each the kernels.
+  // Parts of a product's kernels, whose channels are neighbours: beat after beat, with all kernels in each.
   std::vector<KernelPart> kernel_parts(int block, Interval channels) const override {
     const int step = setup_.vector, first = block * p_.block_kernels;
     const int count = p_.kernels_of({block, block + 1});
@@ -282,7 +282,7 @@ class OffsetLayer : public MatrixLayer {
   }
 
  private:
-  // The layer with its map in a layout.
+  // Describes the layer with its map in layout `layout`.
   void lay_out(MapLayout layout, OffsetSetup& setup, TableShape& shape) const {
     setup.layout = layout, setup.order = config_.thread_order;
     setup.block = layout == MapLayout::kNchwc ? narrow(p_, config_.block_channels, "channels of a block")
@@ -297,7 +297,7 @@ class OffsetLayer : public MatrixLayer {
     shape.out_height = p_.out_height, shape.out_width = p_.out_width;
     shape.pad_h = p_.conv.pads[0], shape.pad_w = p_.conv.pads[1];
     setup.vector = static_cast<std::uint8_t>(elements_of_beat(shape, config_.vector));
-    // As many channels as a line has.
+    // A part has as many channels as a cache line.
     const int part = layout == MapLayout::kNhwc
                          ? std::max<int>(setup.vector, config_.cache.line_bytes / setup.vector * setup.vector)
                          : shape.segment();
@@ -318,11 +318,11 @@ class OffsetLayer : public MatrixLayer {
   const OffsetConfig& config_;
   Problem p_;
   OffsetSetup setup_;
-  TableShape shape_;  // of the whole layer
+  TableShape shape_;  // shape of the whole layer
   Costs costs_;
 };
 
-// Slices, in each the beats, in each the kernels, in each the elements (OffsetRun).
+// Order of the bytes: slices, beats of a slice, kernels of a beat, elements of a kernel (OffsetRun).
 std::vector<std::uint8_t> OffsetLayer::pack_block(int set, int block) const {
   const int channels = p_.channels / p_.conv.groups, taps = p_.taps();
   const OffsetSchedule one = schedule({block, block + 1});
@@ -343,8 +343,8 @@ std::vector<std::uint8_t> OffsetLayer::pack_block(int set, int block) const {
   return bytes;
 }
 
-// DRAM holds pixels with all of their channels, one after the other: they are read as they lie, and every
-// element or block of channels goes to its place.
+// DRAM holds pixels with all of their channels, one after the other: they are read in that order, and every
+// element or block of channels is written to its place.
 MapLoad OffsetLayer::load_map(const OutputTile& tile, const TensorLayout& source,
                               std::uint64_t destination) const {
   if (setup_.layout == MapLayout::kNhwc || source.channel_stride != 1)
@@ -388,9 +388,10 @@ Explanation OffsetLayer::facts() const {
   return made;
 }
 
-// What the layer would take in each of them of one core that has all of it: of the lanes, and of NRAM's port
-// for writing the map, a run a cycle of what is together there and in DRAM and `bytes_per_clock` at most;
-// with maps that lie in DRAM as they do now, and in the same order.
+// Estimated cycles of the layer in each map layout, on one core that computes all of it: those of the lanes,
+// and those of NRAM's port while the map is written. The port writes one run a cycle, of at most
+// `bytes_per_clock` bytes that are contiguous both there and in DRAM. The maps in DRAM and the order of work
+// stay as they are.
 std::string OffsetLayer::costs_of_layouts() const {
   const std::int64_t port = hardware_.chip->core.bus.bytes_per_clock;
   const std::int64_t pixels = std::int64_t{p_.batch} * p_.height * p_.width;

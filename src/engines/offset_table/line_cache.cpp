@@ -12,7 +12,7 @@ int bank_of(const CacheConfig& config, int shift, std::uint64_t word) {
 }
 
 int best_bank_shift(const CacheConfig& config, const std::vector<std::int64_t>& places, int bytes) {
-  constexpr int kShifts = 10;  // that make a difference to threads which are not far apart
+  constexpr int kShifts = 10;  // number of shifts that matter for threads which are close together
   int best = kMostBankShift;
   std::int64_t fewest = -1;
   CacheConfig small = config;  // its lines do not matter
@@ -48,7 +48,7 @@ void LineCache::invalidate() {
   for (Way& way : ways_) way.valid = false;
 }
 
-// Where a line was found before, it is often still.
+// A line is often still in the place where it was found before.
 bool LineCache::found_again(Reference& reference) {
   Way& way = nth(ways_, reference.place);
   if (!way.valid || way.line != reference.line) return false;
@@ -59,7 +59,7 @@ bool LineCache::found_again(Reference& reference) {
   return true;
 }
 
-// The line's place, which is its own from now on.
+// Finds the place of a line, or assigns one.
 void LineCache::find(Reference& reference) {
   const auto ways = to_size(config_.ways);
   const std::size_t first = to_size(reference.line & set_mask_) * ways;
@@ -159,7 +159,8 @@ bool LineCache::holds(const std::vector<Reference>& references) const {
   });
 }
 
-// As bank_of, without divisions: lines and banks are powers of two, and a beat has a hundred words.
+// The same as bank_of without divisions: lines and banks are powers of two, and a beat has about a hundred
+// words.
 std::size_t LineCache::bank_of_word(std::uint64_t word) const {
   const int width_shift = line_shift_ - 2;
   std::uint64_t bank = word & ((std::uint64_t{1} << width_shift) - 1);
@@ -167,7 +168,7 @@ std::size_t LineCache::bank_of_word(std::uint64_t word) const {
   return to_size(bank & (to_unsigned(config_.banks) - 1));
 }
 
-// A word that several threads need is accessed once.
+// Counts words; one that several threads need is accessed once.
 void LineCache::count_words(const std::vector<Operand>& operands, Footprint& footprint) const {
   words_.clear();
   std::fill(of_bank_.begin(), of_bank_.end(), 0);

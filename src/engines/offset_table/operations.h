@@ -24,20 +24,20 @@ constexpr FieldChoices choices_of(MaskKind) {
   return {"kind of masks", kMaskKindNames.data(), kMaskKindNames.size()};
 }
 
-/// What holds for all runs of a layer, besides the registers of `conv.setup` (SPEC OT-1, OT-2): how channels
-/// lie and how kernels are packed.
+/// The setup of all runs of a layer, besides the registers of `conv.setup` (SPEC OT-1, OT-2): the order of
+/// channels in the map, and the packing of kernels.
 struct OffsetSetup {
   static constexpr OperationKind kKind{"offset.setup", 0x07, Unit::kMatrix};
 
   MapLayout layout = MapLayout::kNhwc;
   ThreadOrder order = ThreadOrder::kLinear;
   std::uint16_t block = 1;          ///< channels of a block of NCHWc
-  std::uint16_t channels = 1;       ///< of the map
-  std::uint16_t groups = 1;         ///< of channels and kernels
+  std::uint16_t channels = 1;       ///< channels of the map
+  std::uint16_t groups = 1;         ///< groups of channels and kernels
   std::uint16_t group_kernels = 1;  ///< kernels of one group
   std::uint16_t block_kernels = 1;  ///< kernels that lie in memory as one block
   std::uint8_t vector = 1;          ///< elements of a thread and beat, and bytes of a kernel and beat
-  std::uint8_t bank_shift = 0;      ///< of the line cache (BankOrder)
+  std::uint8_t bank_shift = 0;      ///< bank shift of the line cache (BankOrder)
   std::uint16_t part = 1;           ///< neighbouring channels that are worked on tap by tap (OffsetSchedule)
   std::uint32_t useful_taps = 1;    ///< useful multiply-accumulates of an output element, for each channel
 
@@ -50,29 +50,29 @@ struct OffsetMap {
 
   std::uint64_t tables = 0;                 ///< address of their image in DRAM; 0: addresses are computed
   std::uint16_t rows = 0, columns = 0;      ///< output pixels
-  std::uint16_t height = 0, width = 0;      ///< of the map; height 0: there is none, all is padding
+  std::uint16_t height = 0, width = 0;      ///< extents of the map; height 0: there is no map, all is padding
   std::int16_t h_offset = 0, w_offset = 0;  ///< pixel of the map under output (0,0), tap (0,0)
 
   void describe(FieldVisitor& visit);
 };
 
-/// A convolution of the map of the last `offset.map`: its output pixels are threads, `kernels` kernels are
-/// multiplied with each. Results lie without gaps between rows.
+/// A convolution of the map of the last `offset.map`: its output pixels are threads, each multiplied with
+/// `kernels` kernels. Results lie without gaps between rows.
 ///
-/// A block of kernels lies in memory as parts of kernels of one group, in each beat by beat (OffsetSchedule),
-/// in each kernel by kernel.
+/// A block of kernels is stored slice by slice (kernels of one group), within a slice beat by beat
+/// (OffsetSchedule), within a beat kernel by kernel.
 struct OffsetRun {
   static constexpr OperationKind kKind{"offset.run", 0x09, Unit::kMatrix};
 
   std::uint64_t map = 0;            ///< address of the map's first element
   std::uint64_t weights = 0;        ///< address of the first block of kernels
-  std::uint64_t post = 0;           ///< of the first kernel's record of bias and scale
+  std::uint64_t post = 0;           ///< address of the first kernel's record of bias and scale
   std::uint64_t result = 0;         ///< address of output (0,0), first kernel
   std::uint32_t result_pixel = 0;   ///< bytes from an output pixel to the next
-  std::uint16_t kernels = 0;        ///< of the run
+  std::uint16_t kernels = 0;        ///< kernels of the run
   std::uint16_t first_kernel = 0;   ///< number of the first one in the layer; begins a block
-  std::uint16_t first_channel = 0;  ///< of the channels that are added up
-  std::uint16_t channels = 0;       ///< that are added up, of each group
+  std::uint16_t first_channel = 0;  ///< first of the summed channels
+  std::uint16_t channels = 0;       ///< summed channels of each group
   bool first = true, last = true;   ///< begins, ends the sums
   bool same_map = false;            ///< the run before read the same map: lines of it are good
 

@@ -29,7 +29,7 @@ void Pipeline::begin_group(int threads, Cycle tables) {
   if (config_.addresses == Addresses::kTables) {
     active_from_ = activation_free_ = std::max({tables, activation_free_, registers}) + threads;
   } else {
-    // The generator is shared with the offsets: it begins with a group when the last one has its addresses.
+    // Offsets use the generator as well: it begins with a group when it has made the last addresses.
     Cycle there = std::max(tables, last_looked_ + 1);
     for (int i = 0; i < threads; ++i)
       there = std::max(
@@ -90,13 +90,13 @@ Cycle Pipeline::cycles_saved() const {
 
 namespace {
 
-// Slices of a group: short ones until the sums of those before hold them up.
+// Number of sampled slices of a group: short slices are sampled until waiting for sums has set in.
 constexpr std::size_t kFewestSlices = 2, kMostSlices = 10, kSampledSliceBeats = 300;
-// Groups of threads that are sampled: at least and at most so many, as long as they have no more beats.
+// Number of sampled groups of threads, limited by their beats.
 constexpr std::int64_t kFewestGroups = 3, kMostGroups = 9, kSampledBeats = 12000;
 
-// Sends a group of threads through the pipeline: its slices, but no more than are sampled. Returns the
-// cycles that all of them would take.
+// Sends the sampled slices of a group of threads through the pipeline. Returns the cycles that all slices
+// would take.
 class Sample {
  public:
   Sample(const OffsetConfig& config, const PortTimes& times, const Tables& tables,
@@ -161,7 +161,7 @@ class Sample {
     written_ = pipeline_.end_slice(slice.count, 0, std::vector<int>(to_size(end - first), writes), rows_);
   }
 
-  // A map lies at a multiple of the lines' size; those in front of it are never touched.
+  // Address of the map, a multiple of the line size; lines in front of it are never accessed.
   static constexpr std::uint64_t kMap = 1 << 20;
 
   const OffsetConfig& config_;
@@ -169,7 +169,7 @@ class Sample {
   const OffsetSchedule& schedule_;
   int result_bytes_;
   Pipeline pipeline_;
-  Stretches stretches_;  // of the group of threads, ...
+  Stretches stretches_;  // stretches of the group of threads, ...
   int of_group_ = 0;     // ... for this group of channels
   std::vector<Operand> operands_;
   std::vector<LineCache::Reference> references_;
@@ -192,7 +192,7 @@ RunCost cost_of(const OffsetConfig& config, const PortTimes& times, const TableS
   const OffsetSchedule schedule(shape, setup, run);
   const std::int64_t groups = ceil_div<std::int64_t>(shape.threads(), config.rows);
   Sample sample(config, times, tables, schedule, setup.bank_shift, result_bytes);
-  // The first group fills the cache; those after it find the lines that they share with their neighbour.
+  // The first group fills the cache; later ones find the lines that they share with their neighbour.
   const auto beats =
       ssize(schedule.beats(schedule.slices().front().group)) * to_signed(sample.slices_sampled());
   const std::int64_t most = std::clamp(kSampledBeats / beats, kFewestGroups, kMostGroups);

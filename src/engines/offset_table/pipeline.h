@@ -14,9 +14,9 @@
 
 namespace tilebeat::offset_table {
 
-/// What the unit must know of the memories behind its ports.
+/// The timing of the memories behind the unit's ports.
 struct PortTimes {
-  int line_cycles = 1;   ///< accesses of NRAM for a line
+  int line_cycles = 1;   ///< cycles of NRAM accesses for a line
   int nram_latency = 1;  ///< cycles
   int wram_latency = 1;
 };
@@ -32,7 +32,7 @@ class AddressGenerator {
   static constexpr int kThreadProducts = 5;  ///< oh*sv, ow*su, by H, by W, by C or V
   static constexpr int kOffsetProducts = 4;  ///< v*dv, u*du, by W, by C, H*W or V
 
-  /// The first cycle in which the address is there, begun from `from` on.
+  /// The first cycle in which an address is known, when it is begun at `from` or later.
   Cycle make(int products, Cycle from) {
     const Cycle begin = std::max(from, divider_free_);
     divider_free_ = begin + kDivisions * divider_;
@@ -61,21 +61,21 @@ class Pipeline {
  public:
   Pipeline(const OffsetConfig& config, const PortTimes& times);
 
-  /// What a beat waited for, in cycles from which on it was there.
+  /// The times at which the things that a beat waits for are ready, in cycles.
   struct BeatTimes {
     Cycle sums = 0;       ///< a set of sums is free
     Cycle tables = 0;     ///< base and offset are in the table cache
     Cycle addresses = 0;  ///< all addresses are known
     LineCache::Looked looked;
     Cycle kernels_requested = 0, kernels = 0;
-    Cycle begin = 0, end = 0;  ///< of the lanes; `end` is the cycle after the last
+    Cycle begin = 0, end = 0;  ///< cycles of the lanes; `end` is the cycle after the last one
   };
-  /// A group of `threads` threads; their bases are in the table cache from `tables` on.
+  /// Begins a group of `threads` threads, whose bases are in the table cache from cycle `tables` on.
   void begin_group(int threads, Cycle tables);
-  /// The next slice of kernels; `fresh`: it begins sums.
+  /// Begins the next slice of kernels; `fresh`: it starts new sums.
   void begin_slice(bool fresh);
-  /// The next beat, whose offset is in the table cache from `tables` on and whose kernels take
-  /// `kernel_accesses` of WRAM.
+  /// Adds the next beat. Its offset is in the table cache from cycle `tables` on, and its kernels take
+  /// `kernel_accesses` accesses of WRAM.
   BeatTimes beat(const std::vector<Operand>& operands, Cycle tables, int kernel_accesses,
                  std::vector<LineCache::Reference>& references);
   /// The same for a beat whose footprint is known (LineCache::measure).
@@ -86,16 +86,16 @@ class Pipeline {
     end_beat(t, kernel_accesses);
     return t;
   }
-  /// The next `count` beats, if LineCache::look_again is right for them, and if their offset is the one of
-  /// the beat before, in the same slice. `each` is told, beat by beat, the cycles from which on its addresses
-  /// and its lines are there, and in which it begins.
+  /// Adds the next `count` beats of the same slice and offset, if LineCache::look_again applies to them.
+  /// Calls `each` for each beat with the first cycles in which its addresses and its lines are known, and the
+  /// cycle in which it begins.
   template <class Each>
   void beats_again(std::size_t count, int kernel_accesses, Each&& each);
-  /// Biases and scales are read behind the kernels; the first cycle in which they are there.
+  /// Reads biases and scales behind the kernels; returns the first cycle in which they are known.
   Cycle read_records(int accesses);
-  /// The slice's sums leave, `rows` rows of `columns`, not before `records`; `accesses` are those of NRAM for
-  /// each row. `sent` receives the cycle in which each row begins to be written. Returns the cycle after the
-  /// last access.
+  /// Drains the slice's sums, `rows` rows of `columns`, not before cycle `records`; each row takes `accesses`
+  /// accesses of NRAM. `sent` receives the cycle in which each row begins to be written. Returns the cycle
+  /// after the last access.
   struct RowTimes {
     Cycle begin = 0, sent = 0;
   };
@@ -114,11 +114,12 @@ class Pipeline {
   LineCache cache;
   std::int64_t activated = 0;  ///< threads
   std::int64_t looked_up = 0;  ///< beats
-  /// Cycles that the generator would have taken for the addresses, less those of the tables.
+  /// Cycles that the generator would have needed for the addresses, less those for the tables.
   Cycle cycles_saved() const;
 
  private:
-  // The addresses of the next beat; returns the first cycle in which its tags may be looked up.
+  // Computes the times of the next beat's addresses; returns the first cycle in which its tags may be looked
+  // up.
   Cycle addresses_of(BeatTimes& t, Cycle tables) {
     ++looked_up;
     t.tables = std::max(tables, bases_from_);
@@ -130,7 +131,7 @@ class Pipeline {
     if (config_.addresses == Addresses::kTables) return addresses_from_;
     return std::max(addresses_from_, generator_.make(AddressGenerator::kOffsetProducts, addresses_from_));
   }
-  // Its way from the tags on.
+  // Computes the times of a beat from its tags on.
   void end_beat(BeatTimes& t, int kernel_accesses) {
     last_looked_ = t.looked.done;
     nth(registers_free_, (groups_ + 1) % 2) = last_looked_ + 1;
@@ -154,14 +155,14 @@ class Pipeline {
   Cycle activation_free_ = 0, active_from_ = 0, bases_from_ = 0;
   Cycle last_looked_ = -1;
   std::vector<Cycle> begun_;                  // by the lanes, of the last `beat_queue` beats
-  std::size_t oldest_begun_ = 0;              // of them
-  Cycle addresses_from_ = 0, addresses_ = 0;  // of the last beat
+  std::size_t oldest_begun_ = 0;              // index of the oldest
+  Cycle addresses_from_ = 0, addresses_ = 0;  // cycles of the last beat's addresses
   Cycle kernels_free_ = 0;
   Cycle lanes_free_ = 0;
   std::int64_t slices_ = -1;
   std::array<Cycle, 2> sums_free_{};
   Cycle drain_free_ = 0, write_free_ = 0;
-  std::deque<Cycle> sent_;  // of the last `write_queue` rows
+  std::deque<Cycle> sent_;  // send cycles of the last `write_queue` rows
 };
 
 template <class Each>
@@ -190,14 +191,14 @@ void Pipeline::beats_again(std::size_t count, int kernel_accesses, Each&& each) 
   kernels_free_ = kernels, lanes_free_ = lanes;
 }
 
-/// What a thread gathers in a beat from a map at `map`.
+/// The operand of a thread in a beat, from a map at address `map`.
 Operand operand_of(const Tables& tables, std::int64_t thread, int group, const Beat& beat, std::uint64_t map);
 
-/// What a run is expected to take: some groups of threads are sent through the pipeline, the others are taken
-/// to be like them.
+/// The estimated cost of a run: a sample of groups of threads passes through the pipeline, and the others are
+/// assumed to be like them.
 struct RunCost {
-  double cycles = 0;  ///< of the lanes
-  double drain = 0;   ///< from the last beat to the last result
+  double cycles = 0;  ///< cycles of the lanes
+  double drain = 0;   ///< cycles from the last beat to the last result
 };
 RunCost cost_of(const OffsetConfig& config, const PortTimes& times, const TableShape& shape,
                 const OffsetSetup& setup, const OffsetRun& run, int result_bytes);

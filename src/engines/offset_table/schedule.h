@@ -11,25 +11,25 @@
 
 namespace tilebeat::offset_table {
 
-/// What the threads of a group gather in one beat: `count` neighbouring elements each, at the base of the
-/// thread plus entry `entry` of the offsets plus `beyond`.
+/// A beat of a group of threads: each thread gathers `count` neighbouring elements at its base plus entry
+/// `entry` of the offsets plus `beyond`.
 struct Beat {
-  int entry = 0;            ///< by segment and tap; of ragged groups by group before that
-  int beyond = 0;           ///< elements from the beginning of the segment
+  int entry = 0;            ///< by segment and tap; with ragged groups, by group first
+  int beyond = 0;           ///< elements from the segment's beginning
   int count = 1;            ///< elements
-  int row = 0, column = 0;  ///< of the kernel
-  int channel = 0;          ///< the first one, of the group
+  int row = 0, column = 0;  ///< tap of the kernel
+  int channel = 0;          ///< first channel, within the group
 };
 
-/// How many of the beats behind beat `index` gather as many elements for the same tap, by whole words farther
-/// on, and by `room` bytes at most: their operands are in the same lines, if they have so much room there.
+/// Number of beats after beat `index` that gather as many elements of the same tap, whole words further on
+/// and at most `room` bytes: if their lines have that much room, their operands are in the same lines.
 std::size_t beats_in_lines(const std::vector<Beat>& beats, std::size_t index, std::int64_t room);
 
-/// Kernels of one block and one group of channels: they are multiplied with the same operands.
+/// Kernels of one block and one group of channels, which are multiplied with the same operands.
 struct Slice {
-  int group = 0;             ///< of channels
-  int first = 0, count = 0;  ///< kernels, of the run
-  std::int64_t weights = 0;  ///< bytes from the first of the run's
+  int group = 0;             ///< group of channels
+  int first = 0, count = 0;  ///< kernels, counted within the run
+  std::int64_t weights = 0;  ///< bytes behind those of the run's first kernel
 };
 
 /// The convolution of a map as tables see it.
@@ -45,7 +45,7 @@ class OffsetSchedule {
   OffsetSchedule(const TableShape& shape, const OffsetSetup& setup, const OffsetRun& run);
 
   const std::vector<Slice>& slices() const { return slices_; }
-  /// Those of a slice, for groups of channels of the run alone.
+  /// The beats of a slice; only for groups of channels of the run.
   const std::vector<Beat>& beats(int group) const {
     return beats_[beats_.size() == 1 ? 0 : to_size(group - first_group_)];
   }
@@ -62,28 +62,28 @@ class OffsetSchedule {
   std::int64_t weight_bytes_ = 0;
 };
 
-/// Elements of a thread and beat: `most`, where the layout has as many neighbours.
+/// Elements per thread and beat: `most` if the layout has as many neighbours.
 int elements_of_beat(const TableShape& shape, int most);
 
 /// Beats of a group of threads that follow one another in the same lines (LineCache::look_again).
 struct Stretch {
   std::size_t begin = 0, beats = 1;  ///< numbers, in the slice
-  std::vector<Operand> operands;     ///< of the first beat, by thread
-  LineCache::Footprint footprint;    ///< of the first beat
+  std::vector<Operand> operands;     ///< by thread: operands of the first beat
+  LineCache::Footprint footprint;    ///< footprint of the first beat
 };
 
 /// The stretches of all beats of a group of threads, in order. They are found when they are needed first, and
 /// kept for the slices that multiply the same operands with other kernels.
 class Stretches {
  public:
-  /// Other threads, another group of channels, or other tables follow.
+  /// Forgets all stretches, for other threads, another group of channels or other tables.
   void clear() { found_ = 0; }
-  /// Those that have been found.
+  /// Storage of the stretches; the first found() of them are valid.
   const std::vector<Stretch>& all() const { return stretches_; }
   std::size_t found() const { return found_; }
 
-  /// Stretch `number`, which begins with beat `begin`. If it is needed first, `gather` appends the operands
-  /// of that beat and returns by how many bytes they may move up as far as the map is concerned.
+  /// Stretch `number`, which begins with beat `begin`. When it is not known yet, `gather` appends the
+  /// operands of that beat and returns by how many bytes the map allows them to move up.
   template <class Gather>
   Stretch& at(std::size_t number, std::size_t begin, const std::vector<Beat>& beats, const LineCache& cache,
               Gather&& gather) {

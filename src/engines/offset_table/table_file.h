@@ -15,25 +15,26 @@ struct NamedTables {
   Tables tables;
 };
 
-/// A file of tables (docs/offset.md has its format): all numbers little-endian, a checksum behind them.
+/// The bytes of a file of tables (docs/offset.md has its format): all numbers little-endian, a checksum at
+/// the end.
 std::vector<std::uint8_t> write_tables(const std::vector<NamedTables>& entries);
 
-/// What a file holds. Every size is compared with the file's length before anything is read by it, and every
-/// address that tables reach is proved to lie inside their tensor. Throws UserError, one line that begins
-/// with `name`, for anything else than a whole file of this version.
+/// The contents of a file of tables. Checks every size against the file's length before it is used, and every
+/// address that tables reach against their tensor. Throws UserError, one line that begins with `name`, for
+/// anything but a complete file of this version.
 std::vector<NamedTables> read_tables(const std::vector<std::uint8_t>& bytes, const std::string& name);
 
-/// CRC-32 as of zlib and PNG.
+/// The CRC-32 of zlib and PNG.
 std::uint32_t checksum(const std::uint8_t* bytes, std::size_t count);
 
-/// What tables are, in lines; and what they say of thread `thread` and of `k`: "thread 37, k 5: n 0, oh 2, ow
-/// 5, v 1, u 2, c 0 -> element 71", or that the tap lies on padding. The group is that of `k`, which counts
-/// those of all groups.
+/// A description of tables, in lines; and their entry for thread `thread` and `k`: "thread 37, k 5: n 0, oh
+/// 2, ow 5, v 1, u 2, c 0 -> element 71", or that the tap lies on padding. `k` counts the elements of all
+/// groups and so selects the group.
 std::string describe_tables(const NamedTables& entry);
 std::string explain_address(const Tables& tables, std::int64_t thread, int k);
 
-/// Tables that are compiled ahead of runs (SPEC OT-3): those of whole layers, for people, and those of the
-/// tiles that a plan makes of them, which runs use. They are found by their shape.
+/// Tables compiled ahead of runs (SPEC OT-3), found by their shape: those of whole layers, for people, and
+/// those of the tiles that a plan makes of the layers, for runs.
 class TableLibrary : public CompiledAhead {
  public:
   void use(const std::vector<std::uint8_t>& bytes, const std::string& name) override;
@@ -42,8 +43,8 @@ class TableLibrary : public CompiledAhead {
   std::vector<std::uint8_t> file() const override { return write_tables(entries_); }
   std::string text(const Question& question) const override;
 
-  /// The tables of a tile of `layer`, whose tables are those of `whole`: those that were read from a file,
-  /// else compiled.
+  /// The tables of a tile of `layer`, whose tables as a whole have shape `whole`: read from a file, else
+  /// compiled.
   Tables tables_of(const std::string& layer, const TableShape& whole, const TableShape& tile);
 
  private:

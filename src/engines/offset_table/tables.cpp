@@ -13,7 +13,7 @@ namespace {
 
 constexpr std::int64_t kMost = std::numeric_limits<std::int32_t>::max();
 
-// The largest of what is counted with 32 bits; sizes are at most 2^31, so that four of them overflow.
+// Whether the product fits 32 bits; factors are at most 2^31, so that four of them may overflow 64 bits.
 bool countable(std::initializer_list<std::int64_t> factors) {
   std::int64_t product = 1;
   for (const std::int64_t factor : factors) {
@@ -32,7 +32,7 @@ std::uint32_t mask_of(int first, int kernel, int dilation, int extent) {
   return mask;
 }
 
-// Whether some tap of some output lies outside.
+// Whether any tap of any output lies outside the map.
 bool touches_padding(int outs, int stride, int pad, int kernel, int dilation, int extent) {
   const std::int64_t last = std::int64_t{outs - 1} * stride - pad + std::int64_t{kernel - 1} * dilation;
   return pad > 0 || last >= extent;
@@ -66,7 +66,7 @@ int TableShape::segments() const {
   if (layout != MapLayout::kNchwc) return size / segment();
   if (size == 1) return 1;
   if (!ragged()) return size / block;
-  // A group that begins on the last channel of a block touches most.
+  // A group that begins on the last channel of a block has the most segments.
   int most = 0;
   for (int group = 0; group < groups; ++group) {
     const int first = group * size;
@@ -160,7 +160,7 @@ bool operator==(const TableShape& a, const TableShape& b) {
 
 std::vector<Segment> segments_of(const TableShape& shape, int group) {
   const int size = shape.group_channels(), first = group * size, step = shape.segment();
-  // Of NCHWc segments end where blocks do; elsewhere groups begin with one.
+  // With NCHWc, segments end at block boundaries; otherwise groups begin with a segment.
   const int phase = shape.layout == MapLayout::kNchwc ? first % step : 0;
   std::vector<Segment> segments;
   for (int at = 0; at < size;) {
@@ -203,7 +203,7 @@ Tables compile_tables(const TableShape& shape) {
     const std::int64_t from = nth(t.groups, group);
     for (int s = 0; s < shape.segments(); ++s) {
       for (int tap = 0; tap < shape.taps(); ++tap) {
-        // A group with fewer segments has entries that nobody uses.
+        // A group with fewer segments has unused entries.
         const Segment& segment = segments[std::min<std::size_t>(to_size(s), segments.size() - 1)];
         const int row = tap / shape.kernel_w * shape.dilation_h,
                   column = tap % shape.kernel_w * shape.dilation_w;
@@ -257,9 +257,8 @@ std::int64_t Tables::mask_bytes() const {
   return (at.record_bytes - kEntryBytes) * shape.threads() + at.groups - at.taps;
 }
 
-// The address of thread t, segment s and a tap inside is base + displacement + offset: with all of them in
-// hand the smallest and largest of what can meet are compared with the tensor. A thread has few taps inside,
-// so that each is looked at.
+// The address of thread t, segment s and a tap inside the map is base + displacement + offset: compares the
+// smallest and largest possible sums with the tensor. A thread has few taps inside, so that each is checked.
 std::string check_tables(const Tables& t) {
   const TableShape& shape = t.shape;
   if (std::string wrong = shape.problem(); !wrong.empty()) return wrong;

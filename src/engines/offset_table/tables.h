@@ -14,22 +14,23 @@
 
 namespace tilebeat::offset_table {
 
-/// Which outputs are computed by neighbouring threads (SPEC OT-6): consecutive ones, or those of blocks of 4
-/// x 4, row by row, clipped at the edges.
+/// The order of outputs over threads (SPEC OT-6): consecutive outputs, or blocks of 4 x 4 outputs, row by
+/// row, clipped at the edges.
 enum class ThreadOrder : std::uint8_t { kLinear, kBlock };
 constexpr std::array<std::string_view, 2> kThreadOrderNames{"linear", "block"};
-constexpr int kThreadBlock = 4;  ///< outputs of a side of such a block
+constexpr int kThreadBlock = 4;  ///< outputs on a side of such a block
 
-/// How a thread knows which taps lie on the map (SPEC OT-5).
+/// The form in which a thread knows which of its taps lie on the map (SPEC OT-5).
 enum class MaskKind : std::uint8_t {
-  kNone,        ///< all of all threads do
-  kBits,        ///< two masks: a bit a kernel row, a bit a kernel column
-  kCoordinates  ///< kernels beyond 32 x 32: the place of tap (0,0) and, by tap, the distance to it
+  kNone,  ///< all taps of all threads lie on the map
+  kBits,  ///< two masks: a bit per kernel row, a bit per kernel column
+  /// for kernels larger than 32 x 32: the position of tap (0,0) and, by tap, the distance to it
+  kCoordinates
 };
 constexpr std::array<std::string_view, 3> kMaskKindNames{"none", "bits", "coordinates"};
-constexpr int kMaskBits = 32;  ///< of the largest mask
+constexpr int kMaskBits = 32;  ///< bits of the largest mask
 
-constexpr int kEntryBytes = 4;  ///< of a base or an offset
+constexpr int kEntryBytes = 4;  ///< bytes of a base or an offset
 
 /// The output pixel of a thread.
 struct Pixel {
@@ -40,8 +41,8 @@ struct Tap {
   int channel = 0, row = 0, column = 0;
 };
 
-/// Everything that the tables of a convolution depend on. Sizes in elements and pixels; pads are those above
-/// and to the left, negative where tap (0,0) of output (0,0) lies inside the map.
+/// Everything that the tables of a convolution depend on. Sizes are elements and pixels; pads are above and
+/// to the left, negative where tap (0,0) of output (0,0) lies inside the map.
 struct TableShape {
   MapLayout layout = MapLayout::kNhwc;
   int block = 1;  ///< channels of a block of NCHWc
@@ -59,28 +60,28 @@ struct TableShape {
   std::int64_t threads() const { return std::int64_t{images} * out_height * out_width; }
   /// Elements of the tensor, those that fill up the last block of NCHWc included.
   std::int64_t elements() const;
-  /// Channels whose elements are neighbours, a segment: offsets are stored by segment and tap.
+  /// Channels of a segment, whose elements are contiguous: offsets are stored by segment and tap.
   int segment() const;
-  /// Segments of one group, at most.
+  /// The most segments of a group.
   int segments() const;
-  /// Groups begin inside blocks of NCHWc: offsets are stored by group (SPEC OT-2).
+  /// Whether groups begin inside blocks of NCHWc, so that offsets are stored by group (SPEC OT-2).
   bool ragged() const;
-  /// Which taps lie on the map is told so.
+  /// The kind of masks that the shape needs.
   MaskKind masks() const;
 
   /// The output of a thread, in the order of the threads.
   Pixel pixel(std::int64_t thread) const;
-  /// Where tap (0,0) of an output lies on the map.
+  /// The position on the map of tap (0,0) of an output.
   int first_row(int out_row) const { return out_row * stride_h - pad_h; }
   int first_column(int out_column) const { return out_column * stride_w - pad_w; }
-  /// The element at a place of the map, by the layout.
+  /// The index of the element at a position of the map, in the map's layout.
   std::int64_t element(int image, int channel, int row, int column) const;
-  /// All sizes are positive and can be counted with 32 bits: nothing, or what is wrong.
+  /// An error text when a size is not positive or does not fit 32 bits; empty: the shape is valid.
   std::string problem() const;
 };
 bool operator==(const TableShape& a, const TableShape& b);
 
-/// Channels of a group that are neighbours.
+/// Contiguous channels of a group.
 struct Segment {
   int first = 0;  ///< channel, of the map
   int size = 0;
@@ -93,7 +94,7 @@ struct Tables {
   TableShape shape;
   std::vector<std::int32_t> bases;   ///< by thread
   std::vector<std::int32_t> groups;  ///< by group
-  /// By segment of a group and tap; of ragged ones by group before that.
+  /// By segment of a group and tap; for ragged groups, by group first.
   std::vector<std::int32_t> offsets;
   /// By thread, kBits: the valid kernel rows, the valid kernel columns.
   std::vector<std::uint32_t> row_masks, column_masks;
@@ -103,32 +104,32 @@ struct Tables {
   std::int64_t base(std::int64_t thread, int group) const {
     return std::int64_t{nth(bases, thread)} + nth(groups, group);
   }
-  /// The tap is on the map.
+  /// Whether the tap lies on the map.
   bool inside(std::int64_t thread, int row, int column) const;
-  /// k = (c * Kh + v) * Kw + u, with c a channel of the group.
+  /// The offset of k = (c * Kh + v) * Kw + u, where c is a channel of the group.
   std::int64_t rel(int group, int k) const;
   Tap tap(int k) const;
-  /// Bytes of bases and of offsets (and of displacements of groups, where there are several), masks apart.
+  /// Bytes of bases and offsets (and displacements of several groups), without masks.
   std::int64_t table_bytes() const;
-  /// The same with an offset for every k.
+  /// The same bytes if there were an offset for every k.
   std::int64_t bytes_by_k() const;
   std::int64_t mask_bytes() const;
 };
 
-/// The segments of a group's channels; `channels` are those of the group that are asked for.
+/// The segments of the channels of group `group`.
 std::vector<Segment> segments_of(const TableShape& shape, int group);
 
-/// Compiles the tables of a convolution. Throws UserError when the shape is none.
+/// Compiles the tables of a convolution. Throws UserError for an invalid shape.
 Tables compile_tables(const TableShape& shape);
 
 /// Proves that every address that the tables reach lies inside the tensor, and that displacements, masks and
-/// sizes fit together: nothing, or what is wrong. Reads nothing through the tables.
+/// sizes are consistent: empty, or the error. Reads nothing through the tables.
 std::string check_tables(const Tables& tables);
 
 // ---- the tables as they lie in memory ----
 
-/// Where parts of the image of tables begin, in bytes: offsets; distances of taps (kCoordinates); groups; a
-/// record a thread, its base and what tells its padding.
+/// Byte offsets of the parts of a table image: offsets; distances of taps (kCoordinates); groups; a record
+/// per thread with its base and padding information.
 struct ImageLayout {
   std::int64_t offsets = 0, taps = 0, groups = 0, threads = 0, end = 0;
   int record_bytes = kEntryBytes;
@@ -138,19 +139,19 @@ ImageLayout image_layout(MaskKind masks, int kernel_h, int kernel_w, std::int64_
                          std::int64_t threads);
 std::vector<std::uint8_t> image_of(const Tables& tables);
 
-/// How an image lies in a table cache (TableMemory): all of it, or offsets and records of threads in parts,
-/// of which two lie there at a time, where they are not held as a whole.
+/// The allocation of an image in a table cache (TableMemory): all of it or, where it does not fit, offsets
+/// and thread records in parts, two of which are in the cache at a time.
 struct TableParts {
   bool all = true;                                ///< the image fits
-  bool threads_held = true, offsets_held = true;  ///< as a whole
-  std::int64_t groups = 0;                        ///< of threads, in a part
-  std::int64_t segments = 0;                      ///< of offsets, in a part
+  bool threads_held = true, offsets_held = true;  ///< held as a whole
+  std::int64_t groups = 0;                        ///< groups of threads in a part
+  std::int64_t segments = 0;                      ///< segments of offsets in a part
   bool fits() const { return all || (groups > 0 && segments > 0); }
 };
-/// `rows` threads are activated together, and used one after the other in `groups` groups.
+/// `rows` threads are activated together, in `groups` groups one after the other.
 TableParts parts_of_image(const ImageLayout& image, int table_bytes, int taps, int rows, std::int64_t groups);
 
-/// Bytes that other ways to the same operands take, at 4 bytes an entry and 8 a pointer.
+/// Bytes that alternatives to the tables take, at 4 bytes an entry and 8 a pointer.
 struct Alternatives {
   std::int64_t im2col = 0;    ///< the matrix that im2col writes out
   std::int64_t pointers = 0;  ///< an indirection buffer: a pointer a thread and tap

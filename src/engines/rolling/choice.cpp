@@ -9,7 +9,7 @@ namespace {
 
 constexpr int kSumBytes = 4;
 
-// The longer operand rolls; its direction makes no difference to anything but the order of the sums.
+// The longer operand rolls; the direction only affects the order of the sums.
 std::vector<Variant> variants_of(const Product& product, const RollingConfig& config) {
   if (const auto variant = forced_variant(config.variant)) return {*variant};
   if (config.stationary == Stationary::kOutput) return {Variant::kRightBUp};
@@ -20,8 +20,8 @@ std::vector<Variant> variants_of(const Product& product, const RollingConfig& co
   return variants;
 }
 
-// How many blocks and cuts may be stacked: register groups, and room for s x s output blocks. Whoever asks
-// for a scheme that stacks blocks gets several, where that is possible.
+// The numbers of blocks and cuts that can be stacked, limited by register groups and by room for s x s output
+// blocks. A configuration that asks for a scheme that stacks blocks gets several, where possible.
 std::vector<std::pair<int, int>> stacks_of(const RollingConfig& config) {
   std::vector<std::pair<int, int>> stacks;
   const bool asked =
@@ -77,7 +77,7 @@ Estimate estimate(const RollingSchedule& schedule, const RollingConfig& config, 
     const auto blocks = static_cast<double>(count);
     made.array += blocks * array;
     const int line_clocks = ceil_div(schedule.lanes(), config.port_bytes);
-    // A line of A is made of the runs of neighbouring bytes that it touches, an access each.
+    // A line of A takes an access for each run of contiguous bytes.
     const int length = std::min(schedule.product().n, schedule.lanes()), run = schedule.product().run;
     const bool aligned = run >= schedule.product().n || run % length == 0;
     const double pieces =
@@ -104,9 +104,9 @@ Choice choose_order(const Product& product, const RollingConfig& config, Records
       choice.candidates.push_back(
           {order, estimate(RollingSchedule(shape_of(config), order, product), config, records)});
   }
-  // Of equals the one that stacks more cuts: neighbouring lines are requested together. Stacked blocks bring
-  // fewer lines but wait for whole rounds, of which the estimate knows little.
-  constexpr double kStackedShare = 0.95;  // of the time without stacked blocks
+  // Of equal candidates, takes the one that stacks more cuts, because neighbouring lines are requested
+  // together. Stacked blocks need fewer lines but wait for whole rounds, which the estimate hardly covers.
+  constexpr double kStackedShare = 0.95;  // of the cycles without stacked blocks
   const auto worth = [](const Candidate& c) {
     const double clocks = c.estimate.clocks() * (c.order.stacked_blocks > 1 ? 1 / kStackedShare : 1);
     return std::pair(clocks, -c.order.stacked_cuts);

@@ -11,26 +11,26 @@
 
 namespace tilebeat::rolling {
 
-/// Cycles that a product is expected to keep the parts of the unit busy.
+/// Estimated busy cycles of the parts of the unit for a product.
 struct Estimate {
   double array = 0;        ///< beats, exchanges, corrections
-  std::int64_t beats = 0;  ///< of these; exact
+  std::int64_t beats = 0;  ///< beats among them; exact
   double loads = 0;        ///< lines of the operand that takes longer, records included
   double drain = 0;        ///< realignment and draining
   bool overlaps = true;    ///< lines enter free groups while others are multiplied
-  double last_drain = 0;   ///< of the last output block
+  double last_drain = 0;   ///< drain of the last output block
   double clocks() const;
 };
 Estimate estimate(const RollingSchedule& schedule, const RollingConfig& config, Records records);
 
-/// What was looked at for a layer.
+/// A candidate order of a layer and its estimate.
 struct Candidate {
   Order order;
   Estimate estimate;
 };
-/// The order that takes the fewest cycles among those that the configuration allows; candidates in the order
-/// in which they were looked at, the first one of equals is taken (SPEC RO-1, RO-6: the longer operand rolls,
-/// of equals B, upward). `product` is what a layer multiplies.
+/// The chosen order: the one with the fewest estimated cycles among those that the configuration allows.
+/// Candidates are in the order in which they were estimated; of equal ones the first is taken (SPEC RO-1,
+/// RO-6: the longer operand rolls, of equals B, upward). `product` is the product of a layer.
 struct Choice {
   Order order;
   std::vector<Candidate> candidates;

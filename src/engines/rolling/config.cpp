@@ -82,7 +82,7 @@ std::int64_t buffer_bytes(const RollingConfig& c) {
   return (kBothOperands * c.groups + kHalves * c.result_blocks * kSumBytes) * c.rows * c.columns;
 }
 
-// The registers of both operands: a bank is the registers of one group of one operand.
+// Faults hit the registers of both operands: a bank is one group's registers of one operand.
 FaultSpace fault_space(const RollingConfig& c, const HardwareConfig&) {
   return {2 * c.groups, std::int64_t{c.rows} * c.columns};
 }

@@ -13,8 +13,8 @@ namespace tilebeat::rolling {
 /// The name of the engine under `dataflow`.
 constexpr const char* kDataflow = "rolling";
 
-/// A variant that the hardware file asks for, or the one that takes the fewest cycles, a layer: `kAuto`, or
-/// what `forced` makes of a variant.
+/// The variant that the hardware file asks for: the one with the fewest cycles for each layer (`kAuto`), or a
+/// fixed one, made by `forced`.
 enum class VariantChoice : std::uint8_t { kAuto };
 constexpr VariantChoice forced(Variant v) {
   return static_cast<VariantChoice>(to_int(v) + 1);
@@ -30,27 +30,27 @@ constexpr auto kVariantChoiceNames = [] {
   return names;
 }();
 
-/// How operands larger than the array are stored, or what takes the fewest cycles, a layer.
+/// The scheme for operands larger than the array; `kAuto`: the one with the fewest cycles for each layer.
 enum class BlockingChoice : std::uint8_t { kAuto, kPlain, kGroupRolling, kWholeRolling };
 constexpr std::array<std::string_view, 4> kBlockingChoiceNames{"auto", "plain", "group_rolling",
                                                                "whole_rolling"};
 
-/// What stays where it is: one operand while the other one rolls, or the outputs of a plain array to which
-/// both operands are streamed.
+/// The stationary data: one operand while the other one rolls, or the outputs of a plain array to which both
+/// operands are streamed.
 enum class Stationary : std::uint8_t { kRolling, kOutput };
 constexpr std::array<std::string_view, 2> kStationaryNames{"rolling", "output"};
 
-/// Sizes of the rolling-register unit (SPEC RO-6), and how it is used.
+/// Sizes of the rolling-register unit (SPEC RO-6) and its modes.
 struct RollingConfig {
   int rows = 16, columns = 16;          ///< PEs
-  int groups = 4;                       ///< registers of each operand a PE
+  int groups = 4;                       ///< registers per PE for each operand
   int start_row = 0, start_column = 0;  ///< the PE where matrices begin
-  int port_bytes = 16;                  ///< of the operands' ports, a cycle
-  int request_bytes = 256;              ///< of the longest request for operands
-  int line_queue = 64;                  ///< lines of an operand that are requested ahead of the registers
-  int result_blocks = 1;                ///< output blocks of one of the two halves of the result buffer
-  int drain_bytes = 16;                 ///< of sums that leave the result buffer a cycle
-  int write_queue = 16;                 ///< requests to write results that wait
+  int port_bytes = 16;                  ///< bytes a cycle of the operands' ports
+  int request_bytes = 256;              ///< bytes of the longest request for operands
+  int line_queue = 64;                  ///< most lines of an operand requested ahead of the registers
+  int result_blocks = 1;                ///< output blocks in each half of the result buffer
+  int drain_bytes = 16;                 ///< bytes of sums that leave the result buffer a cycle
+  int write_queue = 16;                 ///< most write requests for results that wait
   int post_latency_cycles = 4;          ///< of the post-processing path
   VariantChoice variant = VariantChoice::kAuto;
   BlockingChoice blocking = BlockingChoice::kAuto;

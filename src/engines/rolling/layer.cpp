@@ -23,7 +23,7 @@ Records records_if(bool there_are) {
   return there_are ? Records::kLoaded : Records::kNone;
 }
 
-// A run's product: all kernels of one group, or of as many groups as there are kernels.
+// A run's product: all kernels of one group, or of several whole groups.
 Product product_of(const Problem& p, std::int64_t pixels, int channels, Interval kernels) {
   Product product;
   product.m = to_int(pixels);
@@ -36,8 +36,8 @@ Product product_of(const Problem& p, std::int64_t pixels, int channels, Interval
   return product;
 }
 
-// The configuration as a layer uses it: kernels that are a tensor are transposed while they are loaded when
-// they lie row by row, as B does, so that the DMA engines move runs of neighbours.
+// The configuration for a layer: kernels that are a tensor are transposed while they are loaded when they are
+// stored row by row, as B is, so that DMA engines move contiguous runs.
 RollingConfig config_of(const Problem& p, const HardwareConfig& hardware) {
   RollingConfig config = hardware.engine<RollingConfig>();
   if (p.kernel_tensor) {
@@ -84,7 +84,7 @@ class Lowering : public MatrixLowering {
     add(run, job.accesses(), cost);
   }
 
-  // Counted line by line, as the unit requests them.
+  // Counts line by line, as the unit requests them.
   ReadBytes read_bytes() const override {
     ReadBytes read;
     for (const RollingRun& run : runs_) {
@@ -148,7 +148,7 @@ class Lowering : public MatrixLowering {
     return run;
   }
 
-  // In DRAM a map has gaps where its outputs touch a part of it: the run sees all of it.
+  // In DRAM the part of a map that a run's outputs use has gaps: the run gets the whole map.
   void whole_map(RollingRun& run, const OutputTile& tile, const TensorLayout& ifm) const {
     run.map -= to_unsigned(tile.h.in * ifm.row_stride + tile.w.in * ifm.pixel_stride);
     run.height = narrow(p_, p_.height, "height"), run.width = narrow(p_, p_.width, "width");
@@ -163,7 +163,7 @@ class Lowering : public MatrixLowering {
   bool on_core_;
   ConvSetup conv_;
   RollingSetup setup_;
-  std::vector<RollingRun> runs_;  // of a board, where the unit itself reads DRAM
+  std::vector<RollingRun> runs_;  // runs of a board, where the unit itself reads DRAM
 };
 
 class RollingLayer : public MatrixLayer {
@@ -176,7 +176,7 @@ class RollingLayer : public MatrixLayer {
                              records_if(p_.has_post_parameters()))) {
     const Shape shape = shape_of(config_);
     p_.block_kernels = shape.lines(choice_.order.variant);
-    // An output block has a column of PEs for each of its kernels then; it has to be one where sums are kept.
+    // An output block then has a column of PEs per kernel; sums that stay need it to be a single one.
     if (choice_.order.scheme == Scheme::kOutputStationary)
       p_.block_kernels = std::min(p_.block_kernels, shape.lanes(Variant::kRightBUp));
   }
@@ -208,7 +208,7 @@ class RollingLayer : public MatrixLayer {
     const int element = p_.kernels_of({block, block + 1}) * p_.taps();
     return {channels.begin * element, channels.end * element};
   }
-  // Cuts of n, in each the kernels or, to be transposed while they are loaded, the elements.
+  // Order of the parts: cuts of n, in each the kernels or, if transposed while loading, the elements.
   std::vector<KernelPart> kernel_parts(int block, Interval channels) const override {
     const int cut = schedule(1, {0, 1}).cut(0).size, first = block * p_.block_kernels;
     const std::int64_t count = p_.kernels_of({block, block + 1});
@@ -246,7 +246,8 @@ class RollingLayer : public MatrixLayer {
   Choice choice_;
 };
 
-// Cuts of n, in each the kernels or, to be transposed while they are loaded, the elements (RollingRun).
+// Order of the bytes: cuts of n, in each the kernels or, if transposed while loading, the elements
+// (RollingRun).
 std::vector<std::uint8_t> RollingLayer::pack_block(int set, int block) const {
   const int channels = group_channels(p_), taps = p_.taps();
   const int first = block * p_.block_kernels, kernels = p_.kernels_of({block, block + 1});

@@ -7,7 +7,7 @@
 namespace tilebeat::rolling {
 namespace {
 
-// Adds bytes that may continue the last piece.
+// Adds bytes, joined with the last piece if they continue it.
 void append(std::vector<Piece>& pieces, std::uint64_t address, int bytes, int at) {
   if (!pieces.empty()) {
     Piece& last = pieces.back();
@@ -33,7 +33,7 @@ RollingSchedule schedule_of(const Shape& shape, const ConvSetup& conv, const Rol
   product.k = run.kernels;
   product.first_column = run.first_kernel;
   product.group_columns = setup.group_kernels;
-  // Without other groups' channels between them and without dilation, the taps of a row are neighbours.
+  // Without channels of other groups in between and without dilation, the taps of a row are contiguous.
   const bool whole_pixels = setup.pixel_bytes == run.channels && conv.dilation_w == 1;
   product.run = whole_pixels ? run.channels * conv.kernel_w : run.channels;
   const WindowAxis h{run.height, conv.kernel_h, conv.stride_h, conv.dilation_h, -run.h_offset};

@@ -14,29 +14,29 @@ RollingSchedule schedule_of(const Shape& shape, const ConvSetup& conv, const Rol
                             const RollingRun& run);
 Order order_of(const RollingSetup& setup);
 
-/// What enters registers of one operand in one cycle (SPEC RO-6): a line of the array, or, while B is being
+/// A load into the registers of one operand in one cycle (SPEC RO-6): a line of the array; while B is being
 /// transposed, the same element of all lines of a block; or a record of bias and scale.
 struct Load {
   enum class Kind : std::uint8_t { kLine, kAcross, kRecord };
   Kind kind = Kind::kLine;
-  int part = 0, cut = 0;  ///< the block: of the operand, and of the round
-  int number = 0;         ///< of the line, of the element, of the record
-  Span filled;            ///< elements of it that exist
+  int part = 0, cut = 0;  ///< block of the operand, and cut of the round
+  int number = 0;         ///< number of the line, element or record
+  Span filled;            ///< elements that exist
 };
 
 /// Whether biases and scales are loaded with the kernels.
 enum class Records : std::uint8_t { kNone, kLoaded };
 
-/// Neighbouring bytes of a memory, and where in the loaded line they begin.
+/// Neighbouring bytes of a memory, and their offset in the loaded line.
 struct Piece {
   std::uint64_t address = 0;
   int bytes = 0;
   int at = 0;
 };
 
-/// In which order the lines of a round are loaded, and where their elements lie in memory: an element of A is
-/// found from its pixel, tap and channel while its line is loaded (implicit im2col); what lies on padding has
-/// no piece.
+/// The order in which the lines of a round are loaded, and the places of their elements in memory: the
+/// address of an element of A is found from its pixel, tap and channel while its line is loaded (implicit
+/// im2col). Elements on padding have no piece.
 class OperandLines {
  public:
   /// `schedule`, `conv`, `setup` and `run` outlive it.
@@ -48,10 +48,10 @@ class OperandLines {
   /// B block by block, and at the end of the last round `records` of bias and scale.
   void loads(OperandName operand, const OutputBlock& block, int round, Records records,
              std::vector<Load>& made) const;
-  /// Where the bytes of a load lie.
+  /// Finds the pieces of a load in memory.
   void find(OperandName operand, const OutputBlock& block, int round, const Load& load,
             std::vector<Piece>& pieces) const;
-  /// Adds where elements `elements` of n lie of row `pixel` of A, for kernels of group `group`, ...
+  /// Adds the pieces of elements `elements` (along n) of row `pixel` of A, for kernels of group `group`, ...
   void find_pixel(int pixel, int group, Span elements, std::vector<Piece>& pieces) const;
   /// ... of column `kernel` of B, ...
   void find_kernel(int kernel, Span elements, std::vector<Piece>& pieces) const;

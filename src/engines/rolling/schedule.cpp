@@ -59,7 +59,7 @@ OutputBlock RollingSchedule::block(std::int64_t index) const {
   block.columns.size = std::min(columns_step_, segment->columns.size - column);
   const int longest = std::max(block.rows.size, block.columns.size);
   block.parts = plain_array() ? 1 : ceil_div(longest, lines_);
-  // Blocks that roll as one ring are equal, others full but for the last one.
+  // Blocks that roll as one ring have equal sizes; otherwise all blocks but the last are full.
   const bool equal = order_.scheme == Scheme::kWholeRolling || block.parts == 1;
   block.lines = equal ? ceil_div(longest, block.parts) : lines_;
   return block;
@@ -199,12 +199,12 @@ std::vector<RollingSchedule::Shift> RollingSchedule::shifts(const OutputBlock& b
 
 // ---- cycles ----
 
-// The step's part takes part in its computation.
+// Whether the step's part takes part in its computation.
 bool RollingSchedule::works(const OutputBlock& block, const Step& step) const {
   return pair_exists(block, step.phase, step.part) && step.computation < ring(block, step.phase, step.part);
 }
 
-// The first beat of the computation from the step's part on; false when there is none.
+// Moves to the first beat of the computation from the step's part on; false when there is none.
 bool RollingSchedule::seek_beat(const OutputBlock& block, int round, Step& step) const {
   while (step.part < block.parts && !works(block, step)) ++step.part;
   if (step.part == block.parts) return false;
@@ -264,7 +264,7 @@ bool RollingSchedule::advance(const OutputBlock& block, int round, Step& step) c
   return false;
 }
 
-// The last roll restores the operand: it is left out when nobody uses the operand any more (SPEC RO-1).
+// The last roll only restores the operand: it is left out when the operand is not used any more (SPEC RO-1).
 bool RollingSchedule::after_beats(const OutputBlock& block, int round, Step& step) const {
   const bool rolls = !last_computation(block, step) || step.phase + 1 < phases(block);
   if (!rolls) return false;

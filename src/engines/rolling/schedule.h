@@ -40,7 +40,7 @@ constexpr std::string_view variant_name(Variant v) {
   return nth(kVariantNames, v);
 }
 
-/// Lines are rows of the array, sums are formed along rows.
+/// Whether lines are rows of the array, with sums formed along rows.
 constexpr bool lines_are_rows(Variant v) {
   return v <= Variant::kRightADown;
 }
@@ -50,8 +50,8 @@ constexpr OperandName rolling_operand(Variant v) {
              ? OperandName::kB
              : OperandName::kA;
 }
-/// Where lines roll to. Up or left, to the front: line p takes what line p + 1 held. Down or right, to the
-/// back: what line p - 1 held.
+/// The direction in which lines roll. Up or left, to the front: line p takes the contents of line p + 1. Down
+/// or right, to the back: those of line p - 1.
 enum class Direction : std::uint8_t { kFront, kBack };
 constexpr Direction direction_of(Variant v) {
   return to_int(v) % 2 == 0 ? Direction::kFront : Direction::kBack;
@@ -59,7 +59,7 @@ constexpr Direction direction_of(Variant v) {
 constexpr bool rolls_to_front(Variant v) {
   return direction_of(v) == Direction::kFront;
 }
-/// How blocks of operands larger than the array are worked on (SPEC RO-3 to RO-5).
+/// The scheme for blocks of operands larger than the array (SPEC RO-3 to RO-5).
 enum class Scheme : std::uint8_t {
   kPlain,            ///< one block pair after the other
   kGroupRolling,     ///< stacked; whole blocks are exchanged between register groups (tables 1-3)
@@ -69,43 +69,44 @@ enum class Scheme : std::uint8_t {
 constexpr std::array<std::string_view, 4> kSchemeNames{"plain", "group_rolling", "whole_rolling",
                                                        "output_stationary"};
 
-/// How an element of B gets from memory to where its line is (document 002 [0052]): B lies there transposed,
-/// a line after the other; or as it is, and a column of it enters a row of the array while it is loaded.
+/// The way of B into its lines (document 002 [0052]): B is stored transposed, line after line; or as it is,
+/// and each column of it is loaded into a row of the array.
 enum class Transposition : std::uint8_t { kInMemory, kWhileLoading };
 constexpr std::array<std::string_view, 2> kTranspositionNames{"in_memory", "while_loading"};
 
-/// How sums come to their places (document 002 [0061-0065], [0125]).
+/// The way in which sums get to their final places (document 002 [0061-0065], [0125]).
 enum class Realignment : std::uint8_t { kRolling, kTags };
 constexpr std::array<std::string_view, 2> kRealignmentNames{"rolling", "tags"};
 
-/// Where the line that leaves the ring at one end waits to enter at the other (document 002 [0117-0118]).
+/// The place where the line that leaves the ring at one end waits to enter at the other (document 002
+/// [0117-0118]).
 enum class Wrap : std::uint8_t { kRegister, kBuffer };
 constexpr std::array<std::string_view, 2> kWrapNames{"register", "buffer"};
 
 /// Sizes of the array that its schedules depend on.
 struct Shape {
   int rows = 16, columns = 16;          ///< PEs
-  int groups = 4;                       ///< registers of each operand a PE
+  int groups = 4;                       ///< registers per PE for each operand
   int start_row = 0, start_column = 0;  ///< the PE where matrices begin (document 002 [0104])
 
-  /// Lines that an operand's block has at most, and elements of a line.
+  /// The most lines of an operand's block, and the most elements of a line.
   int lines(Variant v) const { return lines_are_rows(v) ? rows - start_row : columns - start_column; }
   int lanes(Variant v) const { return lines_are_rows(v) ? columns - start_column : rows - start_row; }
 };
 
-/// How a product is worked on.
+/// The order of work on a product.
 struct Order {
   Variant variant = Variant::kRightBUp;
   Scheme scheme = Scheme::kPlain;
-  int stacked_blocks = 1;  ///< blocks of an operand's lines that lie in register groups at a time
-  int stacked_cuts = 1;    ///< and cuts of n
+  int stacked_blocks = 1;  ///< blocks of an operand's lines that are in register groups at a time
+  int stacked_cuts = 1;    ///< cuts of n that are in register groups at a time
   Wrap wrap = Wrap::kRegister;
 
   int groups() const { return stacked_blocks * stacked_cuts; }
 };
 
-/// A product: m rows of A, n, k columns of B; columns `first_column` + j with equal (first_column + j) div
-/// `group_columns` are multiplied with the same A, others with another one (the groups of a convolution).
+/// A product of m rows of A with k columns of B over n elements. Columns `first_column` + j with equal
+/// (first_column + j) div `group_columns` use the same A, others another one (the groups of a convolution).
 struct Product {
   int m = 1, n = 1, k = 1;
   int first_column = 0;
@@ -114,8 +115,8 @@ struct Product {
   double inside = 1;                          ///< share of A that is in memory; the rest is padding
 };
 
-/// Lines of one pixel that are neighbours in memory: n runs over so many times a line's channels before it
-/// goes on to the next tap.
+/// Number of lines of one pixel that are contiguous in memory: n runs over this many times a line's channels
+/// before the next tap.
 constexpr int kNeighbouringLines = 4;
 
 /// Positions [begin, begin + size).
@@ -128,15 +129,15 @@ inline bool operator==(const Span& a, const Span& b) {
   return a.begin == b.begin && a.size == b.size;
 }
 
-/// What is added up in one half of the result buffer: rows of C x columns of C. Its operands are cut into
-/// `parts` blocks of `lines` lines that lie in register groups together.
+/// The sums that are accumulated in one half of the result buffer: rows of C x columns of C. Its operands are
+/// cut into `parts` blocks of `lines` lines that are in register groups together.
 struct OutputBlock {
   Span rows, columns;
   int parts = 1;
   int lines = 1;
 };
 
-/// What happens in one cycle of the array while it works on a round.
+/// One cycle of the array in a round.
 struct Step {
   enum class Kind : std::uint8_t {
     kBeat,        ///< every PE multiplies the registers of one group
@@ -146,11 +147,11 @@ struct Step {
     kSums         ///< output-stationary: a line of sums leaves the PEs
   };
   Kind kind = Kind::kBeat;
-  int phase = 0;                  ///< exchanges so far
-  int computation = 0;            ///< of the phase; output-stationary: element of n, or line of sums
-  int part = 0;                   ///< of the stationary operand
-  int cut = 0;                    ///< of the round
-  int clock = 0;                  ///< of a wrap
+  int phase = 0;        ///< exchanges so far
+  int computation = 0;  ///< number within the phase; output-stationary: element of n, or line of sums
+  int part = 0;         ///< block of the stationary operand
+  int cut = 0;          ///< cut of the round
+  int clock = 0;        ///< cycle of a wrap
   bool ends_computation = false;  ///< the last beat of it: the ring rolls at the end of the cycle
 };
 
@@ -162,7 +163,7 @@ inline bool operator==(const Element& a, const Element& b) {
   return a.row == b.row && a.column == b.column;
 }
 
-/// Where a sum lies in a half of the result buffer.
+/// The place of a sum in a half of the result buffer.
 struct SumPlace {
   int line = 0, index = 0;
 };
@@ -170,9 +171,10 @@ inline bool operator==(const SumPlace& a, const SumPlace& b) {
   return a.line == b.line && a.index == b.index;
 }
 
-/// Which elements meet in which computation, and where the sums go (SPEC RO-1 to RO-4). An output block is
-/// worked on in rounds: what lies in register groups together, all cuts of n one after the other. Pure
-/// arithmetic; parts, lines, rows and columns count from 0 within their output block.
+/// The elements that meet in each computation, and the places of the sums (SPEC RO-1 to RO-4). An output
+/// block is computed in rounds; a round covers the blocks and cuts that are in register groups together, and
+/// all cuts of n follow one another. Pure arithmetic; parts, lines, rows and columns count from 0 within
+/// their output block.
 class RollingSchedule {
  public:
   RollingSchedule(const Shape& shape, const Order& order, const Product& product);
@@ -189,7 +191,7 @@ class RollingSchedule {
 
   std::int64_t blocks() const { return blocks_of_rows_ * blocks_of_columns_; }
   OutputBlock block(std::int64_t index) const;
-  /// Output blocks of one shape, and how many there are.
+  /// Output blocks of one shape, and their number.
   struct Alike {
     OutputBlock block;
     std::int64_t count = 0;
@@ -201,7 +203,7 @@ class RollingSchedule {
   Span cut(int index) const;
   int rounds_per_block() const { return rounds_per_block_; }
   Span cuts_of_round(int round) const;
-  /// Elements of a line in cuts `cuts`, which exist.
+  /// Elements of a line in the cuts `cuts`, which must exist.
   std::int64_t elements_of(Span cuts) const {
     return std::min(std::int64_t{cuts.end()} * lanes_, std::int64_t{product_.n}) -
            std::int64_t{cuts.begin} * lanes_;
@@ -217,32 +219,33 @@ class RollingSchedule {
   OperandName stationary() const { return other(rolling()); }
   /// Block of the rolling operand that lies with part `part` of the stationary one after `phase` exchanges.
   int rolling_part(const OutputBlock& block, int phase, int part) const;
-  /// Both operands have lines there.
+  /// Whether both operands have lines in the pair.
   bool pair_exists(const OutputBlock& block, int phase, int part) const;
-  /// L: lines around which the rolling operand rolls with this pair. Whole rolling: those of all blocks.
+  /// L: the ring of lines around which the rolling operand of this pair rolls. Whole rolling: the lines of
+  /// all blocks.
   int ring(const OutputBlock& block, int phase, int part) const;
   int phases(const OutputBlock& block) const {
     return order_.scheme == Scheme::kGroupRolling ? block.parts : 1;
   }
   int computations(const OutputBlock& block, int phase) const;
-  /// The line of the rolling operand, counted over all its blocks, that lies at line `line` of part `part` in
-  /// a computation; none: the place in the ring is empty.
+  /// The line of the rolling operand (counted over all its blocks) at line `line` of part `part` in a
+  /// computation; none: the place in the ring is empty.
   std::optional<int> rolled_line(const OutputBlock& block, const Step& step, int line) const;
   /// The element of the output block that line `line` of a beat adds to.
   std::optional<Element> sum_of(const OutputBlock& block, const Step& step, int line) const;
 
   // ---- sums ----
 
-  /// Where a beat's sum of `line` is stored: a computation after the other.
+  /// The place where a beat's sum of `line` is stored; computations follow one another.
   SumPlace stored_at(const OutputBlock& block, const Step& step, int line) const;
-  /// Where it has to be in the end: where elements are read from.
+  /// The final place of an element's sum, from which it is read.
   SumPlace aligned_at(const OutputBlock& block, const Element& element) const;
   /// Cycles of realignment by rolling: L - 1.
   int realignment(const OutputBlock& block) const;
   /// A line of one ring in the result buffer that moves in cycle `cycle` of realignment.
   struct Shift {
-    int line = 0;  ///< of the half
-    Span indices;  ///< that move around
+    int line = 0;  ///< line of the half
+    Span indices;  ///< indices that move around the ring
     bool right = true;
   };
   std::vector<Shift> shifts(const OutputBlock& block, int clock) const;
@@ -251,14 +254,14 @@ class RollingSchedule {
 
   /// The first step of a round; every round has one.
   Step first_step(const OutputBlock& block, int round) const;
-  /// Moves on by one cycle; false after the last one.
+  /// Advances by one cycle; false after the last one.
   bool advance(const OutputBlock& block, int round, Step& step) const;
-  /// Cycles of a round without waiting, and the beats among them.
+  /// Cycles of a round without stalls, and the beats among them.
   struct Clocks {
     std::int64_t all = 0, beats = 0;
   };
   Clocks clocks(const OutputBlock& block, int round) const;
-  /// What moves in a round: rings by a line, blocks, lines between blocks.
+  /// Moves in a round: of rings by a line, of blocks, of lines between blocks.
   struct Rolls {
     std::int64_t rings = 0, exchanges = 0, corrections = 0;
   };
@@ -266,7 +269,7 @@ class RollingSchedule {
 
  private:
   struct Segment {
-    Span columns;            // of one group
+    Span columns;            // columns of one group
     std::int64_t first = 0;  // number of its first block of columns
   };
   bool plain_array() const { return order_.scheme == Scheme::kOutputStationary; }
@@ -283,8 +286,8 @@ class RollingSchedule {
   Shape shape_;
   Order order_;
   Product product_;
-  int lines_, lanes_;                     // of an operand's block
-  int rows_step_ = 1, columns_step_ = 1;  // of an output block, at most
+  int lines_, lanes_;                     // most lines of an operand's block, most elements of a line
+  int rows_step_ = 1, columns_step_ = 1;  // most rows and columns of an output block
   int cuts_ = 0, rounds_per_block_ = 0;
   std::int64_t blocks_of_rows_ = 0, blocks_of_columns_ = 0;
   std::vector<Segment> segments_;

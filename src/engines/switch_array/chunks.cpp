@@ -9,7 +9,7 @@ int ChunkMaker::slots(const SwitchArrayConfig& config, int slot_words, int block
                   config.parameter_depth_words / (slot_words * blocks_per_chunk));
 }
 
-// Kernel blocks of one chunk each, none of two stores.
+// Cuts kernel blocks into runs of one chunk each, without crossing stores.
 void ChunkMaker::cut_blocks(const Job& job) {
   const int per_store = tiling_.order == LoopOrder::kTileOuter ? tiling_.blocks_per_store : 1;
   cut_.clear();

@@ -7,22 +7,23 @@
 
 namespace tilebeat::switch_array {
 
-/// One chunk of a job: a tile, kernel blocks and some channel blocks, what has to be loaded for it, and where
-/// its operands and results lie in the engine's buffers.
+/// One chunk of a job: a tile, kernel blocks and channel blocks, the loads that it needs, and the places of
+/// its operands and results in the engine's buffers.
 struct Chunk {
   int tile = 0;
   Interval blocks;                 ///< kernel blocks
-  Interval planes;                 ///< channel blocks that the first of them runs over
+  Interval planes;                 ///< channel blocks of the first kernel block
   bool first = true, last = true;  ///< begins, ends the sums
   int copy = 0;                    ///< copy of the input banks
   bool loads_input = false;
   int slot = 0;  ///< region of the parameter buffer
   bool loads_kernels = false;
-  int first_stored_block = 0, stored_blocks = 1;  ///< of the store that this chunk's results go into
+  /// kernel blocks of the store that takes this chunk's results
+  int first_stored_block = 0, stored_blocks = 1;
   bool begins_store = false, ends_store = false;
 };
 
-/// Which map and which kernels a job finds: jobs of one number find the same.
+/// The numbers of a job's map and kernels: jobs with equal numbers use the same contents.
 struct JobContents {
   int map = 0, kernels = 0;
 };
@@ -33,13 +34,13 @@ class ChunkMaker {
   ChunkMaker(const ArrayShape& array, const Tiling& tiling, int slots)
       : array_(array), tiling_(tiling), inputs_(kCopies), kernels_(slots) {}
 
-  static constexpr int kCopies = 2;  ///< of every input bank, and halves of the output buffer
-  /// Regions of the parameter buffer for `blocks_per_chunk` kernel blocks each, of `slot_words` words a
-  /// column.
+  static constexpr int kCopies = 2;  ///< copies of every input bank, and halves of the output buffer
+  /// Number of regions of the parameter buffer, each for `blocks_per_chunk` kernel blocks of `slot_words`
+  /// words a column.
   static int slots(const SwitchArrayConfig& config, int slot_words, int blocks_per_chunk);
 
-  /// `tiles` tiles of a job; `planes`: of each kernel block [blocks.begin, ...), those that it adds up.
-  /// What it returns is there until the next call.
+  /// The chunks of a job of `tiles` tiles; `planes`: by kernel block of `job.blocks`, the channel blocks that
+  /// it adds up. The result is valid until the next call.
   const std::vector<Chunk>& chunks(const Job& job, int tiles, const std::vector<Interval>& planes,
                                    const JobContents& contents, bool first, bool last);
 
@@ -66,7 +67,7 @@ class ChunkMaker {
   Tiling tiling_;
   Residency<InputKey> inputs_;
   Residency<KernelKey> kernels_;
-  std::vector<Interval> cut_;  // kernel blocks of one chunk each
+  std::vector<Interval> cut_;  // kernel blocks of each chunk
   std::vector<Chunk> chunks_;
 };
 

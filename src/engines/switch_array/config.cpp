@@ -14,7 +14,7 @@ namespace {
 constexpr Range kLatencyCycles{0, 1024};
 constexpr std::int64_t kBytesPerResult = 4;
 
-// A memory that a process can hold.
+// Refuses a memory that is too large for a process.
 void need_size(std::int64_t bytes, const Place& place, std::int64_t words) {
   constexpr std::int64_t kMost = std::int64_t{1} << 30;
   need(bytes <= kMost, place, words,
@@ -50,7 +50,7 @@ void describe(V& v, SwitchArrayConfig& c) {
             "cycles of latency of the post-processing path");
 }
 
-// What the array asks of the system around it, whose bus its channels are on.
+// Checks the array's demands on the surrounding system, whose bus its channels use.
 void check_channels(const SwitchArrayConfig& c, const HardwareConfig& hardware, const Place& root) {
   const int width = hardware.matrix_bus_bytes();
   const int beat_words = (width + c.port_channels - 1) / c.port_channels;
@@ -87,7 +87,7 @@ std::int64_t buffer_bytes(const SwitchArrayConfig& c) {
          std::int64_t{kPostParameterBytes} * c.columns * c.parameter_slots + c.output_buffer_bytes;
 }
 
-// The input banks, both copies.
+// Faults hit the input banks, both copies.
 FaultSpace fault_space(const SwitchArrayConfig& c, const HardwareConfig&) {
   return {c.rows, std::int64_t{2} * c.bank_depth_words * c.port_channels};
 }

@@ -11,7 +11,7 @@ namespace tilebeat {
 /// The name of the engine under `dataflow`.
 constexpr const char* kSwitchArrayDataflow = "dilated";
 
-/// How a map lies in the input banks (SPEC SW-1, SW-5).
+/// The arrangement of a map in the input banks (SPEC SW-1, SW-5).
 enum class ArrangementKind : std::uint8_t { kStrideAware, kTable1 };
 constexpr std::array<std::string_view, 2> kArrangementNames{"stride_aware", "table1"};
 

@@ -37,7 +37,7 @@ Interval KernelWords::brought(std::int64_t word, int column) const {
   const std::int64_t block = word / load_.block_words, plane = word % load_.block_words / load_.taps;
   const std::int64_t number = block * columns_ + column;
   if (number >= load_.kernels) return {};
-  // Kernels and channels are counted from the first ones of the first kernel's group.
+  // Kernels and channels count from those of the first kernel's group.
   const std::int64_t channel = load_.first_channel + block * load_.block_channels + plane * port_channels_;
   const std::int64_t group = group_of(number) - channel;
   const auto in_word = [&](std::int64_t at) {

@@ -16,8 +16,8 @@ namespace tilebeat::switch_array {
 
 namespace {
 
-// The words of one kernel block of a set: channel blocks, taps, columns, P channels; of kernels with groups
-// the bytes inside the groups alone.
+// The words of one kernel block of a set, in the order channel blocks, taps, columns, P channels; for kernels
+// with groups only the bytes inside the groups.
 std::vector<std::uint8_t> packed_block(const Problem& p, const ArrayShape& array, int set, int kernel_block) {
   const Interval planes = planes_of(p, array, kernel_block);
   const int channels_per_group = p.channels / p.conv.groups;
@@ -30,7 +30,7 @@ std::vector<std::uint8_t> packed_block(const Problem& p, const ArrayShape& array
     group_begin.push_back(channels_of_kernels(p, {k, k + 1}).begin);
   std::vector<std::uint8_t> bytes(to_size(packed_bytes(p, array, kernel_block, planes)));
   std::uint8_t* out = bytes.data();
-  // Where each column's kernel begins, counted from its channel 0, which may lie before its group.
+  // The offset of each column's kernel, relative to channel 0, which may lie in front of its group.
   std::vector<std::int64_t> kernels;
   for (std::size_t column = 0; column < group_begin.size(); ++column) {
     const std::int64_t kernel =
@@ -118,7 +118,7 @@ class SwitchArrayLayer : public MatrixLayer {
     };
     return {at(channels.begin / array_.port_channels), at(ceil_div(channels.end, array_.port_channels))};
   }
-  // Words of `port_channels` channels: channel blocks, in each the columns.
+  // Order of the parts: words of `port_channels` channels; channel blocks, in each the columns.
   std::vector<KernelPart> kernel_parts(int block, Interval channels) const override {
     const int word = array_.port_channels, first = block * array_.columns;
     const std::int64_t plane = std::int64_t{array_.columns} * word;
@@ -182,7 +182,7 @@ class SwitchArrayLayer : public MatrixLayer {
   }
 
  private:
-  // A way that the layer remembers, for the port that its jobs are behind.
+  // A choice that the layer keeps, for the port of its jobs.
   struct Cut {
     const TilingChoice* way = nullptr;
     PortPath path;

@@ -58,8 +58,8 @@ class Lowering : public MatrixLowering {
   }
 
  private:
-  // What jobs find in memory: a version of a buffer, an address, and the first outputs that a map is for,
-  // since jobs of the same map may be cut otherwise.
+  // The contents that jobs find in memory: buffer version, address, and the first outputs of the tile (jobs
+  // of the same map may be cut differently).
   using Contents = std::map<std::tuple<BufferId, int, std::uint64_t, int, int>, int>;
   static int number_of(Contents& known, const Access* read, std::uint64_t address, const OutputTile& tile) {
     const auto key = read != nullptr
@@ -106,7 +106,7 @@ class Lowering : public MatrixLowering {
 
   // Cycles in which the banks take a map: all words of a pixel go to one bank, one a cycle, behind a queue.
   double arranging_cycles(const LoadInput& load) const {
-    // Words arrive with the beat that brings their last byte; pixels that lie apart begin a beat each.
+    // Words arrive with the beat that brings their last byte; separate pixels each begin a new beat.
     const bool apart = load.pixel_stride != load.channels || load.slice != 0;
     return arranging_.get({load.height, load.width, load.channels, apart, to_int(path_.width), load.slice},
                           [&] { return work_out_arranging(load, apart); });
@@ -131,7 +131,7 @@ class Lowering : public MatrixLowering {
               queues.begin_beat(0);
               beat = last / path_.width;
             }
-            // The word that ends in this beat, and the whole ones behind it.
+            // The word that ends in this beat, and the whole words behind it.
             byte = last + 1, at += word;
             const std::int64_t room = ((beat + 1) * path_.width - byte) / word;
             const auto more = to_int(std::min<std::int64_t>(room, std::max(0, channels - at) / word));
@@ -202,9 +202,9 @@ class Lowering : public MatrixLowering {
     add(load, std::move(accesses), cost, TaskEvent::kDone);
   }
 
-  // Where a block lies among those of the job.
+  // The index of a block among the job's blocks.
   std::size_t in_job(int block) const { return to_size(block - job_->blocks.begin); }
-  // Channel blocks from one kernel block of the chunk to the next.
+  // Channel blocks between neighbouring kernel blocks of the chunk.
   int plane_step(const Chunk& chunk) const {
     if (chunk.blocks.size() == 1) return 0;
     return planes_[in_job(chunk.blocks.begin + 1)].begin - chunk.planes.begin;
@@ -292,7 +292,7 @@ class Lowering : public MatrixLowering {
     cost.latency = r.last ? drain + config_.post_latency_cycles + kFill : kFill;
     return cost;
   }
-  // Cycles of one channel block with the conflicts of its banks.
+  // Cycles of one channel block, bank conflicts included.
   double conflicted_clocks(const ConvRun& r) const {
     const ChunkGeometry geometry{r.rows,
                                  r.columns,
@@ -364,12 +364,12 @@ class Lowering : public MatrixLowering {
   BufferRing::Filling output_;
   ReadBytes read_;
   Contents maps_, weights_;
-  mutable std::optional<std::pair<ChunkGeometry, double>> census_;  // of the last geometry
-  // Of the job.
+  mutable std::optional<std::pair<ChunkGeometry, double>> census_;  // of the most recent geometry
+  // State of the current job.
   const MatrixJob* job_ = nullptr;
   std::vector<OutputTile> tiles_;
   std::vector<Interval> planes_;            // by kernel block
-  std::vector<std::int64_t> bytes_before_;  // of the job's kernel blocks before each
+  std::vector<std::int64_t> bytes_before_;  // by kernel block: bytes of the job's blocks before it
 };
 
 }  // namespace

@@ -17,67 +17,67 @@
 
 namespace tilebeat::switch_array {
 
-/// How the engine cuts a job (SPEC SW-3, SW-7).
+/// The engine's cut of a job (SPEC SW-3, SW-7).
 struct Tiling {
-  int rows = 0, columns = 0;      ///< output pixels of a full tile
-  int blocks_per_store = 1;       ///< kernel blocks whose results are stored together
-  int blocks_per_chunk = 1;       ///< kernel blocks that are loaded together and run one behind the other
-  int planes_per_chunk = 0;       ///< channel blocks of one chunk; fewer than all: accumulators carry over
+  int rows = 0, columns = 0;  ///< output pixels of a full tile
+  int blocks_per_store = 1;   ///< kernel blocks whose results are stored together
+  int blocks_per_chunk = 1;   ///< kernel blocks that are loaded together and run one after the other
+  /// channel blocks of a chunk; fewer than all: accumulators carry over to the next chunk
+  int planes_per_chunk = 0;
   bool channels_resident = true;  ///< a tile in the banks holds all channels
   LoopOrder order = LoopOrder::kTileOuter;
 };
 
-/// Channel blocks [begin, end) that the kernels of block `kernel_block` touch (SPEC SW-3).
+/// Channel blocks [begin, end) that the kernels of block `kernel_block` read (SPEC SW-3).
 Interval planes_of(const Problem& problem, const ArrayShape& array, int kernel_block);
-/// The most that any kernel block touches.
+/// The most channel blocks that any kernel block reads.
 int widest_planes(const Problem& problem, const ArrayShape& array);
-/// Whether kernels are stored without what lies outside their groups.
+/// Whether kernels are stored without the channels outside their groups.
 inline bool stored_by_groups(const Problem& problem) {
   return problem.conv.groups > 1 && !problem.kernel_tensor;
 }
-/// `load.kernels` of channel blocks `planes` of kernel block `kernel_block`, without addresses and places.
+/// `load.kernels` for channel blocks `planes` of kernel block `kernel_block`, without addresses and places.
 LoadKernels kernel_load(const Problem& problem, const ArrayShape& array, int kernel_block, Interval planes);
-/// Its bytes in memory.
+/// Bytes of these kernels in memory.
 std::int64_t packed_bytes(const Problem& problem, const ArrayShape& array, int kernel_block, Interval planes);
-/// How many kernel blocks from `first` on, at most those of `blocks`, can run one behind the other in one
-/// chunk: of a layer without groups all that are whole, of others those that read so many channel blocks
-/// each, at even distances.
+/// Number of kernel blocks from `first` on, within `blocks`, that can run one after the other in one chunk:
+/// without groups all complete blocks, with groups those that read equally many channel blocks at equal
+/// distances.
 int alike_blocks(const Problem& problem, const ArrayShape& array, int first, Interval blocks);
 /// Useful multiply-accumulates of one output pixel of kernel block `kernel_block` over channel blocks
 /// `planes`.
 std::int64_t macs_per_pixel(const Problem& problem, const ArrayShape& array, int kernel_block,
                             Interval planes);
-/// The tiles of a job, column by column, then row by row.
+/// The tiles of the whole layer, image by image, row by row, column by column.
 std::vector<OutputTile> tiles_of(const Problem& problem, const Tiling& tiling);
-/// Those of a job of the layer with that problem, in place of what `tiles` holds.
+/// Replaces the contents of `tiles` by the tiles of `job` of the layer with that problem.
 void tiles_of(const Problem& problem, const MatrixJob& job, const Tiling& tiling,
               std::vector<OutputTile>& tiles);
 
-/// A job as the engine cuts it: `planes` channel blocks of each kernel block at most.
+/// A job as the engine cuts it.
 struct Job {
   const Problem& problem;
   Interval blocks;      ///< kernel blocks
-  int planes = 0;       ///< that are added up at a time
+  int planes = 0;       ///< the most channel blocks that a kernel block adds up at a time
   bool whole = true;    ///< false: the accumulators carry over from job to job, a tile is one operation cycle
   int jobs_of_map = 1;  ///< as in MatrixJob
 };
-/// A way to cut a job, and why.
+/// A way to cut a job, and the reason for it.
 struct TilingChoice {
   Tiling tiling;
   std::string reason;
 };
-/// The tilings that are expected to be about as fast, for maps and results behind `path`, in a memory of
-/// `memory_bytes` bytes a cycle; the first is the best without a closer look. Throws UserError when the job
-/// cannot fit.
+/// The tilings with about equal estimates, for maps and results behind `path` in a memory of `memory_bytes`
+/// bytes a cycle; the first is the best one by the estimate. Throws UserError when the job cannot fit.
 std::vector<TilingChoice> choose_tilings(const Job& job, const HardwareConfig& hardware, const PortPath& path,
                                          double memory_bytes);
 
-/// Cycles in which the input arrangement takes a map, by height, width, channels, whether its pixels lie
-/// apart, and bytes a cycle of the path. Worked out once for all lowerings of a layer.
+/// Cycles in which the input arrangement takes a map; the key is its height, width and channels, whether its
+/// pixels lie apart, and the path's bytes a cycle. Computed once for all lowerings of a layer.
 using ArrangingCycles = Memo<std::tuple<int, int, int, bool, int, int>, double>;
 
-/// Turns the jobs of a unit into tasks: loads of maps and kernels, runs, stores (SPEC SW-7). What it is given
-/// outlives it.
+/// Makes the lowering that turns the jobs of a unit into tasks: loads of maps and kernels, runs, stores (SPEC
+/// SW-7). All arguments outlive it.
 std::unique_ptr<MatrixLowering> make_lowering(TaskGraph& graph, const EnginePlace& place,
                                               const Problem& problem, const Tiling& tiling,
                                               const HardwareConfig& hardware, const PortPath& path,

@@ -13,7 +13,7 @@ namespace tilebeat {
 struct ConvRun {
   static constexpr OperationKind kKind{"conv.run", 0x02, Unit::kMatrix};
 
-  std::uint8_t copy = 0;  ///< which copy of every bank is read
+  std::uint8_t copy = 0;  ///< number of the bank copy that is read
   bool first = true;      ///< accumulators start from zero
   bool last = true;       ///< accumulators are complete and drained; false: later channels follow
   std::uint16_t rows = 0, columns = 0;      ///< output pixels
@@ -26,8 +26,8 @@ struct ConvRun {
   std::uint32_t parameter_word = 0;         ///< first word in the parameter buffer
   std::uint32_t output_base = 0;            ///< byte address of output (0,0), kernel 0, in the output buffer
   std::uint32_t output_stride = 0;          ///< bytes from one output pixel to the next in the output buffer
-  std::uint32_t macs_per_pixel =
-      0;                     ///< useful multiply-accumulates of one output pixel, of planes * P * C * taps
+  /// Useful multiply-accumulates of one output pixel, out of planes * P * C * taps.
+  std::uint32_t macs_per_pixel = 0;
   std::uint16_t blocks = 1;  ///< kernel blocks; more than one have all C kernels, begin and end their sums
   std::uint16_t plane_step = 0;  ///< from the first channel block of a kernel block to that of the next one
 
@@ -45,8 +45,8 @@ struct LoadInput {
   std::uint32_t pixel_stride = 0;  ///< bytes from a pixel to the next in DRAM
   std::uint16_t height = 0, width = 0;
   std::uint16_t channels = 0;  ///< bytes taken of each pixel
-  std::uint16_t slice =
-      0;  ///< channels, whole words, that are taken of all pixels before the next ones; 0: all
+  /// Channels, whole words, that are taken of all pixels before the next ones; 0: all.
+  std::uint16_t slice = 0;
   std::uint16_t stride_h = 1, stride_w = 1;  ///< for the stride-aware arrangement (SPEC SW-5)
   std::uint8_t fill = 0;  ///< byte for channels beyond `channels` in the last word: the zero point
 
@@ -60,8 +60,8 @@ struct LoadInput {
 struct LoadKernels {
   static constexpr OperationKind kKind{"load.kernels", 0x11, Unit::kParameter};
 
-  std::uint64_t address =
-      0;  ///< DRAM byte address of the packed words: word-major, then column, P bytes each
+  /// DRAM byte address of the packed words: word-major, then column, P bytes each.
+  std::uint64_t address = 0;
   std::uint64_t post_address = 0;    ///< DRAM byte address of post-parameter records of 16 bytes, C a block
   std::uint32_t words = 0;           ///< words a column, of all blocks
   std::uint32_t parameter_word = 0;  ///< first word in the parameter buffer
@@ -69,9 +69,10 @@ struct LoadKernels {
   std::uint16_t post_records = 0;    ///< records to load, 0 for none
   std::uint32_t group_channels = 0;  ///< channels of a group; 0: all bytes of the words come from memory
   std::uint16_t group_kernels = 1;   ///< kernels of a group
-  std::uint16_t first_kernel = 0;    ///< of the first block; its number in its group
+  std::uint16_t first_kernel = 0;    ///< number of the first block's first kernel in its group
   std::uint16_t kernels = 0;         ///< from that one on: columns beyond them have none
-  std::int32_t first_channel = 0;    ///< of the first word, counted from the first one of that group
+  /// first channel of the first word, relative to the first channel of that group
+  std::int32_t first_channel = 0;
   std::uint32_t block_words = 1;     ///< words a column of one block
   std::uint16_t block_channels = 0;  ///< from the first channel of a block to that of the next one
   std::uint32_t taps = 1;            ///< words of one channel block

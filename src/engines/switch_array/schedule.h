@@ -16,19 +16,19 @@ struct ArrayShape {
   int lanes() const { return rows / groups; }  ///< L
 };
 
-/// Where a pixel's word of one channel block lies in the input buffer.
+/// The place of a pixel's word of one channel block in the input buffer.
 struct BankSlot {
   BankId bank;
   int address = 0;  ///< word address within the plane
 };
 
-/// How a tile-local map of `height` x `width` pixels lies in the R banks (SPEC SW-1, table 1 of document 000,
-/// and the stride-aware arrangement of SW-5). One plane holds one block of P channels; planes follow one
-/// another in a bank.
+/// The arrangement of a tile-local map of `height` x `width` pixels in the R banks (SPEC SW-1, table 1 of
+/// document 000, and the stride-aware arrangement of SW-5). One plane holds one block of P channels; planes
+/// follow one another in a bank.
 class Arrangement {
  public:
   /// Table 1: `stride_h` = `stride_w` = 1. With other strides: rows of one half (h div sh) mod G are packed
-  /// in order, columns ordered by (w mod sw, w div sw).
+  /// in order, and columns are ordered by (w mod sw, w div sw).
   Arrangement(const ArrayShape& array, int height, int width, int stride_h, int stride_w);
 
   /// The place of pixel (h, w), 0 <= h < height, 0 <= w < width.
@@ -66,7 +66,7 @@ struct ChunkGeometry {
   friend bool operator==(const ChunkGeometry& a, const ChunkGeometry& b);
 };
 
-/// One beat of a chunk: which output block, channel block and tap.
+/// One beat of a chunk: its output block, channel block and tap.
 struct Beat {
   int row_block = 0, column_block = 0;  ///< ohb, owb
   int plane = 0, tap_h = 0, tap_w = 0;  ///< cb, r, s
@@ -76,8 +76,8 @@ struct Beat {
 
 /// The input pixel a lane reads in a beat.
 struct Selection {
-  bool valid =
-      false;  ///< false: the lane has no output pixel, or the tap lies outside the map; nothing is read
+  /// False: the lane has no output pixel, or the tap lies outside the map; nothing is read.
+  bool valid = false;
   int h = 0, w = 0;  ///< tile-local
 };
 
@@ -97,7 +97,7 @@ class SwitchSchedule {
   Beat first() const;
   /// Moves `beat` on by one; false after the last one.
   bool advance(Beat& beat) const;
-  /// Calls `visit(lane, selection)` with what each lane (sub-switch g*L + l) reads in `beat`.
+  /// Calls `visit(lane, selection)` with the pixel that each lane (sub-switch g*L + l) reads in `beat`.
   template <class Visit>
   void select_all(const Beat& beat, const Visit& visit) const {
     const int lanes = lanes_, stride_w = geometry_.stride_w, width = geometry_.width;
@@ -127,11 +127,11 @@ class SwitchSchedule {
   int row_blocks_, column_blocks_, beats_per_cycle_;
 };
 
-/// What a chunk costs at the banks, counted from the schedule and the arrangement for one channel block
+/// The cost of a chunk at the banks, counted from the schedule and the arrangement for one channel block
 /// (every channel block of an operation cycle makes the same selections).
 struct BankCensus {
   std::vector<int> cycle_clocks;     ///< by operation cycle: read cycles of kh*kw beats, conflicts included
-  std::int64_t conflict_clocks = 0;  ///< those of them beyond one a beat
+  std::int64_t conflict_clocks = 0;  ///< cycles beyond one per beat
   std::vector<std::int64_t> bank_reads;  ///< by bank: words read
   std::int64_t read_words = 0;           ///< sum of bank_reads
 };

@@ -13,7 +13,7 @@
 namespace tilebeat::switch_array {
 namespace {
 
-constexpr int kMaxField = 65535;  // of the 16-bit fields of an instruction
+constexpr int kMaxField = 65535;  // largest value of a 16-bit instruction field
 
 struct Candidate {
   Tiling tiling;
@@ -21,11 +21,11 @@ struct Candidate {
   std::int64_t bytes = 0;  // on the DRAM's bus
 };
 
-// Of tilings that are expected to take about the same time the one that moves fewest bytes is taken.
-// The estimate knows nothing of latencies: a difference below `kUncertainClocks` means nothing.
+// Of tilings with about the same estimate, the one that moves the fewest bytes is taken. The estimate ignores
+// latencies: differences below `kUncertainClocks` are meaningless.
 constexpr double kSameTime = 1.02;
 constexpr double kUncertainClocks = 100;
-// Of those that take at most this part more than the fastest, so many are worth a closer look.
+// Up to `kWays` tilings that take at most this factor longer than the fastest are worth a closer look.
 constexpr double kLikely = 1.1;
 constexpr std::size_t kWays = 8;
 
@@ -56,7 +56,7 @@ class Search {
     const int full_columns = limit(p_.out_width, array_.lanes(), hardware_.planner.max_tile_columns);
     const bool kernels_split = kernel_planes_ < widest_ || !job_.whole;
     if (!kernels_split) {
-      // Whole rows first; columns only when not even the fewest rows fit (SPEC SW-7).
+      // Tries whole rows first, and cuts columns only when even the fewest rows do not fit (SPEC SW-7).
       for (const bool resident : {true, false}) {
         for (int rows = array_.groups; rows < full_rows + array_.groups; rows += array_.groups) {
           consider(std::min(rows, full_rows), full_columns, resident, widest_);
@@ -71,7 +71,7 @@ class Search {
           return finish(resident ? "tiles hold all channels" : "tiles hold the channels of one kernel block");
       }
     }
-    // Channels in pieces: the accumulators carry over, so a tile is one operation cycle.
+    // With channels in pieces the accumulators carry over, so a tile is one operation cycle.
     const int rows = std::min(array_.groups, p_.out_height), columns = std::min(array_.lanes(), p_.out_width);
     consider(rows, columns, true, kernel_planes_);
     for (int planes = kernel_planes_; planes > 0 && !found(); --planes)
@@ -96,7 +96,7 @@ class Search {
     return std::int64_t{std::min(blocks * array_.columns, p_.conv.out_channels)} * p_.element_bytes();
   }
 
-  // The depth that the arrangement takes for the largest tile of this size.
+  // Words per bank that the arrangement takes for the largest tile of this size.
   std::int64_t words_a_bank(int rows, int columns, int planes) const {
     const Conv2d& c = p_.conv;
     const int height = p_.axis_h().span(rows), width = p_.axis_w().span(columns);
@@ -126,8 +126,7 @@ class Search {
     }
   }
 
-  // A guide for choosing, never a result: the longest of computing, each bus and DRAM, behind the first load
-  // and before the last store.
+  // The estimate: the longest of computing, each bus and DRAM, plus the first load and the last store.
   Candidate estimate(const Tiling& tiling) const {
     const std::vector<OutputTile> tiles = tiles_of(p_, tiling);
     std::vector<Interval> planes;
@@ -135,14 +134,14 @@ class Search {
     const int slots = ChunkMaker::slots(config_, slot_words(tiling), tiling.blocks_per_chunk);
     ChunkMaker maker(array_, tiling, slots);
     Traffic traffic;
-    std::size_t chunks = 0;  // of the last job
+    std::size_t chunks = 0;  // chunks of the last job
     const auto add_jobs = [&](const JobContents& contents, int jobs) {
       const auto& made = maker.chunks(job_, count_of(tiles), planes, contents, true, true);
       add(traffic, made, tiles, tiling, jobs);
       chunks = made.size();
     };
     add_jobs({}, 1);
-    if (job_.jobs_of_map > 1)  // those behind the first one find the tiles that are still there
+    if (job_.jobs_of_map > 1)  // later jobs find the tiles that are still in the banks
       add_jobs({0, 1}, job_.jobs_of_map - 1);
     const double jobs = job_.jobs_of_map, bus = path_.width, memory = memory_bytes_;
     const double tiles_run = jobs * static_cast<double>(tiles.size()),
@@ -163,12 +162,13 @@ class Search {
     return std::min(widest_, tiling.planes_per_chunk) * p_.taps();
   }
 
-  // Short runs are joined: their instructions take time and bytes. The first of them begins when the kernels
-  // of all are there, and computing goes on while those of the next ones are loaded.
+  // Short runs are joined, because their instructions take time and bytes. The first joined run begins when
+  // the kernels of all its blocks are there, and computing continues while the next kernels are loaded.
   int blocks_per_chunk(const Tiling& tiling) const {
-    constexpr double kShortBeats = 1024;     // of a run
-    constexpr double kFirstShare = 1. / 32;  // of the job, that its first kernels take at most,
-    constexpr double kFirstWords = 384;      // or so many words a column
+    constexpr double kShortBeats = 1024;  // beats of a short run
+    // most words of the first kernels: this fraction of the job's beats,
+    constexpr double kFirstShare = 1. / 32;
+    constexpr double kFirstWords = 384;  // or this number of words a column
     const bool whole = job_.whole && tiling.planes_per_chunk >= widest_ && tiling.channels_resident;
     if (!whole || tiling.order != LoopOrder::kTileOuter) return 1;
     const std::vector<OutputTile> tiles = tiles_of(p_, tiling);
@@ -186,11 +186,11 @@ class Search {
     return blocks;
   }
 
-  // Cycles of computing and of writing words into the banks, and bytes.
+  // Cycles of computing and of writing words into the banks; bytes of the other traffic.
   struct Traffic {
     double beats = 0, input = 0, written = 0, kernels = 0, output = 0;
   };
-  // What chunks take, so many times.
+  // Adds the cost of `chunks`, executed `times` times.
   void add(Traffic& all, const std::vector<Chunk>& chunks, const std::vector<OutputTile>& tiles,
            const Tiling& tiling, double times) const {
     double beats = 0, input = 0, written = 0, kernels = 0, output = 0;
@@ -206,8 +206,8 @@ class Search {
                                        chunk.planes.begin * array_.port_channels;
         const double pixels = static_cast<double>(tile.h.ins) * tile.w.ins;
         input += pixels * channels;
-        // Words of a pixel go to one bank, one a cycle; a queue takes some. From memories on the chip pixels
-        // come in slices, and several banks write at a time.
+        // Words of a pixel go to one bank, one a cycle, through a queue. From on-chip memories pixels come in
+        // slices, so that several banks write at a time.
         const double words = ceil_div(channels, array_.port_channels),
                      banks = std::min<double>(array_.rows, pixels);
         written += path_.atom == 1 ? pixels * words / std::max(1.0, banks)
@@ -225,14 +225,14 @@ class Search {
     all.beats += times * beats, all.input += times * input, all.written += times * written;
     all.kernels += times * kernels, all.output += times * output;
   }
-  // What storing costs on the DRAM's bus: a run of a pixel's channels that does not fill whole DRAM bursts
-  // takes them whole, and every run is a request of its own.
+  // The cost of stores in bytes on the DRAM bus: a run of a pixel's channels takes whole DRAM bursts even
+  // where it does not fill them, and each run is a separate request.
   double stored_bus_bytes(const Tiling& tiling, double output) const {
     const std::int64_t burst = path_.atom;
     const std::int64_t run =
         stored_pixel_bytes(tiling.order == LoopOrder::kTileOuter ? tiling.blocks_per_store : 1);
     if (run == stored_pixel_bytes(kernel_blocks_)) return output;  // whole pixels lie back to back
-    constexpr std::int64_t kRequest = 2;                           // cycles of the port
+    constexpr std::int64_t kRequest = 2;                           // cycles of the port for a request
     return output / static_cast<double>(run) *
            (run + kRequest * path_.width + (run % burst == 0 ? 0 : burst - 1));
   }
@@ -286,7 +286,7 @@ int widest_planes(const Problem& p, const ArrayShape& array) {
   return widest;
 }
 
-// That a field of load.kernels counts, and channels from block to block.
+// The largest value of load.kernels' counts of kernels and of channels from block to block.
 constexpr int kMostKernels = UINT16_MAX;
 
 LoadKernels kernel_load(const Problem& p, const ArrayShape& array, int kernel_block, Interval planes) {
@@ -348,7 +348,7 @@ std::int64_t macs_per_pixel(const Problem& p, const ArrayShape& array, int kerne
 
 namespace {
 
-// Of `images` images of `rows` x `columns` outputs.
+// Adds the tiles of `images` images of `rows` x `columns` outputs.
 void add_tiles(const WindowAxis& h, const WindowAxis& w, int images, int rows, int columns,
                const Tiling& tiling, std::vector<OutputTile>& tiles) {
   for (int n = 0; n < images; ++n) {

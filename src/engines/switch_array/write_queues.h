@@ -8,21 +8,21 @@
 namespace tilebeat {
 
 /// The queues in front of the write ports of a row of banks: each bank writes one word a cycle, each queue
-/// holds `depth` words. Words arrive with bus beats; a beat is taken in one cycle when all its words find
-/// room, otherwise it waits. Pure arithmetic: the owner asks when a beat is taken and when each of its words
-/// is written.
+/// holds `depth` words. Words arrive with bus beats; a beat is taken in one cycle when there is room for all
+/// its words, otherwise it waits. Pure arithmetic: it tells the owner when a beat is taken and when each of
+/// its words is written.
 class WriteQueues {
  public:
   WriteQueues(int banks, int depth)
       : depth_(depth), last_write_(to_size(banks), -1), of_beat_(to_size(banks), 0) {}
 
-  /// Begins a beat that is there from cycle `ready` on.
+  /// Begins a beat that is present from cycle `ready` on.
   void begin_beat(Cycle ready) {
     beat_at_ = std::max(ready, next_beat_);
     for (const Words& words : words_) nth(of_beat_, words.bank) = 0;
     words_.clear();
   }
-  /// Words of the beat for `bank`, one behind the other.
+  /// Adds successive words of the beat for `bank`.
   void add_words(int bank, int count) {
     // A bank's backlog at cycle c is last - c; a beat adds k words to it, so c >= last + k - depth.
     const int same = nth(of_beat_, bank) += count;
@@ -30,8 +30,8 @@ class WriteQueues {
     Words& words = words_.emplace_back();  // no copy of what was just written in parts
     words.bank = bank, words.count = count;
   }
-  /// Ends the beat: returns the cycle in which it is taken; `write_at(i)` then tells when the first of the
-  /// i-th words is written, the others follow one a cycle.
+  /// Ends the beat and returns the cycle in which it is taken. Then `write_at(i)` is the cycle in which the
+  /// first of the i-th words is written; the others follow one a cycle.
   Cycle end_beat() {
     for (Words& words : words_) {
       Cycle& last = nth(last_write_, words.bank);
@@ -42,15 +42,15 @@ class WriteQueues {
     next_beat_ = beat_at_ + 1;
     return beat_at_;
   }
-  /// `beats` whole beats, one behind the other, that are there from cycle `ready` on: a word each for `count`
-  /// different banks, in a row from `first` on over all beats, the last bank being followed by bank 0 of
-  /// `banks`. Where no word waits, those of a beat are written in the cycle after it. False, and nothing is
-  /// taken, where one does.
+  /// Takes `beats` whole beats that are present from cycle `ready` on. Each has one word for each of `count`
+  /// different banks; banks follow one another from `first` on over all beats, modulo `banks`. If no word has
+  /// to wait, the words of a beat are written in the cycle after it. Returns false, and takes nothing, if one
+  /// has to wait.
   bool take_rows(Cycle ready, int beats, int first, int count, int banks) {
     const Cycle beat_at = std::max(ready, next_beat_);
     if (drained_ > beat_at + 1) return false;
     const Cycle last_at = beat_at + beats - 1;
-    // Words of earlier beats are written before another one can come.
+    // Words of earlier beats are written before the next ones can arrive.
     const auto last = to_int((first + std::int64_t{beats - 1} * count) % banks);
     const int behind = std::max(0, last + count - banks);
     std::fill_n(last_write_.begin() + last, count - behind, last_at + 1);

@@ -19,53 +19,54 @@
 
 namespace tilebeat::wfold {
 
-/// What is decided for a layer on the W-fold engine.
+/// The decisions for a layer on the W-fold engine.
 struct WfoldChoice {
   WfoldShape shape;
-  GranularityChoice granularity;  ///< WF-1, of the channels that a kernel tile touches
-  bool forced = false;            ///< by wfold.pci
-  int touched = 0;                ///< bytes of a folded pixel that a kernel tile touches
-  int folded_span = 0;            ///< folded columns from the first tap to the last
-  WfoldReadMode read_mode = WfoldReadMode::kContinuous;  ///< of the first block
+  GranularityChoice granularity;                         ///< WF-1; of the channels that a kernel tile reads
+  bool forced = false;                                   ///< by wfold.pci
+  int touched = 0;                                       ///< bytes of a folded pixel that a kernel tile reads
+  int folded_span = 0;                                   ///< folded columns from the first tap to the last
+  WfoldReadMode read_mode = WfoldReadMode::kContinuous;  ///< read mode of the first block
 };
 WfoldChoice choose_wfold(const Problem& problem, const HardwareConfig& hardware);
 
-/// Kernels of a block: a kernel tile, or fewer for every slave where that is too much for half the WRAM.
+/// Kernels of a block: those of a kernel tile, or fewer per slave when they would take more than half of
+/// WRAM.
 int fitting_block_kernels(const Workload& workload, const Layer& layer, const HardwareConfig& hardware);
 
-/// Bytes [begin, end) of a folded pixel that the kernels of block `block` touch: all, or those of their
+/// Bytes [begin, end) of a folded pixel that the kernels of block `block` read: all, or those of their
 /// groups, from the first phase to the last.
 ByteRange channels_of(const Problem& problem, int block);
 
-/// One row of `columns` outputs of `kernels` kernels over bytes `channels` of a folded pixel.
+/// The geometry of one row of `columns` outputs of `kernels` kernels over bytes `channels` of a folded pixel.
 WfoldGeometry tile_geometry(const Problem& problem, const WfoldChoice& choice, int kernels, int columns,
                             const ByteRange& channels);
-/// How maps are read of which a run takes bytes `channels` of a folded pixel: not every run takes the same.
+/// The read mode of maps for a run that takes bytes `channels` of a folded pixel; runs of a layer may differ.
 WfoldReadMode read_mode_of(const Problem& problem, const WfoldChoice& choice, const ByteRange& channels,
                            const WfoldConfig& config);
 
-/// Kernels that the regions of a block have room for, as many in each of so many slaves.
+/// Number of kernels that fit the regions for a block, equally many in each of `slaves` slaves.
 int kernels_of_regions(const Problem& problem, int slaves, int block);
 /// Bytes of a packed block.
 std::int64_t packed_bytes(const Problem& problem, int slaves, int block);
-/// Kernels and post-parameters of a block, the parts of the regions one after the other, as WfoldSchedule
-/// lays them out; widths folded (SPEC WF-3, WF-5, WF-6).
+/// Kernels and post-parameters of a block, region after region, in the layout of WfoldSchedule, with folded
+/// widths (SPEC WF-3, WF-5, WF-6).
 std::vector<std::uint8_t> pack_regions(const Problem& problem, const WfoldChoice& choice, int set, int block);
-/// The post-parameters alone: in every block as many records for each region as the first block has there.
+/// The post-parameters alone; every block has as many records per region as the first block.
 std::vector<std::uint8_t> pack_post_parameters(const Problem& problem, const WfoldChoice& choice);
 
 /// The decisions in words, for `tilebeat plan`.
 Explanation explain(const WfoldChoice& choice, const Problem& problem, const HardwareConfig& hardware);
 
-/// What runs are expected to cost: the cycles of a dry run, which has the order of lines, beats and results
-/// but no data, and knows nothing of other users of NRAM. Of a long run some rows are gone through; the
-/// others are taken to be like them.
+/// The estimated costs of runs, from a dry run: it has the order of lines, beats and results but no data, and
+/// ignores other users of NRAM. Of a long run only some rows are gone through; the others are assumed to be
+/// like them.
 class RunCosts {
  public:
   /// `hardware` outlives it.
   explicit RunCosts(const HardwareConfig& hardware) : hardware_(hardware) {}
 
-  /// The cost of a run with the registers `setup`, which are the same for all of them.
+  /// The cost of a run with the registers `setup`, which are the same for all runs.
   const TaskCost& of(const ConvSetup& setup, const WfoldRun& run) const;
 
  private:
@@ -76,20 +77,20 @@ class RunCosts {
   Memo<Key, TaskCost> known_;
 };
 
-/// The engine's two ports to NRAM without data: when what is asked for is there. Of both, one request a cycle
-/// is granted, the older one first; banks make one access a cycle; so many bursts are under way.
+/// The timing of the engine's two ports to NRAM, without data. Of both ports, one request a cycle is granted,
+/// the older one first; banks make one access a cycle; the number of bursts in flight is limited.
 class DryPorts {
  public:
   DryPorts(const ChipConfig& chip, int outstanding);
 
   /// The first cycle from `earliest` on in which the reading port can send a request.
   Cycle next(Cycle earliest) const { return std::max(earliest, free_); }
-  /// Nothing is asked for in cycle `at`, which a request could have been sent in.
+  /// Lets cycle `at` pass without a request.
   void skip(Cycle at) { free_ = at + 1; }
-  /// Reads `bytes` bytes at `offset` of NRAM, from cycle `earliest` on; returns the cycle in which they can
-  /// be used.
+  /// Reads `bytes` bytes at `offset` of NRAM, not before cycle `earliest`; returns the cycle in which they
+  /// can be used.
   Cycle read(Cycle earliest, std::int64_t offset, std::int64_t bytes);
-  /// The writing port sends a request in cycle `at`. Rising cycles.
+  /// Sends a write request in cycle `at`; cycles must rise.
   void write(Cycle at, std::int64_t offset, std::int64_t bytes) { writes_.push_back({at, offset, bytes}); }
 
  private:
@@ -102,26 +103,26 @@ class DryPorts {
 
   InterconnectConfig bus_;
   MemoryConfig nram_;
-  std::vector<Cycle> taken_;  // of the last reads, as many as may be under way
+  std::vector<Cycle> taken_;  // cycles of the last reads, as many as may be in flight
   std::size_t oldest_ = 0;
   Cycle free_ = 0, granted_ = -1, lane_free_ = 0;
   std::vector<Cycle> bank_used_;
-  std::deque<Write> writes_;  // that are not granted
+  std::deque<Write> writes_;  // writes that are not granted yet
 };
 
-/// The cycles of a run's tiles, one after the other, from cycle 0 on, as WfoldMaster and WfoldWriter have
-/// them; what it leaves out are other users of NRAM and a write queue that is full.
+/// The cycles of a run's tiles in sequence, from cycle 0 on, as WfoldMaster and WfoldWriter have them,
+/// without other users of NRAM and without a full write queue.
 class DryRun {
  public:
-  /// All of them outlive it.
+  /// All arguments outlive it.
   DryRun(const HardwareConfig& hardware, const WfoldRun& run, const WfoldSchedule& schedule, DType output);
 
-  /// The next tile.
+  /// Advances by the next tile.
   void tile();
 
   Cycle first_beat() const { return first_beat_; }
-  /// The cycle after the last beat so far; that in which the results so far have left the third buffers; that
-  /// in which they are stored.
+  /// The cycle after the last beat so far; the cycle in which the results so far have left the third buffers;
+  /// the cycle in which they are stored.
   Cycle beats_end() const { return timing_.beats.settled_at(); }
   Cycle drained() const { return drain_free_; }
   Cycle stored() const { return stored_; }
@@ -147,10 +148,10 @@ class DryRun {
   WfoldReader reader_;
   std::size_t limit_;
   Window window_;
-  std::deque<Cycle> left_;  // when the last lines of so many windows left
+  std::deque<Cycle> left_;  // for up to `limit_` windows: cycle in which the last line left
   WfoldTiming<PlainClock> timing_;
   std::int64_t tile_ = 0, first_line_ = 0;
-  std::int64_t step_number_ = 0;  // of the kernel tile
+  std::int64_t step_number_ = 0;  // number within the kernel tile
   int kernel_tile_ = -1;
   Cycle first_beat_ = -1;
   std::vector<Cycle> drained_at_;  // by tile modulo 2

@@ -11,33 +11,34 @@ namespace tilebeat {
 /// The name of the engine under `dataflow`.
 constexpr const char* kWfoldDataflow = "wfold";
 
-/// How maps are read by the W-fold engine (SPEC WF-2); `kAuto`: as the planner finds best, a layer.
+/// The read mode of maps in the W-fold engine (SPEC WF-2); `kAuto`: the planner chooses the best one for each
+/// layer.
 enum class ReadChoice : std::uint8_t { kAuto, kContinuous, kStrided, kTransit };
 constexpr std::array<std::string_view, 4> kReadChoiceNames{"auto", "continuous", "strided", "transit"};
 
-/// Where a map's width is folded by the stride (SPEC WF-5; document 003 [0209-0212]).
+/// The place where a map's width is folded by the stride (SPEC WF-5; document 003 [0209-0212]).
 enum class FoldPlace : std::uint8_t { kOnChip, kDram, kInPlace };
 constexpr std::array<std::string_view, 3> kFoldPlaceNames{"on_chip", "dram", "in_place"};
 
-/// Which of the two outer loops of a tile is the outer one (SPEC WF-4).
+/// The order of the two outer loops of a tile (SPEC WF-4).
 enum class BlockOrder : std::uint8_t { kKernelRowOuter, kBlockOuter };
 constexpr std::array<std::string_view, 2> kBlockOrderNames{"kernel_row_outer", "block_outer"};
 
-/// Sizes of the W-fold engine (SPEC section 4; document 003 figure 5), and how it is used.
+/// Sizes of the W-fold engine (SPEC section 4; document 003 figure 5) and its modes.
 struct WfoldConfig {
   int slaves = 16;                    ///< Ns
   int compute_units = 4;              ///< Ncu of a slave
   int line_bytes = 64;                ///< M
   int first_buffer_lines = 8;         ///< L1 of a slave: map lines
   int second_buffer_lines = 9;        ///< L2 of a slave: kernel lines
-  int weight_port_bytes = 64;         ///< of a region of the second storage, a cycle
-  int line_queue = 16;                ///< lines read ahead of the first buffers
+  int weight_port_bytes = 64;         ///< bytes a cycle of each region of the second storage
+  int line_queue = 16;                ///< most lines read ahead of the first buffers
   std::int64_t transit_bytes = 4096;  ///< both halves of the transit buffer
-  int write_queue = 16;               ///< requests to write results that wait
+  int write_queue = 16;               ///< most write requests for results that wait
   int post_latency_cycles = 4;        ///< of the post-processing path
   int smallest_pci = 8;               ///< smallest candidate of the channel granularity
-  int tolerance_bytes = 16;           ///< padding beyond the least one that a larger granularity may take
-  int pci = 0;                        ///< forced granularity; 0: chosen
+  int tolerance_bytes = 16;  ///< bytes of padding beyond the least that a larger granularity may take
+  int pci = 0;               ///< forced granularity; 0: chosen
   ReadChoice read_mode = ReadChoice::kAuto;
   FoldPlace fold_place = FoldPlace::kOnChip;
   BlockOrder block_order = BlockOrder::kKernelRowOuter;

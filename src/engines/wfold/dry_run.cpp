@@ -12,7 +12,7 @@ DryPorts::DryPorts(const ChipConfig& chip, int outstanding)
       taken_(to_size(std::min(outstanding, bus_.max_outstanding)), 0),
       bank_used_(to_size(nram_.banks), -1) {}
 
-// The cycle in which a read that is sent in cycle `at` is granted. Writes that were sent before come first.
+// The cycle in which a read sent in cycle `at` is granted; writes that were sent earlier come first.
 Cycle DryPorts::grant(Cycle at) {
   Cycle granted = at;
   for (; !writes_.empty() && writes_.front().at < at; writes_.pop_front()) {
@@ -38,7 +38,7 @@ Cycle DryPorts::read(Cycle earliest, std::int64_t offset, std::int64_t bytes) {
   return lane_free_;
 }
 
-// The cycle of the last access of a request; older ones have made theirs.
+// The cycle of a request's last access; older requests have made theirs.
 Cycle DryPorts::access(Cycle arrival, std::int64_t offset, std::int64_t bytes) {
   const int a_clock = std::max(1, bus_.bytes_per_clock / nram_.bank_bytes);
   Cycle now = arrival + 1 + nram_.latency_cycles;
@@ -68,7 +68,7 @@ DryRun::DryRun(const HardwareConfig& hardware, const WfoldRun& run, const WfoldS
   timing_.begin(schedule.shape(), 0);
 }
 
-// The next fetch: in the cycle in which the place of an earlier one is free.
+// Makes the next fetch in the cycle in which the place of an earlier one is free.
 void DryRun::fetch() {
   Cycle begin = 0;
   if (left_.size() == limit_) {
@@ -97,7 +97,7 @@ void DryRun::enter_line(const WfoldTile& tile, const WfoldRefill& refill, int li
   if (--window_.lines_left == 0) left_.push_back(at);
 }
 
-// The beats of a step; `drained_at`: of the tile's half of the third buffers.
+// Makes the beats of a step; the tile's half of the third buffers was drained in cycle `drained_at`.
 void DryRun::do_step(const WfoldTile& tile, WfoldBeat& beat, Cycle drained_at) {
   const WfoldRefill refill = s_.refill(beat.refill);
   const bool last = beat.step + 1 == count_of(s_.steps(refill.part));
@@ -160,7 +160,7 @@ void DryRun::drain(const WfoldTile& tile) {
     }
     out += columns * slices;
   }
-  // What is not written meanwhile waits in the write queue, and then in the third buffers.
+  // Results that are not written in time wait in the write queue, then in the third buffers.
   waiting_ = std::max<Cycle>(0, waiting_ - (begin - drain_free_));
   waiting_ = std::max<Cycle>(0, waiting_ + std::max(beats, writes + reads_) - (out - begin));
   const Cycle late = std::max<Cycle>(0, waiting_ - config_.write_queue);

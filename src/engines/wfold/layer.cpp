@@ -19,12 +19,12 @@ bool same(const ByteRange& a, const ByteRange& b) {
   return a.begin == b.begin && a.end == b.end;
 }
 
-// Maps are folded on their way to where the engine reads them (SPEC WF-5).
+// Whether maps are folded on their way to NRAM (SPEC WF-5).
 bool folds_on_the_way(const Problem& p, const WfoldConfig& config) {
   return p.conv.stride[1] > 1 && config.fold_place != FoldPlace::kOnChip;
 }
 
-// Bytes of a row of a tile's map in NRAM, and of its padding in front of the pixels that the map has.
+// Bytes of a row of a tile's map in NRAM, and of its padding in front of the map's pixels.
 std::int64_t row_bytes(const Problem& p, const WfoldChoice& choice, const WfoldConfig& config,
                        const Window& w) {
   if (!folds_on_the_way(p, config)) return std::int64_t{w.ins} * p.channels;
@@ -35,13 +35,13 @@ std::int64_t lead_bytes(const Problem& p, const Window& w) {
   return -std::int64_t{w.offset} * p.channels;
 }
 
-// A part of the channels as bytes of a folded pixel: the same share of it, whatever channels lie there. The
-// parts together are the whole pixel.
+// A part of the channels as bytes of a folded pixel: the same fraction of it, whatever channels those bytes
+// hold. All parts together are the whole pixel.
 ByteRange folded_part(const Problem& p, const Interval& channels) {
   return {std::int64_t{channels.begin} * p.conv.stride[1], std::int64_t{channels.end} * p.conv.stride[1]};
 }
 
-// Turns jobs into runs: kernel tiles that touch the same channels are one run. What it is given outlives it.
+// Turns jobs into runs: kernel tiles that read the same channels form one run. All arguments outlive it.
 class Lowering : public MatrixLowering {
  public:
   Lowering(TaskGraph& graph, const EnginePlace& place, const Problem& problem, const WfoldChoice& choice,
@@ -62,7 +62,7 @@ class Lowering : public MatrixLowering {
   void add(const MatrixJob& job) override {
     std::uint64_t weights = job.weights - place_.wram;
     for (int begin = job.blocks.begin; begin < job.blocks.end;) {
-      // Blocks that are smaller than a kernel tile lie in the regions one by one.
+      // Blocks that are smaller than a kernel tile are stored in the regions one by one.
       const bool whole_tiles = p_.block_kernels == choice_.shape.tile_kernels();
       int end = begin + 1;
       while (whole_tiles && end < job.blocks.end && same(channels_of(p_, end), channels_of(p_, begin))) ++end;
@@ -73,7 +73,7 @@ class Lowering : public MatrixLowering {
   }
 
  private:
-  // What a block takes of every region.
+  // The bytes of a block in each region.
   std::uint64_t region_bytes(int block) const {
     const WfoldGeometry g =
         tile_geometry(p_, choice_, p_.kernels_of({block, block + 1}), 1, channels_of(p_, block));
@@ -111,7 +111,7 @@ class Lowering : public MatrixLowering {
     run.macs_per_output = static_cast<std::uint32_t>(p_.useful_taps * (p_.channels / p_.conv.groups));
     run.rows = narrow(p_, tile.h.outs, "tile rows"), run.columns = narrow(p_, tile.w.outs, "tile columns");
     run.kernels = narrow(p_, p_.kernels_of(blocks), "kernels");
-    // A tile of padding alone has no map, whatever its rows would take.
+    // A tile of padding has no map, whatever its rows would take.
     run.height = tile.padding_only() ? std::uint16_t{0} : narrow(p_, tile.h.ins, "tile height");
     run.h_offset = narrow_offset(p_, tile.h.offset);
     run.pixel_bytes = narrow(p_, p_.conv.stride[1] * p_.channels, "stride x channels");
@@ -177,7 +177,7 @@ class WfoldLayer : public MatrixLayer {
       load.before = cleared(tile, destination);
       transfer.destination += to_unsigned(lead_bytes(p_, tile.w));
     } else {
-      // To the tail of its place, from where the fold engine moves it to the head.
+      // The map goes to the tail of its place, from where the fold engine moves it to the head.
       const std::int64_t raw = std::int64_t{tile.w.ins} * p_.channels;
       transfer.destination += to_unsigned((transfer.shape.destination_row - raw) * transfer.shape.rows);
       transfer.shape.destination_row = raw;
@@ -185,7 +185,7 @@ class WfoldLayer : public MatrixLayer {
     }
     return load;
   }
-  // Post-parameters are part of the blocks, but where kernels are a tensor.
+  // Post-parameters are part of the blocks, except where kernels are a tensor.
   WeightLayout weight_layout() const override {
     WeightLayout layout = layout_of_blocks(p_, [this](int block) { return block_bytes(block); });
     layout.regions = config_.slaves;
@@ -202,8 +202,8 @@ class WfoldLayer : public MatrixLayer {
     return p_.kernel_tensor && p_.has_post_parameters() ? wfold::pack_post_parameters(p_, choice_)
                                                         : std::vector<std::uint8_t>();
   }
-  // Where cores are not many times fewer than parts of pixels and kernels, smaller blocks give more of them
-  // work, or sooner.
+  // Smaller blocks give more cores work, or work sooner, unless there are many more parts of pixels and
+  // kernels than cores.
   std::vector<std::unique_ptr<MatrixLayer>> other_block_sizes() const override {
     std::vector<std::unique_ptr<MatrixLayer>> others;
     const std::int64_t pixels =
@@ -211,7 +211,7 @@ class WfoldLayer : public MatrixLayer {
         ceil_div(p_.out_width, choice_.shape.tile_columns(choice_.granularity.granularity));
     const int cores = hardware_.chip->cores();
     const bool few_parts = cores > 1 && pixels * p_.kernel_blocks() < std::int64_t{kFewParts} * cores;
-    // Of blocks that are large for WRAM only few are there at a time, and computing waits for the first.
+    // Only few blocks that are large for WRAM fit at a time, and computing waits for the first one.
     const std::int64_t block_bytes =
         std::int64_t{p_.block_kernels} * p_.taps() * (p_.channels / p_.conv.groups);
     const bool large_blocks = 4 * block_bytes > hardware_.chip->core.wram.size_bytes;
@@ -232,7 +232,7 @@ class WfoldLayer : public MatrixLayer {
     const std::int64_t records = last && p_.has_post_parameters() ? kernels * kPostParameterBytes : 0;
     return {to_int(lines * part.begin), to_int(lines * part.end + records)};
   }
-  // Lines of `granularity` channels: channel blocks, in each the kernels of a slave.
+  // Order of the parts: lines of `granularity` channels; channel blocks, in each the kernels of a slave.
   std::vector<KernelPart> kernel_parts(int block, Interval channels) const override {
     const int granularity = choice_.granularity.granularity, slaves = config_.slaves;
     const MemoryConfig& wram = hardware_.chip->core.wram;
@@ -275,7 +275,7 @@ class WfoldLayer : public MatrixLayer {
     return packed_bytes(p_, config_.slaves, block);
   }
 
-  // Sets the place of a map to the zero point (SPEC WF-5).
+  // The copy that sets the place of a map to the zero point (SPEC WF-5).
   Copy cleared(const OutputTile& tile, std::uint64_t head) const {
     Copy clear;
     clear.unit = Unit::kFold;
@@ -285,7 +285,7 @@ class WfoldLayer : public MatrixLayer {
     clear.fill = static_cast<std::uint8_t>(p_.input.zero_point);
     return clear;
   }
-  // Moves a map from the tail of its place to the head, with its padding.
+  // The copy that moves a map from the tail of its place to the head, with its padding.
   Copy folded(const OutputTile& tile, std::uint64_t tail, std::uint64_t head) const {
     const std::int64_t row = ifm_row_bytes(tile.w), raw = std::int64_t{tile.w.ins} * p_.channels;
     const std::int64_t lead = lead_bytes(p_, tile.w);

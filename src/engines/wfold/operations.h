@@ -27,7 +27,7 @@ struct WfoldRun {
   static constexpr OperationKind kKind{"wfold.run", 0x03, Unit::kMatrix};
 
   std::uint32_t map = 0;                  ///< byte offset in NRAM of the map's first row
-  std::uint32_t row_bytes = 0;            ///< of the map
+  std::uint32_t row_bytes = 0;            ///< bytes of a row of the map
   std::int32_t lead_bytes = 0;            ///< see above; more than 0 for padding on the left
   std::uint32_t weights = 0;              ///< byte offset in every region of WRAM
   std::uint32_t result = 0;               ///< byte offset in NRAM of output (0,0), kernel 0
@@ -37,7 +37,7 @@ struct WfoldRun {
   std::uint16_t kernels = 0;              ///< output channels
   std::uint16_t height = 0;               ///< rows of the map
   std::int16_t h_offset = 0;              ///< row of the map of output row 0, tap row 0
-  std::uint16_t pixel_bytes = 0;          ///< of a folded pixel
+  std::uint16_t pixel_bytes = 0;          ///< bytes of a folded pixel
   std::uint16_t first_channel = 0;        ///< byte of the folded pixel where the kernels' channels begin
   std::uint16_t channels = 0;             ///< bytes of the folded pixel that the kernels touch
   std::uint16_t granularity = 64;         ///< Pci
@@ -51,7 +51,7 @@ struct WfoldRun {
   std::string subject() const;
 };
 
-/// What a run computes, with the registers of the convolution.
+/// The geometry of a run, with the registers of the convolution.
 WfoldGeometry geometry_of(const ConvSetup& setup, const WfoldRun& run);
 
 namespace wfold {

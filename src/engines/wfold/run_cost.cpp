@@ -8,14 +8,14 @@
 namespace tilebeat::wfold {
 namespace {
 
-constexpr int kRows = 6;               // that a dry run goes through, where it does not go through all
+constexpr int kRows = 6;               // rows that a dry run goes through, where it does not go through all
 constexpr std::int64_t kLines = 2048;  // a run of no more is gone through
 
 // Cycles of a run, or of a kernel tile of it.
 struct Clocks {
   double fill = 0;     // to the first beat
   double beats = 0;    // from there to the end of the last one
-  double drained = 0;  // in which results leave the third buffers
+  double drained = 0;  // cycles in which results leave the third buffers
   double behind = 0;   // from the last beat to the last result stored
 };
 
@@ -26,7 +26,7 @@ WfoldSchedule schedule_of(const WfoldConfig& config, const ConvSetup& setup, con
   return {wfold_shape(config), geometry};
 }
 
-// The cycles of `rows` of `all` rows, the others being like the last ones.
+// The cycles of `all` rows, from a dry run of `rows` of them; the others are like the last ones.
 Clocks clocks_of(DryRun& dry, const WfoldSchedule& schedule, int rows, int all) {
   std::vector<double> ends;
   for (int row = 0; row < rows; ++row) {
@@ -50,7 +50,7 @@ Clocks clocks_of(DryRun& dry, const WfoldSchedule& schedule, int rows, int all) 
 }  // namespace
 
 const TaskCost& RunCosts::of(const ConvSetup& setup, const WfoldRun& run) const {
-  // Whichever run of this shape comes first: where its operands lie is not of the shape.
+  // The cost depends only on the run's shape, not on the places of its operands.
   WfoldRun anywhere = run;
   anywhere.map = anywhere.weights = anywhere.result = 0;
   const Key key{run.rows,
@@ -77,7 +77,7 @@ TaskCost RunCosts::work_out(const ConvSetup& setup, const WfoldRun& run) const {
     const WfoldSchedule schedule = schedule_of(config, setup, run, kernels);
     DryRun dry(hardware_, run, schedule, setup.output_type);
     const Clocks clocks = clocks_of(dry, schedule, rows, run.rows);
-    // The first lines of the kernel tiles behind the first one come meanwhile.
+    // The first lines of later kernel tiles arrive while earlier ones are computed.
     if (all.beats == 0) all.fill = clocks.fill;
     all.beats += times * clocks.beats, all.drained += times * clocks.drained;
     all.behind = clocks.behind;
@@ -92,7 +92,7 @@ TaskCost RunCosts::work_out(const ConvSetup& setup, const WfoldRun& run) const {
     if (run.kernels % tile > 0) take(run.kernels % tile, 1, rows);
   }
   TaskCost cost;
-  // Runs that follow one another go at the pace of their results where that is slower.
+  // Successive runs proceed at the pace of their results where that is slower.
   cost.cycles = std::max(all.fill + all.beats, run.ends_sums ? all.drained : 0);
   cost.latency = all.behind;
   cost.beats = whole.beats();

@@ -7,7 +7,7 @@
 namespace tilebeat {
 namespace {
 
-constexpr int kRecordBytes = 16;  // of a post-parameter record
+constexpr int kRecordBytes = 16;  // bytes of a post-parameter record
 
 }  // namespace
 
@@ -154,7 +154,7 @@ std::int64_t WfoldSchedule::records_begin(int kernel_tile) const {
 
 ByteRange WfoldSchedule::kernel_line(const WfoldBeat& beat, const WfoldTile& tile) const {
   const WfoldRefill at = refill(beat.refill);
-  const std::int64_t lines = std::int64_t{geometry_.kernel_h} * all_steps_;  // of a kernel and a block
+  const std::int64_t lines = std::int64_t{geometry_.kernel_h} * all_steps_;  // lines of a kernel and a block
   const std::int64_t line =
       beat.kernel * lines + std::int64_t{at.kernel_row} * all_steps_ + first_step(at.part) + beat.step;
   const std::int64_t begin = kernel_tile_begin(tile.kernel_tile) +
@@ -167,7 +167,7 @@ ByteRange WfoldSchedule::kernel_line(const WfoldBeat& beat, const WfoldTile& til
 
 namespace {
 
-// Bytes of the widest row window of a refill, over channels of so many bytes.
+// Bytes of the widest row window of a refill, over `channels` bytes of channels.
 std::int64_t window_bytes(const WfoldSchedule& s, int channels) {
   int lines = 0;
   for (int part = 0; part < s.parts(); ++part) lines = std::max(lines, s.lines(part));

@@ -10,9 +10,9 @@
 
 namespace tilebeat {
 
-/// How the W-fold engine reads the lines of a map (SPEC WF-2; document 003 figures 7a-7c): one continuous
-/// request a line, one request for every position of a line, or requests for whole positions into a transit
-/// buffer of registers from which lines are formed.
+/// The mode in which the W-fold engine reads the lines of a map (SPEC WF-2; document 003 figures 7a-7c): one
+/// continuous request per line, one request for every position of a line, or requests for whole positions
+/// into a transit buffer of registers from which lines are formed.
 enum class WfoldReadMode : std::uint8_t { kContinuous, kStrided, kTransit };
 constexpr std::array<std::string_view, 3> kWfoldReadModeNames{"continuous", "strided", "transit"};
 
@@ -24,11 +24,11 @@ struct WfoldShape {
   int first_lines = 8;    ///< L1: lines of the first buffer
   int second_lines = 9;   ///< L2: lines of the second buffer
 
-  /// Positions that a line of granularity `granularity` holds: the fold factor Ws.
+  /// The fold factor Ws: positions in a line of granularity `granularity`.
   int fold(int granularity) const { return line_bytes / granularity; }
-  /// Most kernels of a slave in one tile: two sets of lines fit the second buffer (SPEC WF-4).
+  /// The most kernels of a slave in one tile: two sets of lines fit the second buffer (SPEC WF-4).
   int kernels_per_slave() const { return second_lines / 2; }
-  /// Most output channels of a tile.
+  /// The most output channels of a tile.
   int tile_kernels() const { return slaves * kernels_per_slave(); }
   /// Output columns of a tile.
   int tile_columns(int granularity) const { return compute_units * fold(granularity); }
@@ -36,12 +36,12 @@ struct WfoldShape {
   int widest_kernel(int granularity) const { return (first_lines - compute_units) * fold(granularity) + 1; }
 };
 
-/// Bytes by which `channels` bytes fall short of a multiple of `granularity`.
+/// Bytes that `channels` bytes lack to a multiple of `granularity`.
 constexpr int granularity_padding(int channels, int granularity) {
   return (granularity - channels % granularity) % granularity;
 }
 
-/// A channel granularity that was looked at (SPEC WF-1).
+/// A candidate for the channel granularity (SPEC WF-1).
 struct GranularityCandidate {
   int granularity = 0;
   int fold = 0;
@@ -49,7 +49,7 @@ struct GranularityCandidate {
   bool too_wide = false;   ///< the map has fewer columns than `fold`
   bool tolerable = false;  ///< its padding exceeds the least one by less than the tolerance
 };
-/// The granularity that is taken, and all candidates, largest first.
+/// The chosen granularity, and all candidates, largest first.
 struct GranularityChoice {
   int granularity = 0;
   int least_padding = 0;
@@ -60,11 +60,11 @@ struct GranularityChoice {
 /// none is left it is `line_bytes` (SPEC WF-1; document 003 [0088-0094]).
 GranularityChoice choose_granularity(int channels, int width, int smallest, int tolerance, int line_bytes);
 
-/// A column of a kernel once its width is folded by the stride: which taps lie in it (SPEC WF-5, WF-6).
+/// A column of a kernel whose width is folded by the stride, with the taps in it (SPEC WF-5, WF-6).
 struct FoldedColumn {
   struct Tap {
-    int tap = 0;    ///< of the kernel's width
-    int phase = 0;  ///< of the stride: position of its channels in the folded pixel
+    int tap = 0;    ///< tap in the kernel's width
+    int phase = 0;  ///< phase of the stride: position of its channels in the folded pixel
   };
   int column = 0;
   std::vector<Tap> taps;
@@ -97,10 +97,10 @@ struct WfoldGeometry {
 struct WfoldTile {
   int kernel_tile = 0, row = 0, column = 0;  ///< column: of the first output
   int columns = 0;                           ///< outputs that exist
-  int kernels = 0;                           ///< that exist
+  int kernels = 0;                           ///< kernels that exist
   int kernels_per_slave = 0;                 ///< Nco: kernel k of slave s is channel s + Ns * k of the tile
 };
-/// What the first buffers are filled with once: one kernel row, one channel block, one part of a wide kernel.
+/// One filling of the first buffers: one kernel row, one channel block, one part of a wide kernel.
 struct WfoldRefill {
   int part = 0, kernel_row = 0, block = 0;
 };
@@ -112,8 +112,8 @@ struct ByteRange {
 /// One beat: the selected map lines times line `kernel` of every slave's second buffer.
 struct WfoldBeat {
   std::int64_t tile = 0;
-  int refill = 0;                ///< of the tile
-  int step = 0;                  ///< of the refill: a column of the kernel
+  int refill = 0;                ///< number within the tile
+  int step = 0;                  ///< number within the refill: a column of the kernel
   int kernel = 0;                ///< k, of the slave
   std::int64_t step_number = 0;  ///< j, counted from the first step of the run's kernel tile
   std::int64_t first_line = 0;   ///< lines of the run's refills before this one
@@ -142,8 +142,8 @@ class WfoldSchedule {
   const WfoldRefill& refill(int index) const { return nth(refills_, index); }
   /// Lines of a refill of `part`: ceil((Ncu*Ws + span of its columns) / Ws).
   int lines(int part) const { return nth(parts_, part).lines; }
-  /// Lines of a refill that `step` of it reads: they must be there, and those before `first` are free
-  /// afterwards.
+  /// Lines of a refill that `step` of it reads: they must be in the buffer, and those before `first` become
+  /// free afterwards.
   struct LineSpan {
     int first = 0, end = 0;
   };
@@ -160,7 +160,7 @@ class WfoldSchedule {
   /// Channels [first, first + count) of a folded pixel that block `block` holds, of the run's channels.
   int block_begin(int block) const { return block * geometry_.granularity; }
   int block_bytes(int block) const;
-  /// Bytes of the row that channels [begin, end) of the run's channels take in folded columns [column, last].
+  /// Bytes of the row for channels [begin, end) of the run's channels in folded columns [column, last].
   ByteRange bytes_of(int column, int last, int begin, int end) const;
 
   std::int64_t beats_of(const WfoldTile& tile) const {
@@ -171,7 +171,7 @@ class WfoldSchedule {
   std::int64_t all_lines() const { return tiles() * lines_per_tile_; }
   std::int64_t lines_per_tile() const { return lines_per_tile_; }
 
-  /// Moves on by one beat; false after the last one. The first beat is WfoldBeat{}.
+  /// Advances by one beat; false after the last one. The first beat is WfoldBeat{}.
   bool advance(WfoldBeat& beat) const { return advance(beat, tile(beat.tile)); }
   bool advance(WfoldBeat& beat, const WfoldTile& tile) const;  ///< the same, its tile is known
   /// The slot of the second buffer that the beat's line lies in (SPEC WF-8).
@@ -180,16 +180,16 @@ class WfoldSchedule {
     return to_int(beat.step_number % sets) * tile.kernels_per_slave + beat.kernel;
   }
 
-  /// How kernels lie in the region of a slave: kernel tile after kernel tile, in each the lines as [channel
-  /// block][slave's kernel][kernel row][step], a line as the channels of its block, and behind them the
-  /// post-parameter records. So the kernels of neighbouring channel blocks are one run of bytes.
+  /// The layout of kernels in the region of a slave: kernel tile after kernel tile; in each tile the lines as
+  /// [channel block][slave's kernel][kernel row][step], with the channels of a block in each line, and behind
+  /// them the post-parameter records. So the kernels of neighbouring channel blocks are one run of bytes.
   std::int64_t kernel_bytes() const {
     return std::int64_t{geometry_.kernel_h} * all_steps_ * geometry_.channels;
   }
   std::int64_t kernel_tile_begin(int kernel_tile) const;
   std::int64_t records_begin(int kernel_tile) const;
   std::int64_t region_bytes() const { return kernel_tile_begin(kernel_tiles_); }
-  /// Where the bytes of a beat's line lie in the region.
+  /// The bytes of a beat's line in the region.
   ByteRange kernel_line(const WfoldBeat& beat, const WfoldTile& tile) const;
 
  private:
@@ -208,20 +208,20 @@ class WfoldSchedule {
   std::vector<Part> parts_;
   int all_steps_ = 0;
   std::int64_t lines_per_tile_ = 0;
-  std::vector<WfoldRefill> refills_;  // of a tile
+  std::vector<WfoldRefill> refills_;  // refills of a tile
 };
 
 /// One request to the first storage.
 struct WfoldRequest {
   int row = 0;
-  ByteRange bytes;  ///< of the row
+  ByteRange bytes;  ///< bytes of the row
 };
-/// A fetch: requests whose data goes to one place, in order. In the modes without a transit buffer that is
-/// one line; with it, the row window of a refill, or of all channel blocks of a kernel row.
+/// A fetch: requests whose data go to one place, in order. Without a transit buffer it is one line; with it,
+/// the row window of a refill, or of all channel blocks of a kernel row.
 struct WfoldFetch {
   std::vector<WfoldRequest> requests;
-  int refills = 1;  ///< whose lines it brings: 1, or all channel blocks of a kernel row
-  int lines = 1;    ///< that it brings
+  int refills = 1;  ///< refills whose lines it brings: 1, or all channel blocks of a kernel row
+  int lines = 1;    ///< lines that it brings
 };
 
 /// The fetches of a run in order (SPEC WF-2).
@@ -231,13 +231,13 @@ class WfoldReader {
   WfoldReader(const WfoldSchedule& schedule, WfoldReadMode mode, std::int64_t transit_half);
 
   bool done() const { return tile_ == schedule_.tiles(); }
-  /// What is read next: in the modes without transit the line `line` of the refill.
+  /// The next read; in the modes without transit buffer it is line `line` of the refill.
   std::int64_t tile() const { return tile_; }
   int refill() const { return refill_; }
   int line() const { return line_; }
   WfoldFetch fetch() const;
   void advance();
-  /// With transit: a row window holds all channel blocks.
+  /// With transit buffer: whether a row window holds all channel blocks.
   bool whole_pixels() const { return whole_pixels_; }
 
  private:
@@ -247,15 +247,16 @@ class WfoldReader {
   std::int64_t tile_ = 0;
   int refill_ = 0, line_ = 0;
 };
-/// The requests of a fetch, from the first on, that line `line` of a refill cannot do without.
+/// Number of requests of a fetch, from the first on, that line `line` of a refill needs.
 std::size_t requests_of_line(const WfoldSchedule& schedule, const WfoldFetch& fetch, const WfoldTile& tile,
                              const WfoldRefill& refill, int line);
-/// The channels of a run lie in one block that is the whole folded pixel: a line is one continuous request.
+/// Whether the channels of a run are one block that is the whole folded pixel: a line is then one continuous
+/// request.
 bool can_read_continuously(const WfoldSchedule& schedule);
-/// The row window of a kernel row fits half the transit buffer with all channel blocks, and they follow one
-/// another: it is read once.
+/// Whether the row window of a kernel row fits half the transit buffer with all channel blocks, and the
+/// blocks are contiguous: it is then read once.
 bool transit_holds_pixels(const WfoldSchedule& schedule, std::int64_t transit_half);
-/// The row window of one channel block fits half the transit buffer.
+/// Whether the row window of one channel block fits half the transit buffer.
 bool transit_holds_block(const WfoldSchedule& schedule, std::int64_t transit_half);
 /// The mode with the fewest requests: continuous where it can be, transit where a window is read once for
 /// several blocks, strided otherwise.

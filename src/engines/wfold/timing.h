@@ -11,7 +11,7 @@
 
 namespace tilebeat::wfold {
 
-/// A clock that only counts: one of the three of WfoldTiming where nobody asks what was waited for.
+/// A clock that only counts: one of the three of WfoldTiming when stall causes are not needed.
 class PlainClock {
  public:
   Cycle settled_at() const { return at_; }
@@ -22,8 +22,9 @@ class PlainClock {
   Cycle at_ = 0;
 };
 
-/// When lines enter the first buffers, kernel lines are complete and beats are done (SPEC WF-8): the
-/// recurrence of the planner's dry run, with plain clocks, and of the unit in tile granularity, with ledgers.
+/// The cycles in which lines enter the first buffers, kernel lines are complete and beats are done (SPEC
+/// WF-8): the recurrence of the planner's dry run (with plain clocks) and of the unit in tile granularity
+/// (with ledgers).
 ///
 /// A line enters when it is ready, one a cycle, into a place that was freed in an earlier cycle. A region's
 /// port reads the next kernel line into a slot whose line was used in an earlier cycle; at the beginning of a
@@ -33,7 +34,7 @@ class PlainClock {
 template <class Clock>
 class WfoldTiming {
  public:
-  /// A run begins in cycle `now`.
+  /// Begins a run in cycle `now`.
   void begin(const WfoldShape& shape, Cycle now) {
     places_ = shape.first_lines;
     entered_ = freed_ = 0;
@@ -45,7 +46,7 @@ class WfoldTiming {
 
   /// Lines of the run that have entered.
   std::int64_t entered() const { return entered_; }
-  /// A place for another line is known to become free.
+  /// Whether a place for another line is known to become free.
   bool has_place() const { return entered_ - freed_ < places_; }
   /// The next line is ready in cycle `ready`; returns the cycle in which it enters. `has_place()` holds.
   Cycle enter(Cycle ready) {
@@ -58,25 +59,25 @@ class WfoldTiming {
     return at;
   }
 
-  /// The ports read `records` records, once the results of an earlier tile have left in cycle `drained_at`.
+  /// The ports read `records` records after the results of an earlier tile have left in cycle `drained_at`.
   void read_records(Cycle drained_at, int records) {
     wait(ports, Activity::kOutputDrain, drained_at + 1);
     ports.spend(Activity::kBusy, records);
   }
-  /// The ports read a kernel line in `cycles` cycles; returns the last one of them.
+  /// The ports read a kernel line in `cycles` cycles. Returns the last of them.
   Cycle read_kernel_line(std::size_t slot, Cycle cycles) {
     wait(ports, Activity::kWeightRelease, used_at_[slot] + 1);
     ports.spend(Activity::kBusy, cycles);
     return ports.settled_at() - 1;
   }
 
-  /// The next beat waits until results left the third buffers in cycle `drained_at`, and lines up to
-  /// `needed` of the run have entered.
+  /// Lets the next beat wait until results have left the third buffers in cycle `drained_at`, and the first
+  /// `needed` lines of the run have entered.
   void begin_step(Cycle drained_at, std::int64_t needed) {
     wait(beats, Activity::kOutputDrain, drained_at + 1);
     wait(beats, Activity::kInputLoad, nth(entered_at_, (needed - 1) % places_) + 1);
   }
-  /// A beat with the kernel line of a slot, which is complete in cycle `complete`; returns its cycle.
+  /// Makes a beat with the kernel line of a slot that is complete in cycle `complete`. Returns its cycle.
   Cycle beat(std::size_t slot, Cycle complete) {
     wait(beats, Activity::kWeightLoad, complete + 1);
     const Cycle at = beats.settled_at();
@@ -96,7 +97,7 @@ class WfoldTiming {
   static void wait(Clock& clock, Activity cause, Cycle until) {
     if (until > clock.settled_at()) clock.spend(cause, until - clock.settled_at());
   }
-  // Lines that a dilated kernel steps over are free before they enter: at most a first buffer full of them.
+  // Lines that a dilated kernel skips are freed before they enter: at most a first buffer full of them.
   Cycle& freed_at(std::int64_t line) { return nth(freed_at_, line % ssize(freed_at_)); }
 
   int places_ = 0;

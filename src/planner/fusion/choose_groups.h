@@ -14,23 +14,23 @@
 
 namespace tilebeat {
 
-/// A fusion group that was chosen, and why it is as it is.
+/// A chosen fusion group and the reasons for its form.
 struct ChosenGroup {
   GroupRequest request;
-  std::vector<std::pair<std::string, std::string>> reasons;  ///< for the plan: name and text
+  std::vector<std::pair<std::string, std::string>> reasons;  ///< name and text of each reason, for the plan
 };
 
-/// For the plan: what layers take one by one, and as a group.
+/// A reason for the plan: estimates of the layers one by one and as a fusion group.
 std::pair<std::string, std::string> compared(const GroupEstimate& alone, const GroupEstimate& fused);
 
-/// Bytes of the inputs, the outputs and the weights of a network, once each: no plan moves less over DRAM.
+/// Bytes of the inputs, outputs and weights of a network, once each: no plan moves fewer bytes over DRAM.
 FusionSummary::Totals compulsory_bytes(const Workload& workload);
 
-/// The groups that a network may be cut into: layers that are neighbours in the workload, with one output.
-/// What it is made of outlives it.
+/// The fusion groups that a network may be cut into: runs of neighbouring layers of the workload with one
+/// output. The constructor's arguments outlive it.
 class GroupSpace {
  public:
-  /// `alone`: the plan without groups.
+  /// `alone`: the plan without fusion groups.
   GroupSpace(const Workload& workload, const HardwareConfig& hardware, const Plan& alone);
 
   int layers() const { return count_of(workload_.layers); }
@@ -38,22 +38,22 @@ class GroupSpace {
   const Workload& workload() const { return workload_; }
   const HardwareConfig& hardware() const { return hardware_; }
 
-  /// The least end behind `end` at which layers [begin, end) are a group: a layer more of a chain, or a whole
-  /// block (rules 3 and 4); nothing: there is none.
+  /// The least end behind `end` at which layers [begin, end) can be a fusion group: one more layer of a
+  /// chain, or a whole block (rules 3 and 4); nothing: there is no such end.
   std::optional<int> next_end(int begin, int end) const;
   bool is_unit(int begin, int end) const;
   GroupGraph graph(int begin, int end) const;
-  /// Asks for layers [begin, end), all else open.
+  /// A request for layers [begin, end) that leaves all else open.
   GroupRequest request(int begin, int end) const;
 
-  /// What layers [begin, end) take one by one.
+  /// The estimate of layers [begin, end) without fusion.
   GroupEstimate alone(int begin, int end) const;
-  /// What a group takes; nothing: it does not fit. Careful cycles beyond `limit` are infinite.
+  /// The estimate of a fusion group; nothing: it does not fit. `careful` is infinite above `limit`.
   std::optional<GroupEstimate> fused(const GroupRequest& request,
                                      double limit = std::numeric_limits<double>::infinity());
   std::optional<std::int64_t> fused_bytes(const GroupRequest& request);
-  /// The group with cores that share the channels of layers which leave some without work (SPEC FU-2), or,
-  /// with `to_fit`, of those that take less memory of a core so; nothing: there are none.
+  /// `request` with reduction groups for layers that leave cores without work (SPEC FU-2), or, with `to_fit`,
+  /// for layers that then take less memory of a core; nothing: there are no such layers.
   std::optional<GroupRequest> in_reduction_groups(const GroupRequest& request, bool to_fit);
 
  private:
@@ -65,25 +65,25 @@ class GroupSpace {
 
 struct ChosenGroups {
   std::vector<ChosenGroup> groups;
-  int visited = 0;  ///< groups whose cost the optimal planner worked out
+  int visited = 0;  ///< fusion groups whose cost the optimal planner estimated
 };
 
-/// The groups of a workload as `fusion.planner` asks: by the rules of document 001 (SPEC FU-2, FU-3, FU-10),
-/// as far as they are not slower than their layers one by one and move no more bytes over DRAM, both as
-/// planned (FU-5); or those that take least (FU-8). `alone`: the plan without groups.
+/// Chooses the fusion groups of a workload as `fusion.planner` asks: by the rules of document 001 (SPEC FU-2,
+/// FU-3, FU-10), as far as they are planned to be neither slower than their layers one by one nor to move
+/// more bytes over DRAM (FU-5); or with the least cost (FU-8). `alone`: the plan without fusion groups.
 ChosenGroups choose_groups(const Workload& workload, const HardwareConfig& hardware, const Plan& alone);
 
-/// The cut of a network into groups and single layers that takes least of what `fusion.objective` names (SPEC
-/// FU-8). A group is made of neighbours in the workload, so the best cut of the first n layers ends in a
-/// group or a layer behind a best cut of fewer: one pass over the layers finds the best cut, exactly. A group
-/// costs what its best form costs, of these: all clusters (for bytes also fewer), rows of a step halved from
-/// a cluster's share down to one, tensors held in rings of rows or, in the best of those, made again. Tensors
-/// held whole take more of the SRAM and save nothing against rings. `visited`: groups whose cost was worked
-/// out.
+/// The cut of a network into fusion groups and single layers with the least `fusion.objective` (SPEC FU-8). A
+/// group consists of neighbours in the workload, so the best cut of the first n layers is a best cut of fewer
+/// layers plus one group or layer: one pass over the layers finds the optimum. The cost of a group is that of
+/// its best form. The forms that are tried: all clusters (for bytes also fewer); rows of a step halved from a
+/// cluster's share down to one; tensors in row buffers or, in the best of those forms, recomputed. Tensors
+/// held whole take more SRAM and save nothing against row buffers. `visited`: number of groups whose cost was
+/// estimated.
 std::vector<ChosenGroup> optimal_groups(GroupSpace& space, int& visited);
 
-/// The groups by the rules of document 001 (SPEC FU-2, FU-3, FU-10), as far as they are not slower than their
-/// layers one by one and move no more bytes over DRAM, both as planned (FU-5).
+/// The fusion groups by the rules of document 001 (SPEC FU-2, FU-3, FU-10), as far as they are planned to be
+/// neither slower than their layers one by one nor to move more bytes over DRAM (FU-5).
 std::vector<ChosenGroup> units_by_rules(GroupSpace& space);
 
 }  // namespace tilebeat

@@ -14,10 +14,10 @@
 namespace tilebeat {
 namespace {
 
-// Cycles of a tile beside its beats: it is asked for, loaded, drained and stored by instructions of its own.
+// Cycles of a tile besides its beats: the instructions that request, load, drain and store it.
 constexpr double kTileCycles = 64;
 
-// One layer's splits, one after the other.
+// Searches the splits of one layer.
 class Splits {
  public:
   Splits(const ShardedLayer& layer, const ChipConfig& chip, const ClusterShare& share)
@@ -73,19 +73,19 @@ class Splits {
     const double grains = static_cast<double>(ceil_div(m.tile_rows, grain_.rows)) *
                           ceil_div(m.tile_columns, grain_.columns) * tiles;
     const double computed = grains * blocks * static_cast<double>(grain_.cycles);
-    // The first tile's map comes before there is something to compute, the last one's results go behind.
+    // Only transfers run before the first tile's map has arrived and after the last tile has been computed.
     const double edges =
         static_cast<double>(map_beats(m) * reduction_group_ + sum_beats(m) + result_beats(m)) *
         m.reduction_groups();
     const double moved = tiles * edges;
-    // Cores load what they alone need side by side.
+    // Kernels that only one core needs are loaded by all cores at the same time.
     const double loaded = m.kernel_parts * reduction_group_ == m.cores()
                               ? std::max(share_.dram_load, share_.own_load / m.cores())
                               : share_.shared_load;
     const double added = added_cycles(m);
     const double cycles =
         std::max({computed, moved, loaded, tiles * added}) + edges + added + kTileCycles * tiles;
-    // Of several that take the same the one with the fewest parts of rows, then of columns, then of kernels.
+    // At equal cost, prefers the fewest parts of rows, then of columns, then of kernels.
     const Cost cost{share_.fewest_kernels ? blocks : 0, cycles, m.row_parts, m.column_parts, m.kernel_parts};
     if (best_ && cost >= cost_) return;
     best_ = m, cost_ = cost;
@@ -100,7 +100,7 @@ class Splits {
     return slice_sums(m) * dtype_size(DType::kInt32) <= share_.slice_bytes &&
            post_buffer_bytes(whole_.problem, m.blocks_per_load) <= chip_.core.vector.parameter_bytes;
   }
-  // Of a core: what it adds up of a tile.
+  // Partial sums of a tile that one core adds up.
   std::int64_t slice_sums(const LayerMapping& m) const {
     return ceil_div<std::int64_t>(std::int64_t{m.tile_rows} * m.tile_columns, reduction_group_) *
            kernels_of(m);
@@ -109,7 +109,7 @@ class Splits {
     return std::min(m.blocks_per_load * p_.block_kernels, p_.conv.out_channels);
   }
 
-  // Of the bus of the cluster, which all cores share: a run takes whole ones.
+  // Beats of the cluster's bus, which all cores share; each run takes whole beats.
   std::int64_t map_beats(const LayerMapping& m) const {
     const std::int64_t columns = p_.axis_w().span(m.tile_columns), rows = p_.axis_h().span(m.tile_rows);
     return reduction_group_ == 1 ? rows * beats_of(columns * p_.channels)
@@ -120,13 +120,12 @@ class Splits {
     if (kernels_of(m) == p_.conv.out_channels) return m.tile_rows * beats_of(m.tile_columns * pixel);
     return std::int64_t{m.tile_rows} * m.tile_columns * beats_of(pixel);
   }
-  // Each core of a reduction group sends all sums of a tile but its own slice, and receives as many: slices
-  // of others.
+  // Each core of a reduction group sends all sums of a tile but its own slice, and receives as many.
   std::int64_t sum_beats(const LayerMapping& m) const {
     return 2 * (reduction_group_ - 1) * beats_of(slice_sums(m) * dtype_size(DType::kInt32)) *
            reduction_group_;
   }
-  // Of a core's vector unit, for a tile.
+  // Cycles that a core's vector unit adds for a tile.
   double added_cycles(const LayerMapping& m) const {
     return static_cast<double>((reduction_group_ - 1) * slice_sums(m)) / chip_.core.vector.lanes;
   }
@@ -135,16 +134,16 @@ class Splits {
   }
 
   const ShardedLayer& whole_;
-  const int reduction_group_, reduction_groups_;  // cores of a reduction group, and reduction groups
-  const MatrixLayer& layer_;                      // of its core with the most channels
+  const int reduction_group_, reduction_groups_;  // cores of a reduction group; number of groups
+  const MatrixLayer& layer_;                      // the shard with the most channels
   const Problem& p_;
   const Grain grain_;
   const ChipConfig& chip_;
   const ClusterShare& share_;
   std::optional<LayerMapping> best_;
-  // Kernel blocks of a core, where these count, cycles, and the parts.
+  // Kernel blocks of a core, where they count; cycles; parts of rows, columns and kernels.
   using Cost = std::tuple<int, double, int, int, int>;
-  Cost cost_;  // of the best one
+  Cost cost_;  // of `best_`
 };
 
 }  // namespace

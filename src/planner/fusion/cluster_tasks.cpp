@@ -14,12 +14,12 @@
 namespace tilebeat {
 namespace {
 
-// Parts of NRAM beside the factors: of each of two buffers for operands and of each of two for results.
+// Fractions of NRAM without the factors: each of two operand buffers, each of two result buffers.
 constexpr double kOperands = 0.3, kResults = 0.2;
-// Likewise where cores add up sums, and what is left for those of others and what becomes of them.
+// The same fractions for layers with a partial-sum exchange, and that of all its buffers.
 constexpr double kOperandsOfGroups = 0.25, kSumsOfGroups = 0.12, kSlices = 0.26;
 constexpr int kBuffers = 2;
-// Of the SRAM: bytes that pass through it between cores.
+// Bytes of the SRAM for partial sums on their way between cores.
 constexpr std::int64_t kSumsInSram = 131072;
 
 }  // namespace
@@ -98,7 +98,7 @@ void ClusterTasks::make_sums() {
   for (const Core& core : cores_) cores.push_back(core.number);
   const int of_core = 2 * (largest_reduction_group_ - 1), all = of_core * chip_.cores_per_cluster;
   const std::int64_t bytes = align_up(ceil_div(kSumsInSram, std::int64_t{all}), kBufferAlignment);
-  // Half of what is left at most: kernels pass through the rest.
+  // Takes at most half of the free SRAM: kernels pass through the rest.
   sums_->add_streams(staging_, cores, of_core, std::min({slice_bytes_, bytes, staging_.share(2 * all)}));
 }
 
@@ -133,7 +133,7 @@ void ClusterTasks::hold_tensors() {
     live.push_back(rows), step.push_back(rows > 0 && several ? rows_.most_made(tensor) : 0);
     bytes += align_up((live.back() + step.back()) * held_row(tensor).place_bytes(), kBufferAlignment);
   }
-  constexpr std::int64_t kWeights = 131072;  // that pass through the SRAM
+  constexpr std::int64_t kWeights = 131072;  // bytes of kernels that pass through the SRAM
   const std::int64_t sums = largest_reduction_group_ > 1 ? kSumsInSram : 0;
   const bool roomy = bytes + kWeights + sums <= chip_.sram_bytes();
   for (std::size_t t = 0; t < unit_.tensors.size(); ++t) {
@@ -376,7 +376,7 @@ void ClusterTasks::store(Core& core, int output, const Transfer& transfer, Inter
 
 void ClusterTasks::run_vector(std::size_t l, int image, Interval rows) {
   const VectorWork& work = *work_.layers[l].vector;
-  // Two operands, each of which begins at a multiple of the alignment.
+  // Two operands; each begins at a multiple of the alignment.
   const std::int64_t most =
       std::max<std::int64_t>(0, std::min(operand_bytes_ - 2 * kBufferAlignment, result_bytes_));
   for (int c = 0; c < chip_.cores_per_cluster; ++c) {

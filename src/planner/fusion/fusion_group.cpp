@@ -35,7 +35,7 @@ TensorInfo as_map(TensorInfo tensor, const MapExtents& map) {
   return tensor;
 }
 
-// A vector layer on maps: axes that it names are the channels (row_axis).
+// A vector layer on maps: the axes that it names are the channels (row_axis).
 Layer on_maps(Layer layer, const MapExtents& output) {
   layer.output = as_map(layer.output, output);
   const auto last = count_of(layer.output.shape) - 1;
@@ -44,10 +44,10 @@ Layer on_maps(Layer layer, const MapExtents& output) {
   return layer;
 }
 
-// The layer in `cores` shares of its channels; 1: as one core computes it.
+// The layer in `cores` shards of its channels; 1: as a single core computes it.
 ShardedLayer in_shards(const Workload& workload, const Layer& layer, const HardwareConfig& hardware,
                        const std::shared_ptr<MatrixLayer>& whole, int cores) {
-  // From the beginning of its map on.
+  // Addresses of the map count from its beginning.
   const OperandPlaces places{whole->problem().map_layout(0), std::nullopt};
   if (cores == 1) return whole_layer(whole, places, hardware);
   return sharded_layers(workload, layer, hardware, *whole, ShardCut::kChannels, cores, places).front();
@@ -225,8 +225,9 @@ GroupWork FusionGroup::work(const Prefetch& prefetch) const {
 BoundCycles FusionGroup::bound(int loads) const {
   BoundCycles bound;
   const GroupTensor& last = nth(graph_.tensors, graph_.output());
-  // The rows that are needed: between outputs one by one a stride may leave some out. Of columns, strips may
-  // leave some out likewise; without them all from the first to the last that is needed are made.
+  // Counts only rows that are needed: when outputs are computed one by one, a stride may skip some. Strips
+  // may skip columns in the same way; without strips, all columns from the first to the last needed one are
+  // made.
   const std::vector<Holding> rings(graph_.tensors.size(), Holding::kRowBuffer);
   const RowSchedule needed(graph_, rings, row_axes(workload_, graph_), {0, 1, {0, last.height()}, 1});
   const bool strips = mapping_.step_columns < last.map.width;
@@ -280,7 +281,7 @@ std::map<std::string, int> FusionGroup::idle_teams(bool to_fit) const {
       const Grain grain = layer.grain();
       parts *= std::int64_t{ceil_div(most[l].rows, grain.rows)} * ceil_div(most[l].columns, grain.columns);
     }
-    // A buffer for maps has about a quarter of NRAM.
+    // A map buffer has about a quarter of NRAM.
     const std::int64_t map = p.axis_h().span(1) * layer.ifm_row_bytes(p.axis_w().inner(1));
     if (to_fit && map > chip.core.nram.size_bytes / 4) parts = 1;
     const auto cores = to_int(std::min<std::int64_t>(
@@ -290,7 +291,7 @@ std::map<std::string, int> FusionGroup::idle_teams(bool to_fit) const {
   return reduction_groups;
 }
 
-// What a step makes of an image.
+// The part of an image that a step makes, as text.
 std::string FusionGroup::output_part() const {
   const GroupTensor& output = nth(graph_.tensors, graph_.output());
   std::string part = fmt::format("{} output rows", mapping_.step_rows);
@@ -385,14 +386,14 @@ TaskGraph& GroupTrials::empty_graph() {
 
 namespace {
 
-// What a group takes beyond the time of its bytes over DRAM is taken times this where it is weighed against
-// its layers one by one: the estimate knows less than theirs, above all for the first layers of networks,
-// whose maps have few channels. More so where several clusters stream kernels, each passed on to all of them
+// Factor on the cycles of a group beyond its DRAM time, where it is compared with its layers one by one: the
+// estimate of a group is less exact, above all for the first layers of networks, whose maps have few
+// channels. It is larger where several clusters stream kernels that are passed on to all of them
 // (docs/fusion.md).
 constexpr double kGroupMargin = 1.1, kChainMargin = 1.2;
 constexpr double kNever = std::numeric_limits<double>::infinity();
 
-// A group with places for a trial.
+// A fusion group with places for a trial.
 FusionGroup trial_of(const Workload& workload, const HardwareConfig& hardware, const GroupRequest& request,
                      GroupTrials& parts) {
   FusionGroup group(workload, hardware, request);

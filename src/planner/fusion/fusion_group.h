@@ -15,14 +15,14 @@
 
 namespace tilebeat {
 
-/// Matrix layers for trials of groups: each is made once for every number of cores of a reduction group, and
-/// has no place.
+/// Matrix layers for trials of fusion groups: each is made once per size of reduction group, and has no
+/// place.
 class GroupTrials {
  public:
   GroupTrials(const Workload& workload, const HardwareConfig& hardware)
       : workload_(workload), hardware_(hardware) {}
   std::shared_ptr<const ShardedLayer> matrix(const Layer& layer, int cores = 1);
-  /// A graph without tasks, until the next call: its memory is that of the one before.
+  /// An empty graph, valid until the next call; it reuses the memory of the previous one.
   TaskGraph& empty_graph();
 
  private:
@@ -32,47 +32,49 @@ class GroupTrials {
   TaskGraph graph_;
 };
 
-/// Layers of a workload that run as one, decided (SPEC FU-4). What it is made of outlives it.
+/// A fusion group with all decisions made (SPEC FU-4). The constructor's arguments outlive it.
 class FusionGroup {
  public:
-  /// `request` names layers of the workload; what it leaves open is decided here. Throws UserError when they
-  /// cannot be fused, or do not fit so.
+  /// `request` names layers of the workload; fields that it leaves open are decided here. Throws UserError
+  /// when the layers cannot be fused or do not fit.
   FusionGroup(const Workload& workload, const HardwareConfig& hardware, const GroupRequest& request);
 
   const GroupMapping& mapping() const { return mapping_; }
-  /// Tensors that it reads from DRAM.
+  /// Names of the tensors that it reads from DRAM.
   std::vector<std::string> inputs() const;
-  /// Tensors that have no place in DRAM.
+  /// Names of the tensors that have no place in DRAM.
   std::set<std::string> inner_tensors() const;
-  /// The processors that work.
+  /// The processors that work for it.
   std::vector<int> processors() const;
 
   /// Throws UserError when a layer cannot be cut along its channels as asked.
   void check_reductions() const;
-  /// Gives kernels and factors their places; those of tensors are known.
+  /// Assigns places to kernels and factors; `tensors` has those of the tensors.
   void place(DramPlaces& places, const std::map<std::string, Placement>& tensors);
-  /// Places that are good for an estimate alone.
+  /// Assigns places that are only good for an estimate.
   void place_for_trial(GroupTrials& parts);
-  /// No run of the group is shorter, whatever it holds and however it is cut, that loads the kernels so
-  /// often: once for any such group, once a cluster for this one. After `place` or `place_for_trial`.
+  /// A lower bound for any group of these layers that loads its kernels `loads` times, whatever it holds and
+  /// however it is cut: 1 for any such group, the number of clusters for a group in which each cluster loads
+  /// them. Call after `place` or `place_for_trial`.
   BoundCycles bound(int loads = 1) const;
-  /// Reduction groups of cores of a cluster for layers that keep fewer cores busy in a step, by layer: their
-  /// kernel blocks, and what the matrix units compute at once, are too few. With `to_fit` also for layers
-  /// whose kernels or map take less of a core so. After `place` or `place_for_trial`.
+  /// By layer, sizes of reduction groups for layers whose kernel blocks and grains are too few to keep all
+  /// cores of a cluster busy in a step. With `to_fit` also for layers whose kernels or map then take less
+  /// memory of a core. Call after `place` or `place_for_trial`.
   std::map<std::string, int> idle_teams(bool to_fit) const;
-  /// Name, bounds and choices; bytes and estimate are not there yet.
+  /// Name, bounds and choices; bytes and estimate are still unset.
   LayerPlan plan() const;
-  /// After `place`, all of these.
+  /// Call these after `place`.
   PlannedUse add_tasks(TaskGraph& graph, const Prefetch& prefetch = {}) const;
   PlannedUse add_prefetch(TaskGraph& graph, const Prefetch& prefetch, std::int64_t sram) const;
   std::vector<std::int64_t> wram_of_loads() const;
-  std::int64_t wram_bytes(const Prefetch& prefetch = {}) const;  ///< of a core, that it takes
-  int regions() const;                                           ///< of WRAM
+  /// WRAM bytes of a core that the group takes
+  std::int64_t wram_bytes(const Prefetch& prefetch = {}) const;
+  int regions() const;  ///< regions of WRAM
 
  private:
   struct DecidedLayer {
     std::shared_ptr<const ShardedLayer> matrix;
-    std::shared_ptr<Layer> on_maps;  ///< of a vector layer: itself, on maps of the group's extents
+    std::shared_ptr<Layer> on_maps;  ///< the vector layer with its operands as maps of the group's extents
     std::unique_ptr<VectorWork> vector;
     std::uint64_t parameters = 0;
   };
@@ -90,14 +92,14 @@ class FusionGroup {
   std::vector<StoredMapPointer> stored_;  // by tensor
 };
 
-/// What a group is expected to take, and the bytes of maps, kernels and results that it moves over DRAM.
+/// The estimated cost of a fusion group, and the bytes of maps, kernels and results that it moves over DRAM.
 struct GroupEstimate {
   double cycles = 0;
   std::int64_t bytes = 0;
-  double careful = 0;  ///< cycles, as they are taken where it is weighed against its layers one by one
+  double careful = 0;  ///< cycles with a safety margin, for the comparison with its layers one by one
 };
-/// Both throw UserError when the group cannot be, or does not fit. Careful cycles beyond `limit` are
-/// infinite; whether the group fits, and its bytes, are then not known.
+/// Both throw UserError when the group is impossible or does not fit. Above `limit`, `careful` is infinite,
+/// and whether the group fits, and its bytes, are unknown.
 GroupEstimate estimate_unit(const Workload& workload, const HardwareConfig& hardware,
                             const GroupRequest& request, GroupTrials& parts, double limit);
 std::int64_t bytes_of_unit(const Workload& workload, const HardwareConfig& hardware,

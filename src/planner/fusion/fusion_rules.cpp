@@ -38,7 +38,7 @@ Why unless(bool holds, const std::string& why) {
   return holds ? Why() : Why(why);
 }
 
-// ---- what a group consists of ----
+// ---- the layers of a fusion group ----
 
 Why one_output(const GroupFacts& f, const FusionConfig&) {
   return unless(f.outputs == 1, fmt::format("{} outputs", f.outputs));
@@ -76,7 +76,7 @@ Why in_and_out_fit(const GroupFacts& f, const FusionConfig& r) {
   const std::int64_t bytes = r.share_in_and_out ? std::max(f.in, f.out) : f.in + f.out;
   return unless(bytes < f.sram, fmt::format("{} bytes of unit map and result, SRAM has {}", bytes, f.sram));
 }
-// The first step at which `bytes` is beyond `limit`.
+// The violation of the first step whose `bytes` exceed `limit`.
 template <class Bytes>
 Why every_step(std::size_t steps, std::int64_t limit, const char* memory, Bytes bytes) {
   for (std::size_t i = 0; i < steps; ++i) {
@@ -123,7 +123,7 @@ struct Rule {
   Why (*check)(const GroupFacts&, const FusionConfig&);
   Remedy remedy;
 };
-// From kFirstRule on.
+// The rules from kFirstRule on.
 constexpr std::array<Rule, 16> kRules{{{one_output, Remedy::kAdjust},
                                        {enough_main_layers, Remedy::kAdjust},
                                        {main_main_other, Remedy::kAdjust},

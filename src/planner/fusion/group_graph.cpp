@@ -24,7 +24,7 @@ bool is_list(const TensorInfo& tensor) {
   return tensor.shape.size() == kMapAxes && tensor.shape[0] == 1 && tensor.shape[1] == 1;
 }
 
-// Windows slide over maps as they are, rows of products are pixels of rows_as_map.
+// Windows slide over maps as they are; rows of products are pixels of rows_as_map.
 bool suits(const Conv2d& conv, const TensorInfo& map, const MapExtents& seen) {
   if (conv.pixels == PixelAxes::kMatrices || conv.kernels != KernelSource::kWeights) return false;
   return seen == (conv.pixels == PixelAxes::kRows ? rows_as_map(map) : unit_map(map, TensorView::kMaps));
@@ -119,7 +119,7 @@ bool leaves(const Workload& workload, const std::string& tensor, const std::vect
   return false;
 }
 
-// Maps where windows slide over them.
+// Maps if any window slides over them, else rows.
 TensorView view_of(const Workload& workload, const std::vector<int>& layers) {
   const bool windows = std::any_of(layers.begin(), layers.end(), [&](int number) {
     return slides_over_maps(nth(workload.layers, number));
@@ -196,7 +196,8 @@ RowSchedule::RowSchedule(const GroupGraph& group, const std::vector<Holding>& ho
                          const OutputPart& part) {
   const std::size_t tensors = group.tensors.size();
   const auto output = to_size(group.output());
-  // One step: what layers read of each tensor, from the output backwards; `make` says what is made of it.
+  // One step, from the output backwards: the rows of each tensor that layers read; `make` returns the rows
+  // that are made.
   const auto step = [&](Interval outs, const auto& make, std::vector<Interval>& made,
                         std::vector<Interval>& read) {
     made.assign(tensors, {}), read.assign(tensors, {});
@@ -218,11 +219,11 @@ RowSchedule::RowSchedule(const GroupGraph& group, const std::vector<Holding>& ho
   std::vector<Interval> all, all_read;
   step(
       part.rows, [](std::size_t, Interval read) { return read; }, all, all_read);
-  std::vector<int> made_to(tensors);  // of tensors whose rows stay
+  std::vector<int> made_to(tensors);  // by tensor: end of the rows made so far, where rows stay
   for (std::size_t t = 0; t < tensors; ++t) made_to[t] = all[t].begin;
   const auto make = [&](std::size_t t, Interval read) -> Interval {
     if (holdings[t] == Holding::kRecompute || read.empty()) return read;
-    // Rows that a stride leaves out between two steps are not made.
+    // Rows that a stride skips between two steps are not made.
     const int begin = std::max(made_to[t], read.begin);
     const Interval rows{begin, std::max(begin, holdings[t] == Holding::kWhole ? all[t].end : read.end)};
     made_to[t] = rows.end;
@@ -261,7 +262,7 @@ GroupAxes row_axes(const Workload& workload, const GroupGraph& group, MapAxis ax
   return axes;
 }
 
-// Columns are found as the rows of a single step are.
+// Columns are found like the rows of a single step.
 std::vector<Interval> columns_of(const GroupGraph& group, const GroupAxes& axes, Interval outs) {
   const std::vector<Holding> holdings(group.tensors.size(), Holding::kRecompute);
   const RowSchedule schedule(group, holdings, axes, {0, 1, outs, outs.size()});

@@ -14,68 +14,70 @@
 
 namespace tilebeat {
 
-/// Rows of a transposed convolution's output are made several at a time: output `q` of `window`, that of its
-/// sub-pixel convolution, makes rows q * stride - lead to (q + 1) * stride - lead, as far as the map has
-/// them.
+/// The rows of a transposed convolution's output, which are made several at a time: output `q` of `window`,
+/// the axis of its sub-pixel convolution, makes rows q * stride - lead to (q + 1) * stride - lead, as far as
+/// the map has them.
 struct SubpixelRows {
   WindowAxis window;
   int stride = 1, lead = 0;
 
-  /// The outputs of `window` that make rows `rows`, which are not empty.
+  /// The outputs of `window` that make rows `rows` (not empty).
   Interval outputs_of(Interval rows) const {
     return {(rows.begin + lead) / stride, (rows.end - 1 + lead) / stride + 1};
   }
-  /// The rows that such outputs make, of a map of `height` rows.
+  /// The rows that outputs `outputs` make, of a map of `height` rows.
   Interval rows_of(Interval outputs, int height) const;
 };
-/// Rows of a resized map.
+/// The rows of a resized map.
 struct ResizedRows {
   ResizeAxis axis;
   Resize::Mode mode = Resize::Mode::kNearest;
 };
 
-/// How the rows of a layer's output depend on those of one of its inputs: through a sliding window, or as
-/// these say.
+/// The dependency of the rows of a layer's output on those of one of its inputs: a sliding window, sub-pixel
+/// rows or resized rows.
 class RowAxis {
  public:
   RowAxis(const WindowAxis& window) : form_(window) {}     // NOLINT(google-explicit-constructor): is one
   RowAxis(const SubpixelRows& rows) : form_(rows) {}       // NOLINT(google-explicit-constructor)
   RowAxis(const ResizedRows& resized) : form_(resized) {}  // NOLINT(google-explicit-constructor)
 
-  /// Rows of the input that rows `outs` of the output, which are not empty, need; none where they are border.
+  /// The input rows that output rows `outs` (not empty) need; empty where they depend only on the border.
   Interval inputs_of(Interval outs) const;
-  /// Outputs that are computed for rows `outs`, which may be empty: as many, where they are made one by one.
+  /// Number of outputs that are computed for rows `outs`, which may be empty; the number of rows, unless
+  /// several are made at a time.
   int computed(Interval outs) const { return outs.empty() ? 0 : outputs_of(outs).size(); }
-  /// Those outputs, of rows that are not empty.
+  /// The outputs that are computed for rows `outs` (not empty).
   Interval outputs_of(Interval outs) const {
     return subpixel() != nullptr ? subpixel()->outputs_of(outs) : outs;
   }
   int rows_at_a_time() const { return subpixel() != nullptr ? subpixel()->stride : 1; }
-  /// How rows are made several at a time; nothing: they are made one by one.
+  /// Set when rows are made several at a time; null: rows are made one by one.
   const SubpixelRows* subpixel() const { return std::get_if<SubpixelRows>(&form_); }
 
  private:
   std::variant<WindowAxis, SubpixelRows, ResizedRows> form_;
 };
 
-/// How the layers of a fusion group see their tensors: maps [N, H, W, C] as they are, or, where
-/// no layer slides over maps, [1, 1, T, K] as rows_as_map. Tensors of other ranks are rows in both.
+/// The extents with which the layers of a fusion group see their tensors: maps [N, H, W, C] as they are, or,
+/// where no layer slides over maps, [1, 1, T, K] as rows_as_map. Tensors of other ranks are seen as rows in
+/// both.
 enum class TensorView : std::uint8_t { kMaps, kRows };
 MapExtents unit_map(const TensorInfo& tensor, TensorView view);
 
-/// Whether the layer takes pixels around a place of a map.
+/// Whether the layer reads a neighbourhood of pixels for an output pixel.
 bool slides_over_maps(const Layer& layer);
 
-/// Whether a row of the layer's result is made of other things than the same row of its inputs, so that maps
-/// have to lie in their plain order, and the layer in no group.
+/// Whether a row of the layer's result depends on other rows of its inputs in a way that row_axis cannot
+/// express: its maps must be stored as NHWC, and the layer cannot be fused.
 bool reads_other_rows(const Workload& workload, const Layer& layer);
 
-/// Rows of a map, or its columns, which depend on each other in the same ways.
+/// The axis of a map along which dependencies are tracked: rows and columns follow the same rules.
 enum class MapAxis : std::uint8_t { kRows, kColumns };
 
-/// How the rows (columns) of a layer's output depend on those of its input number `input`, both seen as
-/// `view` says; nothing where a row of the output is not made of rows of the input, so that the layer cannot
-/// be fused.
+/// The dependency of the rows (columns) of a layer's output on those of its input number `input`, both seen
+/// as `view` says; nothing where an output row is not made of rows of the input, so that the layer cannot be
+/// fused.
 std::optional<RowAxis> row_axis(const Workload& workload, const Layer& layer, std::size_t input,
                                 TensorView view, MapAxis axis = MapAxis::kRows);
 
@@ -84,27 +86,28 @@ struct GroupTensor {
   std::string name;
   TensorInfo info;
   MapExtents map;                    ///< its extents in the group
-  std::vector<std::string> aliases;  ///< what `reshape` and its like call it
-  int producer = -1;  ///< the group's layer that makes it; -1: it lies in DRAM before the group begins
-  std::vector<int> consumers;  ///< layers of the group that read it
+  std::vector<std::string> aliases;  ///< other names of the tensor: results of reshape and similar layers
+  /// number of the layer in the group that makes it; -1: it lies in DRAM before the group begins
+  int producer = -1;
+  std::vector<int> consumers;  ///< numbers of the layers in the group that read it
 
   int images() const { return map.images; }
   int height() const { return map.height; }
   std::int64_t pixel_bytes() const { return std::int64_t{map.channels} * dtype_size(info.dtype); }
-  /// Bytes of a row, all its pixels.
+  /// Bytes of a whole row.
   std::int64_t row_bytes() const { return map.width * pixel_bytes(); }
 };
 
-/// A layer of a fusion group; tensors by their number in the group.
+/// A layer of a fusion group; tensors are given by their number in the group.
 struct GroupLayer {
   const Layer* layer = nullptr;
   std::vector<int> inputs;  ///< in the operator's order
   int output = 0;
 };
 
-/// Layers that run as one (SPEC FU-1, FU-4), in an order in which every tensor is there before it is read.
-/// Layers that only give a tensor another shape are not among them: both names are one tensor.
-/// The last layer's output is the only one that others see.
+/// A fusion group (SPEC FU-1, FU-4): layers in an order in which every tensor is made before it is read.
+/// Reshapes are left out: the tensors on both sides are one tensor with two names. Only the last layer's
+/// output is visible outside.
 struct GroupGraph {
   std::vector<GroupLayer> layers;
   std::vector<GroupTensor> tensors;
@@ -113,13 +116,13 @@ struct GroupGraph {
   int output() const { return layers.back().output; }
 };
 
-/// The group of the layers with these numbers, which rise. Throws UserError that names the layer: one that
-/// cannot be fused, belongs to another scene, or whose output is read outside the group or written by the run
-/// although it is not the last.
+/// The group of the layers with these numbers, which rise. Throws UserError that names the layer that cannot
+/// be fused, belongs to another scene, or has an output that is read outside the group or written by the run
+/// although the layer is not the last.
 GroupGraph make_group_graph(const Workload& workload, const std::vector<int>& layers);
 
-/// Output rows of one image that a cluster makes, so many at a time; or all rows of several images, which it
-/// makes at a time. Of rows of columns `columns` alone.
+/// A part of a group's output that a cluster makes: rows of one image, `step_rows` at a time, or all rows of
+/// several images at once; only columns `columns` of them.
 struct OutputPart {
   int image = 0, images = 1;
   Interval rows;
@@ -131,23 +134,22 @@ struct OutputPart {
 using GroupAxes = std::vector<std::vector<RowAxis>>;
 GroupAxes row_axes(const Workload& workload, const GroupGraph& group, MapAxis axis = MapAxis::kRows);
 
-/// Which rows of each tensor, of every image of a part, are made in which step: derived from the output
-/// backwards (SPEC FU-2). Tensors in DRAM are loaded as if a layer made them.
+/// The rows of each tensor, of every image of a part, that each step makes: derived from the output backwards
+/// (SPEC FU-2). Tensors in DRAM are loaded as if a layer made them.
 class RowSchedule {
  public:
-  /// `holdings`: by tensor of the group; that of the output has no meaning. `axes` are those of row_axis, by
-  /// layer and input.
+  /// `holdings`: by tensor of the group, unused for the output. `axes`: row_axis by layer and input.
   RowSchedule(const GroupGraph& group, const std::vector<Holding>& holdings, const GroupAxes& axes,
               const OutputPart& part);
 
   int steps() const { return count_of(made_); }
-  /// Rows of a tensor that a step makes, and those of it that the step's layers read; both may be empty.
+  /// The rows of a tensor that a step makes, and those that the step's layers read; both may be empty.
   Interval made(int step, int tensor) const { return at(made_, step, tensor); }
   Interval read(int step, int tensor) const { return at(read_, step, tensor); }
-  /// Rows of a tensor that must be there at a time: from the first that a step reads to the last that it
-  /// makes.
+  /// The most rows of a tensor that are live at a time, from the first one that a step reads to the last one
+  /// that it makes.
   int live_rows(int tensor) const;
-  /// Rows that are made, those that are made again included.
+  /// Number of rows that are made, recomputed ones included.
   std::int64_t made_rows(int tensor) const;
 
  private:
@@ -156,8 +158,8 @@ class RowSchedule {
   Rows made_, read_;
 };
 
-/// The columns of each tensor of a group that columns `outs` of its output need, by tensor; empty for those
-/// that need none. `axes` are those of MapAxis::kColumns.
+/// By tensor of a group, the columns that output columns `outs` need; empty for tensors that are not needed.
+/// `axes` are those of MapAxis::kColumns.
 std::vector<Interval> columns_of(const GroupGraph& group, const GroupAxes& axes, Interval outs);
 
 }  // namespace tilebeat

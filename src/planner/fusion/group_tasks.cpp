@@ -42,10 +42,10 @@ Clusters clusters_of(TaskGraph& graph, const GroupWork& work, PlannedUse& use,
   return clusters;
 }
 
-// A load of a cluster; all clusters that make a layer have the same ones.
+// A load of a cluster; all clusters that compute a layer have the same loads.
 using ClusterLoad = std::pair<ClusterTasks*, const GroupWeights::Load*>;
 
-// The same load of several clusters: once for the chip where that can be.
+// Loads the same data into several clusters, with a single fetch for the chip where possible.
 void load(const std::vector<ClusterLoad>& loads, std::size_t turn, const GroupWork& work, PlannedUse& use) {
   const auto count = count_of(loads);
   const std::int64_t bytes = bytes_of(loads.front().second->transfers);
@@ -61,7 +61,7 @@ void load(const std::vector<ClusterLoad>& loads, std::size_t turn, const GroupWo
   }
 }
 
-// Kernels that stay, and factors.
+// Loads resident kernels, and factors.
 void load_weights(const Clusters& clusters, const GroupWork& work, PlannedUse& use) {
   for (std::size_t i = 0; i < clusters.front()->loads().size(); ++i) {
     std::vector<ClusterLoad> loads;
@@ -70,7 +70,7 @@ void load_weights(const Clusters& clusters, const GroupWork& work, PlannedUse& u
   }
 }
 
-// All clusters make a layer at the same time, portion by portion of its kernels.
+// All clusters compute a layer at the same time, portion by portion of its kernels.
 void run_streamed(const Clusters& clusters, const GroupWork& work, PlannedUse& use) {
   int steps = 0;
   for (const auto& cluster : clusters) steps = std::max(steps, cluster->steps());
@@ -179,7 +179,7 @@ std::int64_t wram_of_unit(const GroupWork& work) {
 
 namespace {
 
-// Each part cut into strips of columns, one beside the other.
+// Cuts each part into strips of columns, side by side.
 std::vector<OutputPart> in_strips(const std::vector<OutputPart>& parts, int width, int strip) {
   std::vector<OutputPart> strips;
   for (const OutputPart& part : parts) {

@@ -21,7 +21,7 @@ GroupWeights::GroupWeights(TaskGraph& graph, const GroupWork& work)
     const VectorWork* vector = work.layers[l].vector;
     layers_[l].factors_at = factor_bytes_;
     if (vector == nullptr) {
-      // However its kernel blocks are loaded.
+      // Enough room for the exchange's parameters, however the kernel blocks are loaded.
       const ShardedLayer& layer = *work.layers[l].matrix;
       if (layer.post_parameters != 0)
         factor_bytes_ += layer.problem.kernel_blocks() * post_buffer_bytes(layer.problem, 1);
@@ -81,7 +81,7 @@ void GroupWeights::place(const std::vector<MostOutputs>& most, ClusterShare shar
   kernel_bytes_ = to_signed(end - first) * regions();
 }
 
-// Cores with different kernels have them at the same places.
+// Kernels of different cores have the same offsets in WRAM.
 void GroupWeights::place_groups(std::size_t l, std::uint64_t& end) {
   OfLayer& of = layers_[l];
   std::uint64_t most = 0;
@@ -108,13 +108,13 @@ std::vector<KernelGroup> GroupWeights::groups_of(std::size_t l, std::size_t shar
                        part_of(layer.problem().kernel_blocks(), m.kernel_parts, part, 1));
 }
 
-// Bytes of WRAM that a group of a shard takes at most: in all regions together.
+// The most WRAM bytes of a group of a shard, in all regions together.
 std::int64_t GroupWeights::group_bytes_of(std::size_t l, std::size_t shard) const {
   const Shard& of = work_.layers[l].matrix->shards[shard];
   return group_bytes(*of.layer, of.weights, layers_[l].mapping);
 }
 
-// What ends the sums of each group of kernels, one behind the other.
+// Places the parameters of the partial-sum exchange of each kernel group, one after the other.
 void GroupWeights::place_posts(std::size_t l) {
   const ShardedLayer& layer = *work_.layers[l].matrix;
   if (layer.post_parameters == 0) return;
@@ -131,7 +131,7 @@ void GroupWeights::place_posts(std::size_t l) {
   }
 }
 
-// More slots let more portions come while another one is used; each map is loaded anew for every portion.
+// With more slots more portions can be loaded while another one is used; each portion loads the maps anew.
 void GroupWeights::split_streamed(const std::vector<MostOutputs>& most, ClusterShare share) {
   constexpr int kMostSlots = 4, kFewestSlots = 2;
   const std::int64_t region = chip_.core.wram.size_bytes / regions();
@@ -170,7 +170,7 @@ void GroupWeights::split_streamed(const std::vector<MostOutputs>& most, ClusterS
   kernel_bytes_ = to_signed(slot) * slots * regions();
 }
 
-// Portions of at most `room` bytes of a region, if that is possible; returns the bytes of the largest one.
+// Makes portions of at most `room` bytes of a region, if possible. Returns the bytes of the largest one.
 std::uint64_t GroupWeights::place_portions(std::size_t l, std::uint64_t room) {
   OfLayer& of = layers_[l];
   const std::size_t shards = work_.layers[l].matrix->shards.size();
@@ -184,9 +184,10 @@ std::uint64_t GroupWeights::place_portions(std::size_t l, std::uint64_t room) {
     of.mapping.blocks_per_load = to_int(ceil_div(of.mapping.blocks_per_load, 2));
     bytes = bytes_of_group();
   }
-  const auto of_portion = to_int(std::max<std::uint64_t>(1, room / bytes));  // groups
+  // kernel groups of a portion
+  const auto of_portion = to_int(std::max<std::uint64_t>(1, room / bytes));
   of.groups.clear(), of.portions = 0;
-  int most = 0;  // groups of a portion
+  int most = 0;  // kernel groups of the largest portion
   for (std::size_t shard = 0; shard < shards; ++shard) {
     for (int part = 0; part < of.mapping.kernel_parts; ++part) {
       int number = 0;
@@ -242,7 +243,7 @@ std::int64_t GroupWeights::largest_load() const {
   return most;
 }
 
-// The cores that have a part of a layer's kernels, whatever their shard, a bit each.
+// The cores that have part `part` of a layer's kernels, of any shard, as a bit mask.
 std::uint64_t GroupWeights::cores_of_part(std::size_t l, int part) const {
   const LayerMapping& m = layers_[l].mapping;
   std::uint64_t cores = 0;
@@ -252,7 +253,7 @@ std::uint64_t GroupWeights::cores_of_part(std::size_t l, int part) const {
   return cores;
 }
 
-// Those that have a group.
+// The cores that need a kernel group, as a bit mask.
 std::uint64_t GroupWeights::cores_of(std::size_t l, const Group& group) const {
   const LayerMapping& m = layers_[l].mapping;
   std::uint64_t cores = cores_of_part(l, group.part);

@@ -15,64 +15,64 @@
 namespace tilebeat {
 
 /// The kernels and factors of a fusion group in the cores of one cluster, at the same offset in every core
-/// that needs them (SPEC FU-4). Factors have a place of their own in NRAM and stay there. So do resident
-/// kernels in WRAM; streamed ones come in portions, each of a few kernel blocks of one layer, to slots of
-/// WRAM in turn. The post-parameters of layers whose cores add up sums are among the factors.
+/// that needs them (SPEC FU-4). Factors stay in NRAM. Resident kernels stay in WRAM; streamed kernels come in
+/// portions, each of a few kernel blocks of one layer, into slots of WRAM in turn. The parameters of
+/// partial-sum exchanges belong to the factors.
 class GroupWeights {
  public:
-  /// A group of kernel blocks in the WRAM of the cores of one part of the kernels and one shard of the layer.
+  /// Kernel blocks in the WRAM of the cores that have one part of the kernels and one shard of the layer.
   struct Group {
     KernelGroup group;
-    int part = 0;              ///< of LayerMapping::kernel_parts
-    std::size_t shard = 0;     ///< of ShardedLayer::shares
-    int portion = 0;           ///< of its layer; resident kernels are one portion
-    std::uint64_t offset = 0;  ///< in WRAM, or in its slot; where WRAM has regions, in each of them
-    BufferId buffer = 0;       ///< of resident kernels
-    std::int64_t post_at = 0;  ///< in NRAM: what ends sums; all shares of a part have the same
-    BufferId post = 0;         ///< likewise
+    int part = 0;              ///< number among the parts of LayerMapping::kernel_parts
+    std::size_t shard = 0;     ///< number in ShardedLayer::shares
+    int portion = 0;           ///< number in its layer; resident kernels are one portion
+    std::uint64_t offset = 0;  ///< offset in WRAM, or in its slot; in every region, where WRAM has regions
+    BufferId buffer = 0;       ///< buffer of resident kernels
+    /// NRAM offset of the exchange's parameters; the same for all shards of a part
+    std::int64_t post_at = 0;
+    BufferId post = 0;  ///< buffer of the exchange's parameters
   };
 
-  /// Places for the layers of `work`.
+  /// Assigns places for the layers of `work`.
   GroupWeights(TaskGraph& graph, const GroupWork& work);
-  /// Bytes of NRAM, from its beginning on, that factors take.
+  /// Bytes at the beginning of NRAM that factors take.
   std::int64_t factor_bytes() const { return factor_bytes_; }
 
-  /// Spreads each matrix layer over the cores of a cluster, so that they compute soonest; where resident
-  /// kernels do not fit so, with as few of them in a core as can be. `most`: rows and columns of outputs that
-  /// a step computes at most, by layer. Throws UserError when a layer, or all kernels together, do not fit.
+  /// Splits each matrix layer over the cores of a cluster for the lowest estimate or, where resident kernels
+  /// do not fit so, for the fewest kernels in a core. `most`: by layer, the most output rows and columns of a
+  /// step. Throws UserError when a layer, or all kernels together, do not fit.
   void split(const std::vector<MostOutputs>& most, ClusterShare share);
-  /// Bytes of a core's WRAM that the kernels take.
+  /// WRAM bytes of a core that the kernels take.
   std::int64_t kernel_bytes() const { return kernel_bytes_; }
   const LayerMapping& mapping(std::size_t layer) const { return layers_[layer].mapping; }
-  /// How the engine cuts the jobs of a shard.
+  /// The engine's cut of the jobs of a shard.
   const JobCut& cut(std::size_t layer, std::size_t shard) const { return layers_[layer].cuts[shard]; }
   const std::vector<Group>& groups(std::size_t layer) const { return layers_[layer].groups; }
   int portions(std::size_t layer) const { return layers_[layer].portions; }
-  /// Where the factors of a vector layer lie in NRAM, and the buffer that they are.
+  /// The NRAM offset of a vector layer's factors, and their buffer.
   std::int64_t factors_at(std::size_t layer) const { return layers_[layer].factors_at; }
   BufferId factors(std::size_t layer) const { return layers_[layer].factors; }
 
-  /// A load, to all cores that need it.
+  /// A load to all cores that need it.
   struct Load {
     std::vector<Transfer> transfers;  ///< from DRAM to multicast addresses
     AccessList written;
-    std::optional<int> core = {};  ///< of kernels that only this one needs
+    std::optional<int> core = {};  ///< set for kernels that only this core needs
   };
-  /// Everything once: the kernels whose loads are made ahead (GroupWork), or all others and the factors.
-  /// Streamed kernels are not among them.
+  /// The loads that are made once: those of prefetched kernels (`ahead`), or of all other kernels and the
+  /// factors. Streamed kernels are not among them.
   std::vector<Load> loads(bool ahead) const;
-  /// Bytes of a core's WRAM that the first loads of kernels take, by their number from 1 on. Streamed kernels
-  /// have none.
+  /// WRAM bytes of a core that the first n kernel loads take, for n from 1 on; empty for streamed kernels.
   std::vector<std::int64_t> wram_of_loads() const;
 
   bool streamed() const { return work_.kernels == GroupKernels::kStreamed; }
-  /// The most bytes that a load of streamed kernels has.
+  /// The most bytes of a load of streamed kernels.
   std::int64_t largest_load() const;
-  /// The next slot is for a portion of a layer: what is loaded into it.
+  /// Assigns the next slot to a portion of a layer. Returns the loads that fill it.
   std::vector<Load> fill(std::size_t layer, int portion);
-  /// Where a group is now: of a streamed layer, one of the portion that was loaded last.
+  /// The current WRAM offset of a group; if its layer is streamed, the group is in the portion loaded last.
   std::uint64_t offset_of(const Group& group) const;
-  /// How core `core` of the cluster reads it.
+  /// The access by which core `core` of the cluster reads the group.
   Access read(const Group& group, int core) const;
 
  private:
@@ -81,14 +81,14 @@ class GroupWeights {
     std::vector<JobCut> cuts;  // by shard
     std::vector<Group> groups;
     int portions = 0;
-    std::int64_t factors_at = 0;  // of a layer whose cores add up sums: its post-parameters
+    std::int64_t factors_at = 0;  // NRAM offset of factors, or of the parameters of a partial-sum exchange
     BufferId factors = 0;
   };
-  // A place for portions, with a buffer for each core.
+  // A slot of WRAM for portions, with a buffer for each core.
   struct Slot {
-    std::uint64_t offset = 0;  // in each region of WRAM
+    std::uint64_t offset = 0;  // offset in each region of WRAM
     std::vector<BufferId> buffers;
-    std::vector<int> versions;  // by core: the last one that is written; -1: none
+    std::vector<int> versions;  // by core: the last version that is written; -1: none
   };
   int regions() const;
   void map_layer(std::size_t layer, const std::vector<MostOutputs>& most, ClusterShare share);
@@ -110,8 +110,8 @@ class GroupWeights {
   const GroupWork& work_;
   const ChipConfig& chip_;
   std::vector<OfLayer> layers_;
-  std::vector<Slot> slots_;  // of streamed kernels
-  std::size_t slot_ = 0;     // that was filled last
+  std::vector<Slot> slots_;  // slots of streamed kernels
+  std::size_t slot_ = 0;     // the slot filled last
   std::int64_t factor_bytes_ = 0, kernel_bytes_ = 0;
 };
 

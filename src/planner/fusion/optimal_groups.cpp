@@ -20,7 +20,8 @@ class OptimalChooser {
 
   std::vector<ChosenGroup> run() {
     const int layers = space_.layers();
-    std::vector<std::vector<int>> begins(to_size(layers) + 1);  // of groups, by end
+    // first layers of the groups, by end
+    std::vector<std::vector<int>> begins(to_size(layers) + 1);
     for (int begin = 0; begin < layers; ++begin) {
       for (auto end = space_.next_end(begin, begin + 1); end; end = space_.next_end(begin, *end))
         nth(begins, *end).push_back(begin);
@@ -30,12 +31,12 @@ class OptimalChooser {
     for (int end = 1; end <= layers; ++end) {
       Cut& cut = nth(best, end);
       cut = {best[to_size(end) - 1].cost + cost_of(space_.alone(end - 1, end)), end - 1, {}};
-      // The short ones first: the better the cut, the sooner a long one is given up.
+      // Short groups come first: the better the cut so far, the sooner a long group is given up.
       std::vector<int>& some = nth(begins, end);
       for (auto begin = some.rbegin(); begin != some.rend(); ++begin) {
         const double before = nth(best, *begin).cost;
         const Trial trial = try_unit(*begin, end, cut.cost - before);
-        if (!trial.fits) break;  // what is longer needs more memory
+        if (!trial.fits) break;  // longer groups need more memory
         if (trial.group) cut = {before + trial.cost, *begin, trial.group};
       }
     }
@@ -43,13 +44,13 @@ class OptimalChooser {
   }
 
  private:
-  // The best way to the layers before a place: its last group, or layer, begins at `begin`.
+  // The best cut of the layers before a position: its last group, or layer, begins at `begin`.
   struct Cut {
     double cost = 0;
     int begin = 0;
     std::optional<GroupRequest> group;
   };
-  // The cheapest way to run some layers as a group, if one costs less than `cost`.
+  // The cheapest form of some layers as a fusion group, if one costs less than `cost`.
   struct Trial {
     bool fits = false;
     double cost = 0;
@@ -61,7 +62,8 @@ class OptimalChooser {
     return objective_ == FusionObjective::kCycles ? estimate.cycles : static_cast<double>(estimate.bytes);
   }
 
-  // Layers [begin, end) as a group that costs less than `limit`: no other one is part of the best cut.
+  // Layers [begin, end) as a fusion group, if it costs less than `limit`: a dearer one is not part of the
+  // best cut.
   Trial try_unit(int begin, int end, double limit) {
     const GroupGraph graph = space_.graph(begin, end);
     const GroupTensor& output = nth(graph.tensors, graph.output());
@@ -69,7 +71,7 @@ class OptimalChooser {
     GroupRequest request = space_.request(begin, end);
     Trial trial;
     trial.cost = limit;
-    // Fewer clusters load the kernels less often; more of them compute sooner.
+    // With fewer clusters the kernels are loaded less often; with more of them computing ends sooner.
     const bool cycles = objective_ == FusionObjective::kCycles;
     const int fewest = cycles ? all : 1;
     for (int clusters = all; clusters >= fewest; clusters = (clusters + 1) / 2) {
@@ -78,8 +80,8 @@ class OptimalChooser {
       try_steps(request, std::min(output.height(), ceil_div(rows, clusters)), trial);
       if (clusters == 1) break;
     }
-    // Strips load and make columns twice: where whole rows fit, they cost more. The wider they are, the fewer
-    // rows a step has; they are halved for as long as that costs less.
+    // Strips load and compute halo columns twice: where whole rows fit, strips cost more. The wider they are,
+    // the fewer rows a step has; their width is halved as long as that lowers the cost.
     const bool strips = !trial.fits && rows_are_too_wide(graph);
     for (int strip = output.map.width / 2; strips && strip > 0; strip /= 2) {
       const bool fitted = trial.fits;
@@ -100,7 +102,7 @@ class OptimalChooser {
     return trial;
   }
 
-  // Several maps of a batch side by side, all that a cluster has.
+  // Tries several maps of a batch at once: all that a cluster has.
   void try_maps(int begin, int end, const GroupTensor& output, Trial& trial) {
     const int rows = output.images() * output.height(), clusters = std::min(chip_.clusters, rows);
     const int maps = rows / clusters / output.height();
@@ -112,8 +114,8 @@ class OptimalChooser {
     if (!trial.group) consider_teams(request, trial);
   }
 
-  // Kernels that do not fit WRAM together come anew in every step: of as many rows as fit the SRAM, and a
-  // quarter of a cluster's share at least.
+  // Tries kernels that do not fit WRAM together and are loaded in every step. A step has as many rows as fit
+  // the SRAM, at least a quarter of a cluster's share.
   void try_streamed(GroupRequest& request, const GroupTensor& output, int fewest, Trial& trial) {
     constexpr int kMostSteps = 4;
     request.kernels = GroupKernels::kStreamed, request.step_columns.reset();
@@ -130,7 +132,7 @@ class OptimalChooser {
     request.kernels.reset();
   }
 
-  // Where kernels or maps fit no core, cores of a reduction group may have room for parts of them.
+  // Tries reduction groups where kernels or maps do not fit a core: its cores hold only parts of them.
   void try_teams(GroupRequest& request, const GroupTensor& output, int clusters, Trial& trial) {
     request.clusters = clusters, request.step_rows = 1;
     const auto reduction_groups = space_.in_reduction_groups(request, true);
@@ -141,19 +143,19 @@ class OptimalChooser {
     if (!trial.fits) try_streamed(request, output, clusters, trial);
   }
 
-  // From `most` rows a step on, halved again and again.
+  // Tries `most` rows a step, then halves them again and again.
   void try_steps(GroupRequest& request, int most, Trial& trial) {
     const bool cycles = objective_ == FusionObjective::kCycles;
     for (int step = most; step > 0; step /= 2) {
       request.step_rows = step;
       const Outcome outcome = consider(request, trial);
-      // No row is loaded twice: bytes do not depend on the rows of a step. Once a group pays, its step is
-      // halved for as long as that saves cycles.
+      // No row is loaded twice, so bytes do not depend on the rows of a step. Once a group pays off, its step
+      // is halved as long as that saves cycles.
       const bool more = outcome == Outcome::kCostsMore && (!cycles || trial.group);
       if (more || (outcome == Outcome::kBest && !cycles)) return;
     }
   }
-  // Whether what steps of a single row hold takes most of the SRAM, through which kernels pass as well.
+  // Whether the row buffers of single-row steps take most of the SRAM, through which kernels pass as well.
   bool rows_are_too_wide(const GroupGraph& graph) const {
     const std::vector<Holding> rings(graph.tensors.size(), Holding::kRowBuffer);
     const int height = nth(graph.tensors, graph.output()).height();
@@ -167,7 +169,7 @@ class OptimalChooser {
   }
 
   enum class Outcome { kDoesNotFit, kCostsMore, kBest };
-  // A group that costs less than the trial's becomes the trial's.
+  // Replaces the trial's group by one that costs less.
   Outcome consider(const GroupRequest& request, Trial& trial) {
     ++visited_;
     std::optional<double> cost;
@@ -181,12 +183,12 @@ class OptimalChooser {
     const bool margin = !request.reductions.empty() && objective_ == FusionObjective::kCycles;
     const bool best = *cost < trial.cost * (margin ? kWorthAReductionGroup : 1);
     if (best) trial.cost = *cost, trial.group = request;
-    // Of the largest steps that fit: a group may pay so that does not otherwise.
+    // Tries reduction groups for the largest steps that fit: some groups pay off only with them.
     if (!std::exchange(trial.in_reduction_groups, true) && objective_ == FusionObjective::kCycles)
       consider_teams(request, trial);
     return best ? Outcome::kBest : Outcome::kCostsMore;
   }
-  // Cores that have nothing to do otherwise share the channels of layers.
+  // Lets cores without work share the channels of layers.
   void consider_teams(const GroupRequest& request, Trial& trial) {
     if (const auto reduction_groups = space_.in_reduction_groups(request, false))
       consider(*reduction_groups, trial);

@@ -9,7 +9,7 @@
 namespace tilebeat {
 namespace {
 
-// Bytes from the first to behind the last byte of one side.
+// Strides of one side of a transfer.
 struct Side {
   std::int64_t column = 0, row = 0;
 };
@@ -17,13 +17,14 @@ Side side_of(const CopyShape& s, TransferEnd end) {
   return end == TransferEnd::kSource ? Side{s.source_column, s.source_row}
                                      : Side{s.destination_column, s.destination_row};
 }
+// Bytes from the first to behind the last byte of one side.
 std::int64_t extent(const CopyShape& s, TransferEnd end) {
   const Side side = side_of(s, end);
   return (s.rows - 1) * side.row + (s.columns - 1) * side.column + s.run;
 }
 
-// The parts of a transfer before and from run `at` of its outermost axis that has several, or byte `at` of
-// its only run, on.
+// Cuts a transfer in two: before and from run `at` of its outermost axis with several runs on, or byte `at`
+// of its only run.
 std::pair<Transfer, Transfer> cut(const Transfer& whole, std::int64_t at) {
   Transfer first = whole, second = whole;
   const CopyShape& s = whole.shape;
@@ -94,7 +95,7 @@ std::int64_t RowBuffer::unrolled(std::uint64_t address) const {
   return (row + shift_of(to_int(row))) * place_bytes_ + offset % row_.bytes - skipped_;
 }
 
-// From row to row it is as far as from place to place.
+// Row strides become place strides.
 CopyShape RowBuffer::with_places(const CopyShape& shape, TransferEnd end) const {
   CopyShape s = shape;
   const auto place = [&](std::int64_t count, std::int64_t& distance) {
@@ -114,7 +115,7 @@ std::vector<Transfer> RowBuffer::placed(const Transfer& transfer, TransferEnd en
   return to;
 }
 
-// `begin`: where it begins, as bytes from the first place on.
+// `begin`: offset of its first byte from the first place.
 void RowBuffer::add_placed(const Transfer& transfer, std::int64_t begin, TransferEnd end,
                            std::vector<Transfer>& to) const {
   const std::int64_t lap = ssize(places_) * place_bytes_;
@@ -126,7 +127,8 @@ void RowBuffer::add_placed(const Transfer& transfer, std::int64_t begin, Transfe
         address_ + to_unsigned(begin % lap);
     return;
   }
-  // Whole runs of the outermost axis in front of the border; the one that crosses it is cut further.
+  // Takes whole runs of the outermost axis in front of the border; a run that crosses the border is cut
+  // further.
   const CopyShape& s = transfer.shape;
   const Side side = side_of(s, end);
   const std::int64_t step = s.rows > 1 ? side.row : s.columns > 1 ? side.column : 1;

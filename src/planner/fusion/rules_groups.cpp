@@ -31,7 +31,7 @@ std::int64_t weight_bytes(const Layer& layer) {
   return conv == nullptr ? 0 : ssize(conv->weights.bytes);
 }
 
-// What a layer's kernels reach beyond their strides.
+// The stride redundancy of a layer's kernels along an axis.
 std::int64_t reach(const Layer& layer, std::size_t axis) {
   if (const auto* conv = std::get_if<Conv2d>(&layer.operation))
     return stride_redundancy({0, conv->kernel[axis], conv->stride[axis], conv->dilation[axis], 0});
@@ -40,28 +40,28 @@ std::int64_t reach(const Layer& layer, std::size_t axis) {
   return 0;
 }
 
-// Tensors that are there between layers `cut` - 1 and `cut` of a group: more than one inside a block. An
-// input counts from its first reader on.
+// Number of tensors that are live between layers `cut` - 1 and `cut` of a group: more than one inside a
+// block. An input counts from its first reader on.
 int tensors_across(const GroupGraph& graph, int cut) {
   return to_int(std::count_if(graph.tensors.begin(), graph.tensors.end(), [&](const GroupTensor& t) {
-    if (t.consumers.empty()) return false;  // the group's output
+    if (t.consumers.empty()) return false;  // the output of the group
     const int begin = t.producer >= 0 ? t.producer : t.consumers.front();
     return begin < cut && t.consumers.back() >= cut;
   }));
 }
-// Whether a layer is part of a block of several branches, which rule 19 does not limit (SPEC FU-10).
+// Whether a layer belongs to a block of several branches, which rule 19 does not limit (SPEC FU-10).
 bool in_block(const GroupGraph& graph, int layer) {
   return tensors_across(graph, layer) > 1 || tensors_across(graph, layer + 1) > 1;
 }
 
-// Layers that are tried as a group.
+// Layers that are tried as a fusion group.
 struct Trial {
   GroupRequest request;
   std::string mode;
   std::string rows_violated;  ///< by whole rows, where it is cut into strips
 };
 
-// A group that no layer could be added to.
+// A fusion group to which no layer can be added.
 struct Grown {
   Trial trial;
   int end = 0;  ///< the layer behind it
@@ -84,7 +84,8 @@ class RulesChooser {
   }
 
  private:
-  // The group that grows from layer `start`, when it pays. Returns the layer behind it, or behind `start`.
+  // Grows a group from layer `start` and takes it when it pays off. Returns the layer behind it, or behind
+  // `start`.
   int try_unit(int start) {
     const int begin = first_layer(start);
     std::vector<Grown> grown;  // the longest one without strips, behind it the longest one in strips
@@ -102,7 +103,7 @@ class RulesChooser {
       grown.push_back({std::move(trial), *end, {}});
     }
     if (!grown.empty()) grown.back().ended_by = ended_by;
-    // Strips make what they share twice: a shorter group may pay where one in strips does not.
+    // Strips make halo columns twice: a shorter group may pay off where one in strips does not.
     for (; !grown.empty(); grown.pop_back()) {
       const Grown& group = grown.back();
       if (group.end >= begin + 2 && !end_rules(begin, group.end) && pays(begin, group))
@@ -111,7 +112,7 @@ class RulesChooser {
     return start + 1;
   }
 
-  // Toward the input, as far as rules allow and layers are in no group (rule 2).
+  // Moves the start toward the input, as far as the rules allow and layers are in no group (rule 2).
   int first_layer(int start) {
     int first = start;
     if (config_.direction == FusionDirection::kForward) return first;
@@ -124,7 +125,7 @@ class RulesChooser {
     return first;
   }
 
-  // Mode and unit map of layers [begin, end); why they are no group.
+  // Sets the mode and the unit map of layers [begin, end). Returns the reason why they are no group, if any.
   std::optional<std::string> shape(int begin, int end, Trial& trial) {
     const GroupGraph graph = space_.graph(begin, end);
     const GroupTensor& output = nth(graph.tensors, graph.output());
@@ -135,8 +136,8 @@ class RulesChooser {
     const bool large = map > chip_.sram_bytes();
     const int share = ceil_div(output.images() * output.height(), chip_.clusters);
     std::string why;
-    // Small maps: all that a cluster has of a batch at first, then fewer, then rows of one, in the end strips
-    // of a row (SPEC FU-2).
+    // Small maps: all maps that a cluster has of a batch at first, then fewer, then rows of one map, finally
+    // strips of a row (SPEC FU-2).
     UnitMap group{std::min(output.height(), share), output.map.width,
                   large ? 1 : std::max(1, share / output.height()), large};
     for (int cut = 0; group.columns > 0; ++cut) {
@@ -166,7 +167,7 @@ class RulesChooser {
     return why;
   }
 
-  // What a cluster makes in a step: rows of one map, or of strips of it, or several maps.
+  // The output that a cluster makes in a step: rows of one map, strips of such rows, or several maps.
   struct UnitMap {
     int rows = 1, columns = 1, maps = 1;
     bool large = false;
@@ -198,10 +199,9 @@ class RulesChooser {
       f.loaded_once += tensor.info.size_bytes() / tensor.images();
     }
     f.loaded_once = std::min(f.loaded_once, f.loaded);
-    // The cores of a cluster compute a unit map side by side. Kernels lie in WRAM from the beginning of the
-    // group on, so a step brings none. A core's part is cut into tiles that fit its NRAM wherever a group is
-    // executed (split_over_cluster), which is rule 17's remedy: there is no larger sub-map for the rule to
-    // find.
+    // The cores of a cluster compute a unit map side by side. Kernels are in WRAM from the beginning of the
+    // group on, so a step loads none. A core's part is always cut into tiles that fit its NRAM
+    // (split_over_cluster), which is rule 17's remedy: the rule finds no larger sub-map.
     const std::int64_t cores = chip_.cores_per_cluster;
     f.cache = held - f.in;
     f.sub_in = {ceil_div(f.in, cores)}, f.sub_out = {ceil_div(f.out, cores)}, f.step_weights = {0};
@@ -213,7 +213,7 @@ class RulesChooser {
     return f;
   }
 
-  // Columns of each tensor: the most of a strip, and those of all strips.
+  // By tensor: the most columns of a strip, and the sum over all strips.
   struct StripColumns {
     std::vector<int> most;
     std::vector<std::int64_t> all;
@@ -226,7 +226,7 @@ class RulesChooser {
     for (int column = 0; column < width; column += strip) {
       const auto needed = columns_of(graph, axes, {column, std::min(width, column + strip)});
       for (std::size_t t = 0; t < needed.size(); ++t) {
-        // A row that is not cut comes as a whole, what nobody needs of it included.
+        // An uncut row is loaded completely, including columns that no layer needs.
         const int size = strip < width ? needed[t].size() : graph.tensors[t].map.width;
         columns.most[t] = std::max(columns.most[t], size), columns.all[t] += size;
       }
@@ -234,14 +234,14 @@ class RulesChooser {
     return columns;
   }
 
-  // Why layers are no group of such a map, and whether a smaller one may be.
+  // The reason why layers are no group with a unit map, and whether a smaller map may help.
   struct Violation {
     std::string why;
     bool may_shrink = false;
   };
   std::optional<Violation> violated(const GroupFacts& facts) const {
     for (int rule = kFirstRule; rule <= kLastRule; ++rule) {
-      if (rule >= 5 && rule <= 7) continue;  // of the complete group
+      if (rule >= 5 && rule <= 7) continue;  // rules of complete groups
       const auto why = violation(rule, facts, config_);
       if (!why) continue;
       const Remedy remedy = remedy_of(rule);
@@ -249,13 +249,13 @@ class RulesChooser {
                        remedy == Remedy::kReduceMap || remedy == Remedy::kCutFiner ||
                            remedy == Remedy::kFewerMaps || rule == 12};
     }
-    // Of large maps, too, all that is held has to fit (SPEC FU-10); of small ones rule 13 asks it.
+    // For large maps, too, everything that is held must fit the SRAM (SPEC FU-10); rule 13 checks small maps.
     const std::int64_t held = facts.in + facts.cache;
     if (facts.large_map && held > facts.sram)
       return Violation{fmt::format("unit map and caches take {} bytes, SRAM has {}", held, facts.sram), true};
     return std::nullopt;
   }
-  // Rules 5 to 7.
+  // Checks rules 5 to 7.
   std::optional<std::string> end_rules(int begin, int end) const {
     GroupFacts f;
     for (int i = begin; i < end; ++i) {
@@ -289,7 +289,7 @@ class RulesChooser {
   GroupSpace& space_;
   const FusionConfig& config_;
   const ChipConfig& chip_;
-  int taken_ = 0;  // layers before it may be in groups
+  int taken_ = 0;  // end of the layers that are decided
   std::vector<ChosenGroup> chosen_;
 };
 

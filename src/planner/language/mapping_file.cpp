@@ -47,7 +47,7 @@ struct ChoicesValue {
   }
 };
 
-// How single tensors of a group are held: an object of names.
+// The value of `holdings`: a JSON object from tensor names to holdings.
 struct HoldingsValue {
   std::map<std::string, Holding>& holdings;
 
@@ -73,7 +73,7 @@ struct HoldingsValue {
   }
 };
 
-// Which layers of a group are cut along their input channels: an object of names.
+// The value of `reductions`: a JSON object from layer names to the number of cores of a reduction group.
 struct ReductionsValue {
   std::map<std::string, int>& reductions;
   static constexpr Range kTeam{2, 1024};

@@ -49,9 +49,8 @@ Tensor insert_zeros(const Conv2d& conv, const std::array<int, 2>& dense_kernel) 
   return dense;
 }
 
-// The width of the map that `rows` pixels make: rows and columns of it that engines work on at a time are
-// powers of two, so a width that is a multiple of 8 comes first, then an even height, then what is nearly
-// square.
+// The width of the map that `rows` pixels form. Engines take powers of two of its rows and columns at a time,
+// so a width that is a multiple of 8 is preferred, then an even height, then a nearly square map.
 int width_of(std::int64_t rows) {
   constexpr std::int64_t kWidest = 256;
   const auto worth = [rows](std::int64_t width) {
@@ -71,7 +70,7 @@ std::vector<std::int64_t> aligned(std::vector<std::int64_t> axes, std::size_t co
   return axes;
 }
 
-// By image of the product: the number of the matrix of an operand with leading axes `operand`.
+// By image of the product: the number of the matrix in an operand with leading axes `operand`.
 std::vector<int> matrices_of(const std::vector<std::int64_t>& axes,
                              const std::vector<std::int64_t>& operand) {
   std::vector<int> matrices{0};
@@ -86,14 +85,14 @@ std::vector<int> matrices_of(const std::vector<std::int64_t>& axes,
   return matrices;
 }
 
-// The images, pixels and kernels of a product of matrices.
+// Sets the images, pixels and kernels of a product of matrices.
 void set_product(Problem& p, const Workload& workload, const Layer& layer) {
   const MatrixProduct& product = p.conv.product;
   std::vector<std::int64_t> axes(layer.output.shape.begin(), layer.output.shape.end() - 2);
   std::vector<std::int64_t> a = aligned(product.a_axes, axes.size()),
                             b = aligned(product.b_axes, axes.size());
   std::int64_t rows = product.rows;
-  // Matrices of A that are multiplied with the same B are one, when their rows follow one another.
+  // Matrices of A that are multiplied with the same B become one when their rows follow one another.
   while (!axes.empty() && b.back() == 1 && product.a == MatrixOrder::kPlain) {
     rows *= axes.back();
     axes.pop_back(), a.pop_back(), b.pop_back();
@@ -108,7 +107,7 @@ void set_product(Problem& p, const Workload& workload, const Layer& layer) {
   if (p.conv.kernels == KernelSource::kWeights) return;
   KernelTensor& kernels = p.kernel_tensor.emplace();
   kernels.info = workload.tensor(layer.inputs.at(1));
-  // As B lies there: `inner` may be a part of its channels.
+  // Strides of the stored B; `inner` may be only a part of its channels.
   const std::vector<std::int64_t>& stored = kernels.info.shape;
   const std::int64_t row = stored.back();
   kernels.set_stride = stored[stored.size() - 2] * row;
@@ -223,7 +222,7 @@ Rescale rescale_of(const Requant& requant) {
   return requant.rule == ProductRule::kDepthwise ? Rescale::kDoubleRounding : Rescale::kSingleRounding;
 }
 
-// The factor of kernel `index` as its record has it (SPEC NU-6).
+// Sets the factor of kernel `index` in the form of its record (SPEC NU-6).
 void set_factor(const Requant& requant, std::size_t index, PostParameter& parameter) {
   const auto of_kernel = [index](const std::vector<double>& list) {
     return list.size() == 1 ? list[0] : list[index];
@@ -295,7 +294,7 @@ Problem tile_problem(const Problem& problem, const OutputTile& tile) {
 
 namespace {
 
-// One kernel of `conv` a phase, phases of a row first, the channels of a phase together.
+// The kernels of the phases of `conv`: phases row by row, with the channels of a phase together.
 Tensor phase_kernels(const Conv2d& conv, const SubpixelAxis& h, const SubpixelAxis& w) {
   const std::int64_t depth = conv.weights.shape[3];
   Tensor kernels;
@@ -336,7 +335,7 @@ SubpixelAxis subpixel_axis(const Conv2d& conv, std::size_t axis, std::int64_t ou
   SubpixelAxis made;
   made.stride = conv.stride[axis];
   made.taps = ceil_div(conv.kernel[axis], made.stride);
-  // Outputs are numbered from the first one that the first pixel reaches, which `pads` cuts off.
+  // Outputs count from the first one that the first pixel reaches, including those that `pads` cuts off.
   const int first = conv.pads[axis] / made.stride;
   made.lead = conv.pads[axis] % made.stride;
   made.outs = to_int((conv.pads[axis] + out - 1) / made.stride) - first + 1;

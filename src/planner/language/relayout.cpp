@@ -10,12 +10,13 @@
 namespace tilebeat {
 namespace {
 
-// An axis of a transfer, seen from the map: `count` steps of so many bytes in the map, and at the other end.
+// An axis of a transfer: `count` steps of `here` bytes in the map and of `there` bytes at the other end.
 struct Axis {
   std::int64_t count = 1, here = 0, there = 0;
 };
 
-// Runs of bytes along at most two axes. `here` is an offset in the map as if it were NHWC.
+// Runs of bytes along at most two axes. `here` is an NHWC offset in the map, `there` the address at the other
+// end.
 struct Block {
   std::int64_t here = 0;
   std::uint64_t there = 0;
@@ -45,7 +46,7 @@ class Mover {
   std::vector<Transfer> take() { return std::move(made_); }
 
  private:
-  // What is together at both ends is one.
+  // Merges axes that are contiguous at both ends.
   static void merge(Block& block) {
     auto& axes = block.axes;
     while (!axes.empty() && axes.back().here == block.run && axes.back().there == block.run)
@@ -61,7 +62,7 @@ class Mover {
     merge(block);
     place(std::move(block));
   }
-  // Until the runs of a block are channels of pixels of one image.
+  // Splits the block until its runs are channels of pixels of one image.
   void place(Block block) {
     const std::int64_t pixel = m_.pixel_bytes, first = block.here % pixel;
     if (first + block.run > pixel) return add_pixels(std::move(block));
@@ -78,15 +79,15 @@ class Mover {
     if (block.here / image != last / image) return cut(block, 0);
     add_channels(block);
   }
-  // Steps from block to block of a pixel, with runs inside one of them.
+  // Steps between channel blocks of a pixel, for runs inside one of them.
   bool walks_blocks(const Block& block, const Axis& axis) const {
     return axis.here % m_.block_bytes == 0 &&
            block.here % m_.pixel_bytes % m_.block_bytes + block.run <= m_.block_bytes;
   }
-  // A run that goes on in the next pixel: whole pixels are an axis.
+  // A run that continues in the next pixel: whole pixels become an axis.
   void add_pixels(Block block) {
     const std::int64_t pixel = m_.pixel_bytes, first = block.here % pixel;
-    const std::int64_t left = m_.pixels * pixel - block.here % (m_.pixels * pixel);  // of the image
+    const std::int64_t left = m_.pixels * pixel - block.here % (m_.pixels * pixel);  // to the image's end
     const bool whole = first == 0 && block.run % pixel == 0 && block.run <= left &&
                        std::all_of(block.axes.begin(), block.axes.end(),
                                    [&](const Axis& axis) { return axis.here % pixel == 0; });
@@ -96,13 +97,13 @@ class Mover {
       return place(std::move(block));
     }
     if (!block.axes.empty()) return cut(block, 0);
-    // The rest of the first pixel, or all whole ones of the image.
+    // The rest of the first pixel, or all whole pixels of the image.
     const std::int64_t bytes = first > 0 ? pixel - first : std::min(left, block.run) / pixel * pixel;
     add(Block{block.here, block.there, bytes, {}});
     if (bytes < block.run)
       add(Block{block.here + bytes, block.there + to_unsigned(bytes), block.run - bytes, {}});
   }
-  // Every step of an axis for itself.
+  // Adds each step of an axis as a block of its own.
   void cut(const Block& block, std::size_t axis) {
     Block step = block;
     const Axis cut = block.axes[axis];
@@ -114,7 +115,7 @@ class Mover {
     }
   }
 
-  // Whole blocks are an axis, too; where there are two already, one of the three is cut.
+  // Whole channel blocks become an axis, too; where there are two axes already, one of the three is cut.
   void add_channels(const Block& block) {
     const std::int64_t bytes = m_.block_bytes, first = block.here % m_.pixel_bytes, last = first + block.run;
     const bool axis_left = block.axes.size() < 2;
@@ -132,7 +133,7 @@ class Mover {
     }
   }
 
-  // Channels from byte `channel` of a pixel on, `run` bytes, along the block's axes and more.
+  // Adds `run` bytes from channel byte `channel` of a pixel on, along the block's axes and `more`.
   void emit(const Block& block, std::int64_t channel, std::int64_t run, std::vector<Axis> axes) {
     const std::int64_t bytes = m_.block_bytes, image = m_.pixels * m_.pixel_bytes;
     for (const Axis& axis : block.axes) {
@@ -141,7 +142,7 @@ class Mover {
                       pixels ? axis.here / m_.pixel_bytes * bytes : axis.here / bytes * m_.block_stride,
                       axis.there});
     }
-    // Neighbours in the map follow one another.
+    // The outermost axis comes first, so that `merge` finds axes that are contiguous in the map.
     std::sort(axes.begin(), axes.end(), [](const Axis& a, const Axis& b) { return a.here > b.here; });
     Block merged{0, 0, run, std::move(axes)};
     merge(merged);
@@ -180,10 +181,12 @@ std::vector<Transfer> relaid(const StoredMapPointer& map, std::vector<Transfer> 
 namespace {
 
 constexpr std::int64_t kLeastBlock = 64;
-// Runs of a block, where it has to be cut: more would shorten what lies together in the source.
+// Runs of a block that must be cut within its runs: with more of them, the contiguous bytes at the source
+// would be shorter.
 constexpr std::int64_t kMostRuns = 64;
 
-// Runs [row, row + rows) and columns [column, column + columns), which lie in one group or are whole ones.
+// The part with runs [row, row + rows) and columns [column, column + columns), which lie in one group of
+// `transposed` columns or are whole groups.
 Transfer part_of_block(const Transfer& whole, std::int64_t row, std::int64_t rows, std::int64_t column,
                        std::int64_t columns) {
   const CopyShape& s = whole.shape;
@@ -196,7 +199,8 @@ Transfer part_of_block(const Transfer& whole, std::int64_t row, std::int64_t row
   return part;
 }
 
-// Single bytes along `across`, neighbours where they come from, and `down`, neighbours where they go to.
+// An axis of single bytes with `count` steps, `from` bytes apart at the source and `to` bytes apart at the
+// destination.
 struct TransposedAxis {
   std::int64_t count, from, to;
 };
@@ -225,7 +229,7 @@ std::vector<Transfer> cut_blocks(const Transfer& transfer, std::int64_t bytes) {
   const std::int64_t rows = std::min({s.columns, bytes, std::max(kMostRuns, bytes / s.run)});
   const std::int64_t room = bytes / rows, groups = room / s.transposed;
   const std::int64_t columns = groups > 0 ? groups * s.transposed : room;
-  const std::int64_t within = groups > 0 ? s.run : s.transposed;  // what columns are cut in
+  const std::int64_t within = groups > 0 ? s.run : s.transposed;  // bytes within which columns are cut
   std::vector<Transfer> parts;
   for (std::int64_t row = 0; row < s.columns; row += rows) {
     for (std::int64_t group = 0; group < s.run; group += within) {

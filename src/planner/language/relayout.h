@@ -8,21 +8,19 @@
 
 namespace tilebeat {
 
-/// Transfers whose sources, or destinations, lie in a map as if it were NHWC from its address on: the
-/// transfers that move the same bytes where the map really lies as it says. Without a map they stay as they
-/// are.
+/// Relayout copies: the transfers that move the same bytes as `transfers`, whose end `end` addresses the map
+/// as if it were NHWC, at the places where the map really stores them. Without a map, `transfers` unchanged.
 std::vector<Transfer> relaid(const StoredMapPointer& map, std::vector<Transfer> transfers, TransferEnd end);
 
-/// Bytes of the largest block that every DMA engine of a chip turns while it copies: half of the smallest
-/// landing buffer, so that the next block is read meanwhile, and a burst less than all of it. 0: too few to
-/// be worth it.
+/// Bytes of the largest block that every DMA engine of a chip can transpose in a copy: half of the smallest
+/// landing buffer, so that the next block can be read meanwhile, less one burst. 0: too few to be worth it.
 std::int64_t transposed_bytes(const ChipConfig& chip);
 
-/// A transfer that turns its blocks, its blocks cut where they are more than `bytes` bytes (at least one).
+/// Cuts the blocks of a transposing copy that are larger than `bytes` bytes (at least one run each).
 std::vector<Transfer> cut_blocks(const Transfer& transfer, std::int64_t bytes);
 
-/// The same transfers. Those of single bytes that are neighbours along one axis where they come from and
-/// along the other where they go to turn blocks of at most `bytes` bytes instead; with 0 bytes none does.
+/// Replaces transfers of single bytes that are contiguous along one axis at the source and along another at
+/// the destination by transposing copies of blocks of at most `bytes` bytes; with 0 bytes none is replaced.
 std::vector<Transfer> transposed(std::vector<Transfer> transfers, std::int64_t bytes);
 
 }  // namespace tilebeat

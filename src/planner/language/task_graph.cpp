@@ -45,7 +45,7 @@ std::uint64_t Arena::allocate(std::int64_t bytes, Lifetime lifetime) {
 
 namespace {
 
-// Tasks in the order in which they were added: where the first and the last one are among the users.
+// A list of tasks in the order in which they were added: indices of the first and last user.
 struct UserList {
   int first = -1, last = -1;
   bool empty() const { return first < 0; }
@@ -107,7 +107,7 @@ class Dependencies {
     append(uses.writers, to);
     if (access.version == 0) return;
     const Uses& before = *(&uses - 1);
-    // Readers have waited for the writers.
+    // Readers have already waited for the writers.
     if (before.readers.empty()) after_all(before.writers, to, cause_of_full(role));
     for (int i = before.readers.first; i >= 0; i = user(i).next) {
       const int from = user(i).task;
@@ -126,7 +126,7 @@ class Dependencies {
     found_.push_back(d);
   }
 
-  // Later versions may be used by the task itself alone.
+  // Only the task itself may already use later versions.
   void check_later(int to, const Access& access) const {
     const auto buffer = to_size(access.buffer);
     for (int version = access.version + 1; version < used_[buffer]; ++version) {
@@ -159,7 +159,7 @@ class Dependencies {
   }
 
   const TaskGraph& graph_;
-  // By `from`: the dependency that was found last. Two tasks often share many buffers.
+  // By `from`: the latest dependency found; two tasks often share many buffers.
   std::vector<Dependency> last_;
   std::vector<int> used_;           // by buffer: its versions from 0 on that have been used so far
   std::vector<std::size_t> first_;  // by buffer: where its versions begin

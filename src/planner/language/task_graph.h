@@ -16,8 +16,8 @@
 
 namespace tilebeat {
 
-/// Buffers that hold one content each and are filled in turn, as the copies of the input banks or the buffers
-/// for kernels in WRAM are. Works out what has to be loaded.
+/// Buffers that each hold one content and are filled in turn, such as the copies of the input banks or the
+/// kernel buffers in WRAM. Finds which contents must be loaded.
 template <class Key>
 class Residency {
  public:
@@ -45,15 +45,15 @@ class Residency {
 /// A buffer of a task graph, by number.
 using BufferId = int;
 
-/// How a task uses a buffer.
+/// The kind of use that a task makes of a buffer.
 enum class AccessKind : std::uint8_t {
   kRead,
   kWrite,      ///< several tasks may write parts of one version
-  kAccumulate  ///< reads and writes the same version, behind the accumulations that were added before
+  kAccumulate  ///< reads and updates one version, after the accumulations that were added before it
 };
 
-/// A task uses version `version` of a buffer. Versions count from 0; a version is there when all that write
-/// it are complete, and its place is free for the next one when all that read it no longer need it.
+/// A task's use of version `version` of a buffer. Versions count from 0. A version is complete when all its
+/// writers are done; its place is free for the next version when all its readers no longer need it.
 struct Access {
   BufferId buffer = 0;
   int version = 0;
@@ -102,8 +102,8 @@ class AccessList {
   std::vector<Access> many_;  // all of them, where they are more than a few
 };
 
-/// When a place in a memory is in use, in steps of whatever the caller counts (layers, steps of a layer),
-/// both ends included.
+/// The time in which a place in a memory is in use, both ends included, in steps that the caller defines
+/// (layers, steps of a layer).
 struct Lifetime {
   int first = 0, last = 0;
   bool overlaps(const Lifetime& other) const { return first <= other.last && other.first <= last; }
@@ -132,17 +132,18 @@ class Arena {
   std::uint64_t base_;
   std::int64_t bytes_, alignment_;
   std::int64_t used_ = 0;
-  // Where the lowest place was that was found, by the bytes that it was for: more bytes find none below, as
-  // places are never given back. Both rise.
+  // By requested bytes, the lowest place found for them: a larger request finds no lower place, because
+  // places are never given back. Keys and values both rise.
   using Floors = std::map<std::int64_t, std::int64_t>;
   static std::int64_t floor_of(const Floors& floors, std::int64_t bytes);
   static void raise(Floors& floors, std::int64_t bytes, std::int64_t begin);
   std::vector<Place> places_;                     // by rising begin
-  std::int64_t longest_ = 0;                      // of them
+  std::int64_t longest_ = 0;                      // bytes of the longest of `places_`
   std::map<std::pair<int, int>, Floors> floors_;  // by lifetime
 };
 
-/// What a buffer is for. It names what is waited for: a buffer that is not full yet, or not free yet.
+/// The purpose of a buffer. It gives a name to the stall of a task that waits until the buffer is full or
+/// free.
 enum class BufferRole : std::uint8_t {
   kMap,         ///< a tile of a map in a core's memory
   kKernels,     ///< kernels, or the factors of a vector operation, in a core's memory
@@ -150,31 +151,31 @@ enum class BufferRole : std::uint8_t {
   kInput,       ///< operands inside a matrix engine
   kParameters,  ///< kernels inside a matrix engine
   kOutput,      ///< results inside a matrix engine
-  kStaging      ///< what passes through the memory of a cluster
+  kStaging      ///< data that pass through the SRAM of a cluster
 };
-/// The stall cause of a reader that waits for the contents, and of a writer that waits for the place.
+/// The stall cause of a reader that waits for the contents and of a writer that waits for the place.
 Activity cause_of_empty(BufferRole role);
 Activity cause_of_full(BufferRole role);
 
-/// What a later task may wait for.
+/// The events of a task that a later task may wait for.
 enum class TaskEvent : std::uint8_t {
-  kReleased,  ///< the unit's front is through with the task
-  kDone       ///< the results are complete
+  kReleased,  ///< the unit's front end has finished with the task
+  kDone       ///< the task's results are complete
 };
 
-/// What a task is expected to cost; a guide for choosing and ordering, never a result.
+/// The expected cost of a task: guides choices and orders, and is never a result.
 struct TaskCost {
-  double cycles = 1;        ///< that its unit is busy when nothing else is in the way
-  double dram_bytes = 0;    ///< on the DRAM's bus; DRAM is shared by all tasks that run at a time
-  double latency = 0;       ///< from the end of these cycles to completion
-  double release = 0;       ///< from the end of these cycles until its operands have been read
-  double instructions = 1;  ///< that are fetched for it
-  /// That a matrix engine takes for it by its schedule: no guide, it takes as many. 0 for other units.
+  double cycles = 1;        ///< cycles that its unit is busy when nothing else interferes
+  double dram_bytes = 0;    ///< bytes on the DRAM bus, which all concurrent tasks share
+  double latency = 0;       ///< cycles from the end of `cycles` to completion
+  double release = 0;       ///< cycles from the end of `cycles` until the operands have been read
+  double instructions = 1;  ///< instructions fetched for the task
+  /// The beats of a matrix engine by its schedule: exact, not an estimate. 0 for other units.
   std::int64_t beats = 0;
-  /// Where its bytes of DRAM lie: so many parts of kControllerBytes from the one with that number on; 0:
+  /// The place of its DRAM bytes: `dram_parts` parts of kControllerBytes from part `dram_part` on; 0 parts:
   /// anywhere.
   std::int64_t dram_part = 0, dram_parts = 0;
-  double dram_request = 0;  ///< bytes of DRAM in one of its requests, on average; 0: as in most others
+  double dram_request = 0;  ///< average bytes of one of its DRAM requests; 0: as of most other tasks
 };
 
 /// One instruction of one processor, with what it reads and writes (SPEC MA-2). Its semaphores are empty:
@@ -184,28 +185,28 @@ struct Task {
   Instruction instruction;
   AccessList accesses;
   TaskCost cost;
-  TaskEvent operands_free = TaskEvent::kReleased;  ///< when what it reads may be overwritten
+  TaskEvent operands_free = TaskEvent::kReleased;  ///< event after which its operands may be overwritten
 
   Unit unit() const { return unit_of(instruction); }
 };
 
-/// Tasks with the buffer versions that they read and write. The order in which they are added is one in which
-/// they may be executed one after the other. The tasks of a matrix unit keep this order, because its sums may
-/// carry over from one to the next; all other units take theirs in whatever order is best.
+/// Tasks with the buffer versions that they read and write. Executing them in the order in which they are
+/// added is always possible. The tasks of a matrix unit keep this order, because sums may carry over from one
+/// task to the next; all other units may reorder theirs.
 class TaskGraph {
  public:
   BufferId add_buffer(BufferRole role);
   /// Returns the task's number.
   int add(Task task);
-  /// Tasks that are added from now on make this access besides their own; nothing: no more.
+  /// All tasks added from now on also make this access; nothing: no further access.
   void also(std::optional<Access> access) { also_ = access; }
 
-  /// Gives bytes that instructions name a place in DRAM, where the host writes them before the run; the same
-  /// bytes may be given the same place.
+  /// Assigns bytes that instructions name a place in DRAM, where the host writes them before the run; equal
+  /// bytes may share a place.
   using ConstantPlacer = std::function<std::uint64_t(std::vector<std::uint8_t> bytes)>;
   void place_constants(ConstantPlacer placer) { place_constant_ = std::move(placer); }
-  /// The address of the bytes that `make` returns. In a graph that is only estimated it is 0, and nothing is
-  /// made.
+  /// The DRAM address of the bytes that `make` returns. In a graph for an estimate it is 0, and `make` is not
+  /// called.
   std::uint64_t constant(const std::function<std::vector<std::uint8_t>()>& make) const {
     return place_constant_ ? place_constant_(make()) : 0;
   }
@@ -214,12 +215,12 @@ class TaskGraph {
   BufferRole role(BufferId buffer) const { return nth(roles_, buffer); }
   int buffers() const { return count_of(roles_); }
 
-  /// How many tasks and buffers there are.
+  /// Numbers of tasks and buffers.
   struct Size {
     std::size_t tasks = 0, buffers = 0;
   };
   Size size() const { return {tasks_.size(), roles_.size()}; }
-  /// Takes tasks and buffers back that were added since it had that size, and what tasks make besides.
+  /// Removes the tasks and buffers that were added since the graph had size `size`, and ends `also`.
   void shrink(const Size& size);
 
  private:
@@ -229,15 +230,14 @@ class TaskGraph {
   ConstantPlacer place_constant_;
 };
 
-/// Task `to` waits for an event of task `from`, which was added before it; `cause` is what it waits for.
+/// Task `to` waits for an event of task `from`, which was added before it; `cause` is its stall cause.
 struct Dependency {
   int from = 0, to = 0;
   TaskEvent event = TaskEvent::kDone;
   Activity cause = Activity::kNoWork;
 };
-/// All dependencies that the accesses of a graph imply, by rising `to`; one may be there more than once.
-/// Throws SimulationError when a task writes a version that was read before, or uses one that was
-/// overwritten.
+/// All dependencies that the accesses of a graph imply, by rising `to`, possibly with duplicates. Throws
+/// SimulationError when a task writes a version that has been read, or uses one that has been overwritten.
 std::vector<Dependency> dependencies_of(const TaskGraph& graph);
 
 /// Buffers of one kind that are filled in turn.
@@ -261,7 +261,7 @@ class BufferRing {
  private:
   BufferId first_ = 0;  // the others follow it
   int count_ = 0;
-  int next_ = 0, version_ = 0;  // of the next filling: place and version
+  int next_ = 0, version_ = 0;  // place and version of the next filling
 };
 
 }  // namespace tilebeat

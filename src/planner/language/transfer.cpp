@@ -9,7 +9,7 @@
 namespace tilebeat {
 namespace {
 
-// The part of a transfer from some row and column on, whole runs.
+// The part of a transfer with whole runs from row `row` and column `column` on.
 Transfer runs_of(const Transfer& whole, std::int64_t row, std::int64_t rows, std::int64_t column,
                  std::int64_t columns) {
   const CopyShape& s = whole.shape;
@@ -20,7 +20,7 @@ Transfer runs_of(const Transfer& whole, std::int64_t row, std::int64_t rows, std
   return part;
 }
 
-// Puts transfers one behind the other into parts.
+// Packs transfers, in order, into parts.
 class Packer {
  public:
   explicit Packer(std::int64_t bytes) : bytes_(bytes) {}
@@ -164,7 +164,7 @@ std::int64_t dram_bank_round(const HardwareConfig& hardware) {
   return d.row_bytes * d.banks * d.channels * controllers;
 }
 
-// PortPath::lost_by_run, fitted: estimates are nearest to simulated runs of models/ with them.
+// PortPath::lost_by_run, fitted so that estimates are nearest to simulated runs of models/.
 constexpr std::int64_t kLostByRead = 28, kLostByWrite = 18;
 
 PortPath dram_path(const HardwareConfig& hardware, const DmaConfig& dma, Direction direction) {
@@ -221,7 +221,8 @@ double port_cycles(const Runs& runs, const PortPath& path) {
 
 double bus_bytes(const Runs& runs, const PortPath& path, std::uint64_t address) {
   const std::int64_t step = std::gcd(runs.step, path.atom);
-  std::int64_t atoms = 0;  // of a run at each of the places in an atom where runs begin
+  // atoms that a run touches, summed over the positions in an atom at which runs begin
+  std::int64_t atoms = 0;
   for (std::int64_t i = 0; i < path.atom / step; ++i)
     atoms += ceil_div((to_signed(address) + i * step) % path.atom + runs.run, path.atom);
   return static_cast<double>(runs.count * (atoms * step + path.lost_by_run));
@@ -229,7 +230,7 @@ double bus_bytes(const Runs& runs, const PortPath& path, std::uint64_t address) 
 
 namespace {
 
-// Bytes from one group of columns of a copy that turns its blocks to the next one.
+// Destination bytes from one group of columns of a transposing copy to the next.
 std::int64_t transposed_step(const Copy& copy) {
   return copy.run_bytes > copy.transposed_columns ? copy.transposed_stride : copy.destination_outer_stride;
 }
@@ -241,7 +242,7 @@ CopyCosts::Ways::Ways(const HardwareConfig& hardware, const DmaConfig& dma)
       dram_write(dram_path(hardware, dma, Direction::kWrite)),
       nram(core_path(*hardware.chip, dma)),
       wram(nram) {
-  // A run goes to the bank of its region alone.
+  // A run is written to the bank of its region only.
   if (engine_description(hardware.dataflow).wram_regions)
     wram.width = std::min(wram.width, hardware.chip->core.wram.bank_bytes);
 }
@@ -274,13 +275,13 @@ TaskCost CopyCosts::of(const Copy& copy) const {
   const PortPath& from = path_of(ways, copy.source, Direction::kRead);
   const PortPath& to = copy.unit == Unit::kCdma ? link_ : path_of(ways, copy.destination, Direction::kWrite);
   TaskCost cost;
-  // A burst is written when all of it has been read: the faster side's first or last one comes on top.
+  // A burst is written when all of it has been read: the first or last burst of the faster side comes on top.
   const double reading = port_cycles(read, from), writing = port_cycles(written, to);
   cost.cycles = std::max(reading, writing);
   cost.release = round_trip(read, from);
   cost.latency = cost.release + round_trip(written, to) +
                  (reading > writing ? burst_beats(written, to) : burst_beats(read, from));
-  // A block is written when all of it has been read.
+  // A transposed block is written when all of it has been read.
   cost.latency += static_cast<double>(copy.block_bytes()) / from.width;
   const auto uses_dram = [&](const Runs& runs, const PortPath& path, std::uint64_t address,
                              std::int64_t extent) {

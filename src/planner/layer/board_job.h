@@ -7,26 +7,26 @@
 
 namespace tilebeat {
 
-/// Where the map and the result of a matrix layer lie in DRAM.
+/// The layouts in DRAM of a matrix layer's map and result.
 struct OperandLayouts {
   TensorLayout input, output;
 };
 OperandLayouts operand_layouts(const Problem& problem, const Placement& input, const Placement& output);
 
-/// Throws UserError for a layer that a board without cores cannot run: nothing there moves bytes but its
-/// unit.
+/// Throws UserError for a layer that a board without cores cannot run: a board's only unit is its matrix
+/// unit, which copies no bytes.
 void check_board(const Problem& problem);
 
-/// A layer's jobs on a board, whose unit works on DRAM: all images with the same kernels are one job; with
-/// several sets of kernels each image is one.
+/// A layer's jobs on a board, whose unit works on DRAM: one job for all images that use the same kernels,
+/// else one job per image.
 std::vector<MatrixJob> board_jobs(const Problem& problem, const OperandLayouts& layouts,
                                   const WeightPlace& weights);
 
-/// Adds the tasks of a layer's jobs on a board. Returns what they read through the unit's ports.
+/// Adds the tasks of a layer's jobs on a board. Returns the bytes that they read through the unit's ports.
 MatrixLowering::ReadBytes add_board_tasks(TaskGraph& graph, const MatrixLayer& layer,
                                           const std::vector<MatrixJob>& jobs, const JobCut& cut);
-/// How the engine cuts the jobs: of several ways the one whose task graph is estimated to be the fastest, and
-/// `plan` says so in `explanation`. Throws UserError when there is none.
+/// The engine's cut of the jobs: of several candidates the one whose task graph has the lowest estimate. Adds
+/// the decision to `explanation`. Throws UserError when the engine offers none.
 JobCut cut_board_jobs(const MatrixLayer& layer, const std::vector<MatrixJob>& jobs,
                       const HardwareConfig& hardware, Explanation& explanation);
 

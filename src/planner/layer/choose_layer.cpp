@@ -15,10 +15,10 @@
 namespace tilebeat {
 namespace {
 
-// Larger reduction groups must save so many cycles, too.
+// A larger reduction group must also save this many cycles.
 constexpr double kWorthATeamCycles = 200;
-// And so many more for every processor that has no other work in the program: it is started, and fetches and
-// waits at the barriers of all other layers.
+// Each processor without other work in the program must save this many more cycles: it has to be started, and
+// fetches and waits at the barriers of all other layers.
 constexpr double kWorthAProcessor = 150;
 
 class LayerChooser {
@@ -65,7 +65,8 @@ class LayerChooser {
     }
   }
 
-  // Cores with groups of their own load no channels of others, and have no neighbours whose rows they need.
+  // Cores with convolution groups of their own load no other channels, and share no halo rows with
+  // neighbours.
   void look_at_groups() {
     if (asked_team().value_or(1) > 1) return;
     const int most = asked_groups().value_or(most_group_parts(*q_.whole, *q_.hardware.chip));
@@ -77,8 +78,8 @@ class LayerChooser {
     }
   }
 
-  // Where outputs do not give all cores work, and there is enough of it; and where the layer does not fit,
-  // but for what is asked for.
+  // Tries reduction groups where the outputs give too few cores work and there is enough work for more, and
+  // where the layer does not fit otherwise.
   void look_at_teams() {
     const ChipConfig& chip = *q_.hardware.chip;
     if (asked_team()) return look_at_team(*asked_team());
@@ -105,7 +106,8 @@ class LayerChooser {
         std::nullopt);
   }
 
-  // Looks at something, unless kernel blocks of another size are asked for. What cannot be is remembered.
+  // Runs `look`, unless kernel blocks of another size are requested. Remembers the error when it is
+  // impossible.
   template <class Look>
   void attempt(const Look& look, std::optional<int> block_kernels) {
     if (block_kernels) {
@@ -120,7 +122,7 @@ class LayerChooser {
     }
   }
 
-  // Takes it when it is faster than this share of the best so far, by so many cycles.
+  // Takes the layer if it is faster than `faster` times the best so far and saves `fewer` cycles.
   void look_at(ShardedLayer layer, double faster, double fewer) {
     const MappingQuestion question{layer,     q_.hardware, q_.output, q_.first_of_program, q_.kernels_loaded,
                                    q_.request};
@@ -134,7 +136,7 @@ class LayerChooser {
     cycles_ = chosen.cycles;
   }
 
-  // Where there were several: what each was expected to take.
+  // The estimates of all sizes of reduction groups that were compared; empty for fewer than two.
   std::string team_sizes() const {
     if (of_reduction_groups_.size() < 2) return "";
     std::string text;
@@ -143,7 +145,7 @@ class LayerChooser {
     return text;
   }
 
-  // Processors that nothing but this mapping needs.
+  // Processors that only this mapping starts.
   int more_processors(const LayerMapping& mapping) const {
     const ChipConfig& chip = *q_.hardware.chip;
     std::set<int> known = q_.workers;
@@ -155,9 +157,9 @@ class LayerChooser {
 
   const LayerQuestion& q_;
   std::optional<ChosenLayer> best_;
-  double cycles_ = 0;                          // of the best
-  std::map<int, double> of_reduction_groups_;  // cycles, by cores of a reduction group
-  std::int64_t parts_ = 0;                     // of the outputs that cores can compute by themselves
+  double cycles_ = 0;                          // of `best_`
+  std::map<int, double> of_reduction_groups_;  // estimated cycles, by cores of a reduction group
+  std::int64_t parts_ = 0;                     // parts of the outputs that cores can compute independently
   std::string failure_, offered_;
 };
 

@@ -15,35 +15,36 @@
 
 namespace tilebeat {
 
-/// A layer, for reduction groups of some size, that a mapping is wanted for. What it refers to outlives it.
+/// The question for the mapping of a layer, with reduction groups of a given size. All that it refers to
+/// outlives it.
 struct MappingQuestion {
   const ShardedLayer& layer;
   const HardwareConfig& hardware;
   TensorLayout output;
   bool first_of_program = false;            ///< its processors are started for it
   bool kernels_loaded = false;              ///< its first kernels are loaded while an earlier layer runs
-  const MappingRequest* request = nullptr;  ///< what is asked for; nothing: all is free
+  const MappingRequest* request = nullptr;  ///< the user's request; null: all is free
 };
 
-/// A mapping with more cores, or with memory cores, must take less than this share of the time without them,
-/// and save so many cycles: short layers are not estimated better than that.
+/// A mapping with more cores, or with memory cores, must take less than this fraction of the time without
+/// them and save this many cycles, because estimates of short layers are not more exact than that.
 constexpr double kClearlyFaster = 0.99;
 constexpr double kClearlyFewer = 40;
 
-/// The mapping that is expected to be fastest (SPEC MA-3, MA-4), and why. Candidates are ranked by a rough
-/// formula; the best of every kind, and all of the best kinds, are estimated. Of those that are as good, the
-/// one with the fewest cores is taken. With `trial`, the `planner.search` best are tried, and the fastest is
-/// taken. Throws UserError when the layer cannot fit.
+/// The fastest mapping by estimate (SPEC MA-3, MA-4), and the reason. Candidates are ranked by a rough
+/// formula; the best of every kind, and all of the best kinds, are estimated. Of those that are about as
+/// good, the one with the fewest cores is taken. With `trial`, the `planner.search` best are simulated and
+/// the fastest is taken. Throws UserError when the layer cannot fit.
 struct ChosenMapping {
   LayerMapping mapping;
   std::string reason;
   double cycles = 0;  ///< as estimated, or as simulated with `trial`
 };
-/// The cycles that the layer takes when it is simulated with a mapping; nothing: that failed.
+/// Simulates the layer with a mapping; returns its cycles, nothing when it failed.
 using LayerTrial = std::function<std::optional<Cycle>(const LayerMapping&)>;
 ChosenMapping choose_mapping(const MappingQuestion& question, const LayerTrial& trial);
 
-/// A layer of a workload on a chip that is to be mapped. What it refers to outlives it.
+/// A layer of a workload to be mapped on a chip. All that it refers to outlives it.
 struct LayerQuestion {
   const Workload& workload;
   const Layer& layer;
@@ -59,19 +60,20 @@ struct LayerQuestion {
   LayerTrial trial;
 };
 
-/// How a layer is computed: by reduction groups of so many cores, in kernel blocks of that size, mapped so.
+/// The chosen mapping of a layer: its shards, with their kernel block size, the mapping, and the reason for
+/// it.
 struct ChosenLayer {
   ShardedLayer layer;
   LayerMapping mapping;
   std::string reason;
 };
-/// The fastest way that is expected (SPEC MA-3, MA-4): with kernel blocks of every size that the engine
-/// offers, and where outputs are too few for the cores, with reduction groups of several cores. Throws
-/// UserError when the layer, or what is asked for, cannot be.
+/// The choice with the lowest estimate (SPEC MA-3, MA-4) over all kernel block sizes that the engine offers
+/// and, where outputs are too few for the cores, over reduction groups of several cores. Throws UserError
+/// when the layer or the request cannot be fulfilled.
 ChosenLayer choose_layer(const LayerQuestion& question);
 
-/// Chooses for layers of a workload; those of the same sizes, with the same processors at work, are mapped as
-/// the first of them.
+/// Chooses mappings for the layers of a workload. Layers of the same sizes with the same processors at work
+/// get the mapping of the first of them.
 class LayersChosenBefore {
  public:
   ChosenLayer choose(LayerQuestion question);
@@ -84,7 +86,7 @@ class LayersChosenBefore {
   std::map<std::vector<int>, Before> chosen_;  // by sizes
 };
 
-/// For `plan`: how a mapping spreads a layer over cores, and how reduction groups of cores add up their sums.
+/// Texts for `plan`: the split of a layer over cores, and the partial-sum exchange of reduction groups.
 std::string in_words(const LayerMapping& mapping, const ChipConfig& chip);
 std::string in_words(const ShardedLayer& layer);
 

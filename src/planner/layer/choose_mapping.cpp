@@ -19,11 +19,11 @@
 namespace tilebeat {
 namespace {
 
-constexpr double kWorthALook = 1.5;    // of the best by the rough formula
-constexpr std::size_t kKinds = 8;      // of one number of cores, three candidates of each
+constexpr double kWorthALook = 1.5;    // factor on the best rough estimate
+constexpr std::size_t kKinds = 8;      // kinds per number of cores, with three candidates each
 constexpr std::size_t kCounts = 6;     // numbers of cores, besides powers of two
 constexpr std::size_t kBestKinds = 8;  // all of whose candidates are looked at
-constexpr double kAsGood = 1.1;        // of the best estimate: its kind may become the best
+constexpr double kAsGood = 1.1;        // factor on the best estimate up to which a kind may become the best
 constexpr std::size_t kBatch = 4;  // candidates that are estimated with the same limits, on several threads
 
 // Candidates of one kind differ in the sizes of tiles and loads.
@@ -32,7 +32,8 @@ Kind kind_of(const LayerMapping& m) {
   return {m.row_parts, m.column_parts, m.kernel_parts, m.image_parts, m.maps, m.kernels, m.results};
 }
 
-// What a mapping keeps busy: cores, and whether memory cores. Less comes first.
+// The hardware that a mapping occupies: number of cores, and whether it uses memory cores. The lesser effort
+// is preferred.
 using Effort = std::pair<int, bool>;
 Effort effort_of(const LayerMapping& m) {
   return {m.cores(), m.uses_memory_cores()};
@@ -80,22 +81,22 @@ class Chooser {
     const MappingCandidate* candidate = nullptr;
     double cycles = 0;
   };
-  // What became of a candidate.
+  // The result of looking at a candidate.
   struct Look {
     const MappingCandidate* candidate = nullptr;
-    double limit = kNever;   // cycles beyond which it does not matter
-    double cycles = kNever;  // or more than matter
+    double limit = kNever;   // cycles above which the candidate does not matter
+    double cycles = kNever;  // estimate; kNever above the limit
     std::string failure = {};
   };
 
-  // Of several numbers of cores, and of each kind: the best by the formula, the one with the fewest tiles,
-  // and one whose tiles are half as large.
+  // For several numbers of cores, and for each kind: the best candidate by the formula, the one with the
+  // fewest tiles, and one with tiles of half the size.
   std::vector<const MappingCandidate*> representatives() const {
     const double limit = kWorthALook * candidates_.front().rough;
     using Members = std::vector<const MappingCandidate*>;
-    std::map<int, std::vector<Members>> of_cores;  // by kind, the best by the formula first
-    std::vector<int> counts;                       // likewise
-    std::map<Kind, std::size_t> kinds;             // where their members are
+    std::map<int, std::vector<Members>> of_cores;  // by cores, then kind; the best by the formula first
+    std::vector<int> counts;                       // numbers of cores, the best by the formula first
+    std::map<Kind, std::size_t> kinds;             // index of each kind's members
     for (const MappingCandidate& c : candidates_) {
       if (c.other_loads) continue;
       const int cores = c.mapping.cores();
@@ -134,8 +135,8 @@ class Chooser {
     return tile_size(a->mapping) < tile_size(b->mapping);
   }
 
-  // The formula does not know what passing through the SRAM takes of a short layer: also the best of the same
-  // split without.
+  // The formula ignores the latency of the SRAM path in short layers: adds the best direct candidate of the
+  // same split.
   void add_direct(std::vector<const MappingCandidate*>& chosen) const {
     std::map<Kind, const MappingCandidate*> best;
     for (const MappingCandidate& c : candidates_) {
@@ -150,8 +151,8 @@ class Chooser {
     }
   }
 
-  // Beyond its limit it does not matter how many cycles a candidate takes. Limits fall with what is known of
-  // the batches before: what is left out depends on the candidates alone, not on who comes to them first.
+  // Estimates the candidates; one that exceeds its limit is given up. Limits depend only on the batches
+  // before, so that the result does not depend on which thread estimates a candidate first.
   using Limit = double (Chooser::*)(const LayerMapping&) const;
   void look_at(const std::vector<const MappingCandidate*>& candidates, Limit limit) {
     std::vector<Look> looks;
@@ -212,14 +213,14 @@ class Chooser {
     known = std::min(known, cycles);
   }
 
-  // Of a representative: it makes its kind one of the best only where it takes less than others of the kind.
+  // The limit of a representative: it only counts when it takes fewer cycles than the others of its kind.
   double limit_among_kinds(const LayerMapping& m) const {
     const auto of_kind = of_kinds_.find(kind_of(m));
     if (several_tried_ || of_kind == of_kinds_.end()) return kAsGood * best_;
     return std::min(kAsGood * best_, of_kind->second);
   }
-  // Of one that is only chosen where it is as good as the best, and takes less than all that have no more
-  // cores (fewest_cores).
+  // The limit of a candidate that is chosen only if it is about as good as the best and beats all candidates
+  // with no more effort (fewest_cores).
   double limit_of_choice(const LayerMapping& m) const {
     if (several_tried_) return kAsGood * best_;
     double limit = std::max(best_ / kClearlyFaster, best_ + kClearlyFewer);
@@ -240,7 +241,7 @@ class Chooser {
     return kinds;
   }
 
-  // From few cores to many, and from those that need no memory cores to those that do.
+  // The cheapest effort (few cores first, no memory cores first) whose estimate is about as good as the best.
   const Estimate& fewest_cores() {
     const auto cost = [](const Estimate& e) { return std::pair(effort_of(e.candidate->mapping), e.cycles); };
     std::stable_sort(estimates_.begin(), estimates_.end(),
@@ -250,7 +251,7 @@ class Chooser {
     });
   }
 
-  // The one that took the fewest cycles, of `first` and those with the best estimates.
+  // The fastest mapping in simulation, of `first` and those with the best estimates.
   std::optional<Estimate> fastest_of(const Estimate& first, const LayerTrial& trial) {
     std::stable_sort(estimates_.begin(), estimates_.end(),
                      [](const Estimate& a, const Estimate& b) { return a.cycles < b.cycles; });
@@ -273,11 +274,11 @@ class Chooser {
   const MappingQuestion& q_;
   const unsigned threads_ = std::thread::hardware_concurrency();
   std::vector<MappingCandidate> candidates_;
-  TaskGraph graph_;  // of the mapping that is estimated
+  TaskGraph graph_;  // the mapping being estimated
   std::set<const MappingCandidate*> looked_at_;
   std::vector<Estimate> estimates_;
-  std::map<Kind, double> of_kinds_;      // the least cycles of each
-  std::map<Effort, double> of_efforts_;  // likewise
+  std::map<Kind, double> of_kinds_;      // least cycles of each kind
+  std::map<Effort, double> of_efforts_;  // least cycles of each effort
   double best_ = kNever;                 // cycles
   bool several_tried_ = false;           // several estimates matter: the best are tried
   int tried_ = 0;

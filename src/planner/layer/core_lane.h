@@ -18,22 +18,22 @@
 
 namespace tilebeat {
 
-/// Where a job finds its operands in the memories of its core and leaves its result, and who else uses these
-/// places.
+/// The places of a job's operands and result in the memories of its core, with the accesses that the job
+/// makes to them.
 struct JobPlaces {
-  std::uint64_t map = 0;  ///< the first row of the tile's map
-  AccessList map_reads;   ///< empty: the tile is padding, nobody else uses it
+  std::uint64_t map = 0;  ///< address of the first row of the tile's map
+  AccessList map_reads;   ///< empty: the tile is padding and reads no map
   std::uint64_t kernels = 0;
   Access kernels_read;
   std::uint64_t result = 0;
   Access result_write;
 };
-/// The job of a tile with a group of kernels, which lies so.
+/// The job of a tile with a group of kernels, with operands and result at `places`.
 MatrixJob job_of(const Shard& share, const OutputTile& tile, const KernelGroup& group, JobPlaces places);
 
-/// One core's part in the tasks of a layer or a fusion group: what it loads, computes and stores. Its source
-/// brings operands to the core's memories, its sink takes results from there: DRAM, streams through the SRAM
-/// of the cluster (DramLanes), or the rows that a fusion group holds there.
+/// One core's part in the tasks of a layer or a fusion group: its loads, computations and stores. Its source
+/// brings operands to the core's memories and its sink takes results from there; these are DRAM, streams
+/// through the cluster's SRAM (DramLanes), or a fusion group's row buffers there.
 class CoreLane {
  public:
   /// `copies` outlives it, and belongs to `graph`.
@@ -46,22 +46,22 @@ class CoreLane {
 
   // ---- matrix units ----
 
-  /// What the core does before and behind the transfers of a tile's map, which fill `map`; and how the
-  /// transfers between write it.
+  /// The core's copies before and after the transfers of a tile's map into the filling `map`, and the access
+  /// of the transfers between them.
   void begin_map(const MapLoad& load, const BufferRing::Filling& map);
   static Access map_access(const MapLoad& load, const BufferRing::Filling& map);
   void end_map(const MapLoad& load, const BufferRing::Filling& map);
 
   // ---- vector units ----
 
-  /// Two buffers for the operands of pieces, one behind the other, and two for results, in NRAM; parameters,
-  /// where there are any.
+  /// Places in NRAM: two operand buffers for pieces, one behind the other, two result buffers, and parameters
+  /// if there are any.
   struct PieceRoom {
     std::int64_t operands_at = 0, operand_bytes = 0, results_at = 0, result_bytes = 0;
     std::int64_t parameters_at = 0;
     std::optional<BufferId> parameters;
   };
-  /// A piece of vector work. `untouched`: an address of DRAM, for the copy that fills a buffer.
+  /// Adds the tasks of a piece of vector work. `untouched`: a DRAM address for the copy that fills a buffer.
   void run_piece(const VectorPiece& piece, const PieceRoom& room, std::uint64_t untouched,
                  const Source& source, const Sink& sink);
 
@@ -73,7 +73,7 @@ class CoreLane {
 
   int number, cluster, processor;
   EnginePlace place;
-  BufferRing operands, results;  ///< of two buffers each, for whoever uses them
+  BufferRing operands, results;  ///< two buffers each, for the caller's use
 
  private:
   TaskGraph* graph_;
@@ -81,11 +81,11 @@ class CoreLane {
   const ChipConfig* chip_;
 };
 
-/// DRAM as source and sink of lanes: by the IODMA of each core, or in streams through the SRAM of its
-/// cluster.
+/// DRAM as source and sink of lanes: through the IODMA of each core, or in streams through its cluster's
+/// SRAM.
 class DramLanes {
  public:
-  /// Core `core` loads, or stores, by a stream of the SRAM; all others directly.
+  /// Core `core` loads, or stores, through a stream of the SRAM; all other cores directly.
   void load_by(int core, Staging& staging, int stream) { loads_[core] = {&staging, stream}; }
   void store_by(int core, Staging& staging, int stream) { stores_[core] = {&staging, stream}; }
   void load(CoreLane& lane, const std::vector<Transfer>& transfers, const AccessList& written) const;

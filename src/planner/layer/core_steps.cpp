@@ -12,7 +12,7 @@ struct NumberedTile {
   int number = 0;
 };
 
-// The tiles of a core's part of all its images that are made with a set of kernels.
+// The tiles of a core's part, over all its images that use a set of kernels.
 std::vector<NumberedTile> tiles_of(const Problem& p, const LayerMapping& m, const CorePart& part, int set) {
   std::vector<NumberedTile> tiles;
   const WindowAxis h = p.axis_h(), w = p.axis_w();
@@ -36,7 +36,7 @@ std::vector<NumberedTile> tiles_of(const Problem& p, const LayerMapping& m, cons
 void add_steps(const LayerMapping& m, const std::vector<NumberedTile>& tiles,
                const std::vector<KernelGroup>& groups, std::vector<CoreStep>& steps) {
   const bool tile_outer = m.order == StepOrder::kTileOuter;
-  // Parts of a reduction follow one another for every tile.
+  // The parts of a reduction follow one another for every tile.
   const std::size_t parts = to_size(m.channel_parts), loads = groups.size() / parts;
   for (std::size_t i = 0; i < (tile_outer ? tiles.size() : loads); ++i) {
     for (std::size_t j = 0; j < (tile_outer ? loads : tiles.size()); ++j) {

@@ -12,10 +12,10 @@
 namespace tilebeat {
 namespace {
 
-// So few jobs are scheduled with the engine's own tasks, more with one task each.
+// Up to this number of jobs, the engine's own tasks are scheduled; beyond it one task per job.
 constexpr std::int64_t kFewJobs = 64;
 
-// One task a job instead of the engine's own.
+// Makes one task per job in place of the engine's own.
 class CoarseLowering : public MatrixLowering {
  public:
   CoarseLowering(TaskGraph& graph, const EnginePlace& place, JobCosts& costs)
@@ -23,7 +23,7 @@ class CoarseLowering : public MatrixLowering {
   void add(const MatrixJob& job) override {
     Task task;
     task.processor = place_.processor;
-    task.instruction.operation = ConvSetup{};  // of the matrix unit
+    task.instruction.operation = ConvSetup{};  // any instruction of the matrix unit
     task.accesses = job.accesses();
     task.cost = costs_.of(job);
     graph_.add(std::move(task));
@@ -116,16 +116,17 @@ Machine machine_of(const HardwareConfig& hardware, const std::vector<int>& start
   Machine machine;
   const DramConfig& d = hardware.dram;
   const double refresh = d.refresh ? 1 - static_cast<double>(d.tRFC_ps) / d.tREFI_ps : 1;
-  constexpr double kReached = 0.96;  // of the peak between refreshes: rows that are opened and closed
+  // reached fraction of the peak between refreshes: rows are opened and closed
+  constexpr double kReached = 0.96;
   const int controllers = hardware.chip ? hardware.chip->memory_controllers : 1;
   machine.controllers = controllers;
   machine.dram_bytes_per_clock = controllers * dram_bytes_per_clock(hardware) * refresh * kReached;
-  // A signal is decoded and waits for its token, too.
+  // A signal is decoded and waits for its token as well.
   if (hardware.chip) machine.signal_cycles = hardware.chip->sync_cycles + 3.0;
   if (hardware.chip && hardware.chip->merged_dma)
     machine.merged_dma_of = hardware.chip->cores_per_cluster + 1;
-  // Three register writes a processor, the starts behind all others, or three in all and then the table, an
-  // entry a cycle; then its first instruction is fetched.
+  // Each: three register writes per processor, with the starts behind all other writes. Table: three writes
+  // in all, then the table, one entry a cycle. Then the first instruction is fetched.
   const double write = hardware.host.register_write_cycles + hardware.interconnect.request_cycles + 2.0;
   constexpr double kFetch = 70;
   for (std::size_t i = 0; i < started.size(); ++i) {

@@ -19,7 +19,7 @@ std::int64_t offset_of(const WeightPlace& w, int block) {
   return to_signed(nth(w.layout.blocks, block));
 }
 
-// A block of a group: which of its bytes are loaded (in several regions: of its part of each), and where to.
+// The load of a block of a group: its bytes (in several regions: of its part of each), and their destination.
 struct BlockLoad {
   int block = 0;
   Interval bytes;
@@ -71,8 +71,8 @@ void add_constants(const Problem& p, const WeightPlace& w, const KernelGroup& gr
 
 // ---- tensors ----
 
-// One way through the elements of a part: runs of neighbours in both memories, columns of these that are
-// neighbours in the tensor where that can be, and rows of columns.
+// One axis of a part's elements: runs are contiguous in both memories, columns in the tensor where possible,
+// rows consist of columns.
 struct Axis {
   std::int64_t count = 1, from = 0, to = 0;  // bytes from one to the next
 };
@@ -89,7 +89,7 @@ void add_elements(std::uint64_t source, std::uint64_t destination, Axis run, con
   for (std::int64_t i = 0; i < run.count; ++i) add(i, 1);
 }
 
-// A part of a block, and where it goes.
+// A part of a block, and its destination.
 struct PlacedPart {
   KernelPart part;
   std::uint64_t destination = 0;
@@ -107,20 +107,20 @@ void add_part(const KernelTensor& tensor, std::uint64_t source, const PlacedPart
     return add_elements(source, to, chunks, channels, kernels, transfers);
   }
   if (part.kernel_stride == 1) return add_elements(source, to, kernels, channels, chunks, transfers);
-  // Rows are what there is more of, so that there are fewer transfers.
+  // The longer axis becomes rows, so that there are fewer transfers.
   if (channels.count < chunks.count) return add_elements(source, to, channels, kernels, chunks, transfers);
   add_elements(source, to, chunks, kernels, channels, transfers);
 }
 
-// Whether a part has elements side by side that lie below each other in the tensor.
+// Whether neighbouring elements of a part are a row apart in the tensor, so that it needs a transposing copy.
 bool is_transposed(const KernelTensor& tensor, const KernelPart& part) {
   if (tensor.channel_stride == 1)
     return part.kernel_stride == 1 && part.channel_stride != 1 && part.chunk == part.channels.size();
   return tensor.kernel_stride == 1 && part.channel_stride == 1 && part.kernel_stride != 1;
 }
 
-// Blocks of channels, of all kernels of `count` parts that lie `step` bytes apart: the rows of the tensor are
-// read once, as far as their kernels go.
+// Adds blocks of channels over all kernels of `count` parts that lie `step` bytes apart: each row of the
+// tensor is read once, as far as these kernels go.
 void add_transposed_channels(const KernelTensor& tensor, std::uint64_t source, const PlacedPart& first,
                              std::int64_t count, std::int64_t step, std::int64_t bytes,
                              std::vector<Transfer>& transfers) {
@@ -145,7 +145,7 @@ void add_transposed_kernels(const KernelTensor& tensor, std::uint64_t source, co
   for (const Transfer& cut : cut_blocks(transfer, bytes)) transfers.push_back(cut);
 }
 
-// Parts with the same channels, one after the other: of neighbouring kernels.
+// Parts that have the same channels follow one another, in the order of their kernels.
 std::vector<PlacedPart> placed_parts(const MatrixLayer& layer, const KernelGroup& group,
                                      const std::vector<BlockLoad>& loads) {
   std::vector<PlacedPart> parts;
@@ -156,7 +156,7 @@ std::vector<PlacedPart> placed_parts(const MatrixLayer& layer, const KernelGroup
   return parts;
 }
 
-// How many parts from `first` on are one block of neighbouring kernels at equal distances.
+// Number of parts from `first` on that form one block of neighbouring kernels at equal distances.
 std::size_t alike(const std::vector<PlacedPart>& parts, std::size_t first) {
   std::size_t end = first + 1;
   for (; end < parts.size(); ++end) {
@@ -204,7 +204,7 @@ void add_tensor(const MatrixLayer& layer, const WeightPlace& w, const KernelGrou
   }
 }
 
-// Bytes of the post-parameters that stand behind the kernels of a block in each region.
+// Bytes of the post-parameters behind the kernels of a block in each region.
 std::int64_t region_records(const Problem& p, const WeightPlace& w, const KernelGroup& group, int block) {
   if (w.post == 0 || !group.reduction.last || w.layout.post_place == PostPlace::kApart) return 0;
   return std::int64_t{ceil_div(p.kernels_of({block, block + 1}), w.layout.regions)} * kPostParameterBytes;
@@ -259,7 +259,7 @@ std::vector<Transfer> weight_transfers(const MatrixLayer& layer, const WeightPla
 }
 
 std::uint64_t post_offset(const MatrixLayer& layer, const WeightPlace& w, const KernelGroup& group) {
-  std::int64_t bytes = 0, last = 0;  // of all blocks, of the last one
+  std::int64_t bytes = 0, last = 0;  // bytes of all blocks; of the last block
   for (int block = group.blocks.begin; block < group.blocks.end; ++block) {
     last = loaded_bytes(layer, w, group, block).size();
     bytes += last;
@@ -285,7 +285,7 @@ std::vector<Copy> cleared_kernels(const MatrixLayer& layer, const WeightPlace& w
   for (int region = 0; region < w.layout.regions; region += UINT8_MAX) {
     Copy clear;
     clear.unit = Unit::kIodma;
-    clear.source = *w.tensor;  // it reads nothing there
+    clear.source = *w.tensor;  // a valid address; nothing is read there
     clear.destination = destination + to_unsigned(region * w.region_bytes);
     clear.run_bytes = static_cast<std::uint32_t>(bytes);
     clear.outer_count = 0;

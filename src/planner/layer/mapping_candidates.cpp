@@ -48,7 +48,7 @@ class Candidates {
   std::vector<MappingCandidate> run() {
     add_candidates();
     if (candidates_.empty()) refuse();
-    // Numbers are sorted, not candidates: there are thousands, and each is a few hundred bytes.
+    // Sorts numbers instead of candidates: there are thousands, of a few hundred bytes each.
     std::vector<std::pair<double, std::size_t>> order;
     for (const MappingCandidate& candidate : candidates_) order.emplace_back(candidate.rough, order.size());
     std::sort(order.begin(), order.end());
@@ -81,8 +81,8 @@ class Candidates {
     }
   }
   int groups_of_shard() const { return reduction_groups_of(chip_, cores_) / groups_; }
-  // Images of a product have kernels of their own; those of a convolution share them, and their rows are
-  // split.
+  // Images of a product have kernels of their own; images of a convolution use the same kernels, and their
+  // rows are split.
   std::vector<int> image_splits() const {
     if (asked_.image_parts) return {*asked_.image_parts};
     std::vector<int> splits{1};
@@ -132,7 +132,7 @@ class Candidates {
       }
     }
   }
-  // Makes it one whose tiles share rows, if that saves something.
+  // Turns it into a mapping whose tiles share rows, if that saves bytes.
   bool may_hold_strips(LayerMapping& m) const {
     const CorePart part = largest_part(p_, grain_, m);
     const bool again = (p_.conv.kernel[0] - 1) * p_.conv.dilation[0] >= p_.conv.stride[0] ||
@@ -158,8 +158,8 @@ class Candidates {
     }
   }
 
-  // In grains, the highest first: those that cut a part evenly, and small ones, which a chip with less memory
-  // would be left with.
+  // In grains, the highest first: heights that divide a part evenly, and small heights for chips with little
+  // memory.
   std::set<int, std::greater<>> tile_heights(const LayerMapping& m) const {
     const int all = ceil_div(largest_part(p_, grain_, m).rows.size(), grain_.rows);
     std::set<int, std::greater<>> heights;
@@ -168,14 +168,14 @@ class Candidates {
     return heights;
   }
 
-  // Of a load, so that the vector unit holds the post-parameters of their kernels.
+  // The most kernel blocks of a load whose post-parameters the vector unit can hold.
   int most_blocks_added() const {
     const int records = (chip_.core.vector.parameter_bytes - kActivationBytes) / kPostParameterBytes;
     return std::max(1, records / p_.block_kernels);
   }
 
-  // Kernels stay in WRAM, in several loads so that computing begins with the first, and those of the next set
-  // are loaded meanwhile; or half of it is filled while the other half is used; or channels are cut.
+  // Kernels stay in WRAM, in several loads so that computing can begin with the first and the next set is
+  // loaded meanwhile; or half of WRAM is filled while the other half is used; or channels are cut.
   bool place_kernels(LayerMapping& m) const {
     const std::int64_t wram = chip_.core.wram.size_bytes;
     const int blocks = largest_part(p_, grain_, m).blocks.size();
@@ -202,8 +202,8 @@ class Candidates {
     return true;
   }
 
-  // The `blocks` kernel blocks of a core in loads of several sizes: computing begins sooner with small ones,
-  // maps are read by the engine less often with large ones. Kernels that stay come in small loads already.
+  // The `blocks` kernel blocks of a core in loads of several sizes: with small loads computing begins sooner,
+  // with large ones the engine reads maps less often. Kernels that stay are already in small loads.
   std::vector<LayerMapping> kernel_loads(const LayerMapping& placed, int blocks, bool stay) const {
     std::vector<LayerMapping> loads{placed};
     if (placed.channel_parts > 1) return loads;
@@ -225,7 +225,7 @@ class Candidates {
   bool fits(const LayerMapping& m, int rows, int columns) const {
     return nram_bytes(q_.layer, layer_, m, rows, columns).all <= chip_.core.nram.size_bytes;
   }
-  // Whole rows first, of `height` grains if these fit; columns are cut when the fewest rows do not
+  // Tries whole rows first, of `height` grains if these fit; columns are cut when even the fewest rows do not
   // fit (SPEC SW-7).
   bool place_maps(LayerMapping& m, int height) const {
     const CorePart part = largest_part(p_, grain_, m);
@@ -242,13 +242,14 @@ class Candidates {
     return true;
   }
 
-  // Which of the two is fetched again and again is what takes fewer bytes.
+  // The order in which the operand with fewer bytes is the one that is fetched repeatedly.
   StepOrder order_of(const LayerMapping& m) const {
     const CorePart part = largest_part(p_, grain_, m);
     const std::int64_t tiles = tiles_of(m, part), groups = ceil_div(part.blocks.size(), m.blocks_per_load);
     if (resident(m, part) || groups == 1) return StepOrder::kTileOuter;
     const std::int64_t maps = tiles * tile_bytes(m), kernels = part.blocks.size() * block_bytes_;
-    const std::int64_t fetched = stay(m, part) ? 1 : groups;  // of maps, with kernels outermost
+    // number of times that maps are fetched with kernels outermost
+    const std::int64_t fetched = stay(m, part) ? 1 : groups;
     return maps + kernels * tiles <= maps * fetched + kernels ? StepOrder::kTileOuter
                                                               : StepOrder::kKernelOuter;
   }
@@ -256,7 +257,7 @@ class Candidates {
     return std::int64_t{part.images.size()} * ceil_div(part.rows.size(), m.tile_rows) *
            ceil_div(part.columns.size(), m.tile_columns);
   }
-  // Strips that are not loaded again.
+  // Whether strips stay in their buffers and are never loaded again.
   static bool stay(const LayerMapping& m, const CorePart& part) {
     return m.map_strips && part.images.size() <= m.map_buffers;
   }
@@ -290,7 +291,7 @@ class Candidates {
     if (share_maps) paths.emplace_back(broadcast, direct, direct);
     if (share_kernels && share_maps && share_both) paths.emplace_back(broadcast, broadcast, direct);
     if (m.cores() <= chip_.cores_per_cluster) return paths;
-    // Several clusters need the same.
+    // Paths for data that several clusters need.
     const DataPath chain = DataPath::kChain;
     const bool chain_maps = m.kernel_parts * cores_ > chip_.cores_per_cluster;
     if (share_kernels) paths.emplace_back(direct, chain, direct);
@@ -302,10 +303,10 @@ class Candidates {
 
   // ---- what they cost ----
 
-  // What a core computes and moves, whatever the paths: bytes, but for cycles and steps.
+  // The work of a core, whatever the data paths; in bytes where nothing else is said.
   struct CoreWork {
     double maps = 0, kernels = 0, results = 0;
-    double bus_of_maps = 0, bus_of_results = 0;  // of DRAM's bus
+    double bus_of_maps = 0, bus_of_results = 0;  // bytes on the DRAM bus
     double compute = 0;                          // cycles
     double steps = 0;
   };
@@ -315,7 +316,7 @@ class Candidates {
     const double groups =
         static_cast<double>(ceil_div(part.blocks.size(), m.blocks_per_load)) * m.channel_parts;
     const bool stays = resident(m, part), tile_outer = m.order == StepOrder::kTileOuter;
-    // Rows that tiles share count once in strips.
+    // In strips, rows that tiles share count once.
     const double shared = m.map_strips ? static_cast<double>(part.images.size() * map_rows(layer_, m)) /
                                              (tiles * p_.axis_h().span(m.tile_rows))
                                        : 1;
@@ -335,7 +336,7 @@ class Candidates {
     return work;
   }
 
-  // Computing as kernels arrive, ports and DRAM, whichever is longest.
+  // The longest of computing while kernels arrive, ports, and DRAM.
   double rough_cycles(const LayerMapping& m, const CoreWork& work) const {
     const double maps = work.maps, kernels = work.kernels, results = work.results;
     const int in_cluster = std::min(m.cores(), chip_.cores_per_cluster);
@@ -344,7 +345,7 @@ class Candidates {
     const double different_maps = maps_shared ? ceil_div(in_cluster, m.kernel_parts) : in_cluster;
     const double different_kernels =
         kernels_shared ? std::min(different_kernels_of(m), in_cluster) : in_cluster;
-    // Over DRAM, of all clusters.
+    // DRAM traffic of all clusters.
     const double chains = ceil_div(clusters, to_int(Staging::kMostLinks));
     const double fetched_maps = m.maps == DataPath::kChain
                                     ? std::max<double>(chains, ceil_div(m.cores(), m.kernel_parts))
@@ -363,7 +364,7 @@ class Candidates {
     const double cluster_port = chip_.cluster_bus.bytes_per_clock;
     const double dram =
         work.bus_of_results * m.cores() + work.bus_of_maps * fetched_maps + kernels * fetched_kernels;
-    // Transfers and computing overlap but for the first tile and the last one.
+    // Transfers and computing overlap, except for the first and the last tile.
     const double transfers =
         std::max({direct / port, gdma / port, staged / cluster_port, dram / dram_rate()});
     const double serial =
@@ -371,10 +372,10 @@ class Candidates {
     return std::max(work.compute, transfers) + serial + exchange_cycles(m) + start_cycles(m);
   }
   int different_kernels_of(const LayerMapping& m) const { return m.kernel_parts * cores_ * groups_; }
-  // The sums of a reduction group: all but its own slice go out of a core, and as much comes in.
+  // The cycles of a partial-sum exchange: a core sends all but its own slice and receives as much.
   double exchange_cycles(const LayerMapping& m) const {
     if (!q_.layer.adds_sums()) return 0;
-    constexpr double kWays = 300;  // from core to core, through the vector unit
+    constexpr double kWays = 300;  // latency from core to core, through the vector unit
     const double sums = static_cast<double>(p_.output.size_bytes()) / m.reduction_groups();
     return kWays + 2 * sums * (cores_ - 1) / cores_ / chip_.cluster_bus.bytes_per_clock;
   }
@@ -385,7 +386,7 @@ class Candidates {
     const auto started = static_cast<double>(processors_of(chip_, m).size());
     return 3.0 * (table ? 1.0 : started) * hardware_.host.register_write_cycles;
   }
-  // Bytes of DRAM's bus that a map of a tile takes, and the results of a core.
+  // Bytes on the DRAM bus of the map of a tile, and of the results of a core.
   double map_bus_bytes(const LayerMapping& m) const {
     const TensorLayout& map = share_.input;
     const Runs runs = merged_runs(p_.channels, p_.axis_w().span(m.tile_columns), map.pixel_stride,
@@ -424,8 +425,8 @@ class Candidates {
   }
 
   const MappingQuestion& q_;
-  int cores_;   // of a reduction group
-  int groups_;  // parts of them
+  int cores_;   // cores of a reduction group
+  int groups_;  // parts of the convolution groups
   const Shard& share_;
   const MatrixLayer& layer_;
   const Problem& p_;
@@ -435,7 +436,7 @@ class Candidates {
   MappingRequest asked_;
   std::int64_t block_bytes_ = 1;
   std::deque<MappingCandidate> candidates_;  // thousands, which do not move
-  // By parts of the kernels, blocks and channel parts.
+  // Keyed by parts of the kernels, blocks and channel parts.
   mutable std::map<std::tuple<int, int, int>, std::int64_t> loaded_bytes_;
 };
 

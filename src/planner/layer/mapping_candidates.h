@@ -15,7 +15,7 @@ struct MappingCandidate {
 };
 
 /// Every split of rows, columns and kernel blocks over the cores, with several tile sizes and paths each; the
-/// fastest by the formula first, none twice. Throws UserError when the layer cannot fit.
+/// fastest by the formula first, without duplicates. Throws UserError when the layer cannot fit.
 std::vector<MappingCandidate> mapping_candidates(const MappingQuestion& question);
 
 /// Whether memory cores may have programs: data may come through the SRAM (SPEC HI-4).

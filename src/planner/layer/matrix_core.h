@@ -14,24 +14,24 @@
 
 namespace tilebeat {
 
-/// What a core's buffers for maps hold: single tiles, or strips of tiles that lie one below the other. A
-/// strip comes in pieces: what a tile needs that the tiles above it have not loaded.
+/// The contents of a core's map buffers: single tiles, or strips of vertically neighbouring tiles. A strip is
+/// loaded in pieces: each tile loads the rows that the tiles above it have not loaded.
 class HeldMaps {
  public:
   HeldMaps() = default;
   HeldMaps(TaskGraph& graph, int places) : graph_(&graph), places_(to_size(places)) {}
 
   struct Piece {
-    Interval rows;  ///< of the map
+    Interval rows;  ///< rows of the map
     BufferRing::Filling filling;
   };
   struct Use {
     int place = 0;
-    int first_row = 0;          ///< of the map: that the place begins with
-    std::optional<Piece> load;  ///< what is not there yet; the next steps find it there
-    AccessList reads;           ///< of all pieces that the rows lie in
+    int first_row = 0;          ///< map row at which the place begins
+    std::optional<Piece> load;  ///< the piece that must be loaded first; later steps find it loaded
+    AccessList reads;           ///< reads of all pieces that contain the rows
   };
-  /// Rows `rows`, which are not none, of strip `strip`, whose first row is `first_row`.
+  /// Uses rows `rows` (not empty) of strip `strip`, whose first row is `first_row`.
   Use use(int strip, int first_row, Interval rows) {
     const std::size_t number = place_of(strip);
     Place& place = places_[number];
@@ -54,9 +54,9 @@ class HeldMaps {
   struct Place {
     std::optional<int> strip;
     std::vector<Piece> pieces;
-    std::vector<BufferRing> buffers;  // by piece, of one strip after the other
+    std::vector<BufferRing> buffers;  // by piece; reused by successive strips
   };
-  // Where a strip is; one that is not there takes the places in turn.
+  // The place of a strip; a strip without one takes the places in turn.
   std::size_t place_of(int strip) {
     for (std::size_t place = 0; place < places_.size(); ++place) {
       if (places_[place].strip == strip) return place;
@@ -90,17 +90,18 @@ struct MatrixCore : CoreLane {
   }
 
   const Shard* shard;
-  int same_maps = 0, same_kernels = 0;  ///< numbers that cores with the same maps, kernels have in common
+  int same_maps = 0, same_kernels = 0;  ///< cores with the same maps, or kernels, have the same number
   std::vector<CoreStep> steps;
-  int first_row;  ///< of its part of the map
+  int first_row;  ///< first map row of the core's part
   HeldMaps maps;
   BufferCache<int> kernels;
-  BufferRing cleared;                                  ///< places of kernels, where these do not fill them
-  std::optional<HeldMaps::Use> map;                    ///< of the step; nothing: it is padding
-  std::optional<BufferRing::Filling> weights, result;  ///< likewise
-  std::optional<BufferRing::Filling> clearing;         ///< of the kernels' place; nothing: it is full
-  bool loads_map = false, loads_weights = false;       ///< in the step
-  int kernel_loads = 0;                                ///< so far
+  BufferRing cleared;                ///< fillings that clear places of kernels which the kernels do not fill
+  std::optional<HeldMaps::Use> map;  ///< the step's map; nothing: the tile is padding
+  std::optional<BufferRing::Filling> weights, result;  ///< the step's kernels and result
+  /// clearing of the kernels' place; nothing: the kernels fill it
+  std::optional<BufferRing::Filling> clearing;
+  bool loads_map = false, loads_weights = false;  ///< whether the step loads them
+  int kernel_loads = 0;                           ///< number of kernel loads so far
   std::unique_ptr<MatrixLowering> lowering;
 };
 

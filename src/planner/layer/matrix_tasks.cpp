@@ -19,10 +19,10 @@
 namespace tilebeat {
 namespace {
 
-// The tasks of all cores.
+// Adds the tasks of all cores.
 class MatrixTasks {
  public:
-  /// `lowering`: nothing, for the loads that are made ahead alone, beside `sram` bytes in use.
+  /// `lowering`: empty when only prefetched loads are added, beside `sram` bytes in use.
   MatrixTasks(TaskGraph& graph, const MatrixWork& work, const LoweringFactory& lowering,
               std::int64_t sram = 0)
       : graph_(graph),
@@ -96,7 +96,7 @@ class MatrixTasks {
 
   // ---- addresses ----
 
-  // Row `row` of the map of the core's step, in its NRAM.
+  // The NRAM address of row `row` of the map of the core's step.
   std::uint64_t map_address(const Core& core, const OutputTile& tile, int row) const {
     return core.place.nram + map_offset(core, tile, row);
   }
@@ -113,7 +113,7 @@ class MatrixTasks {
     return to_unsigned((work_.wram_at + place * footprint_.kernels) / regions);
   }
 
-  // Behind maps and sums of a core's own.
+  // The exchange's buffers, behind those for maps and for the core's own sums.
   SumsRoom sums_room() const {
     return {m_.map_buffers * footprint_.map + kResultBuffers * footprint_.result,
             slice_buffers(work_.layer.cores()), footprint_.slice, footprint_.ended};
@@ -131,7 +131,7 @@ class MatrixTasks {
       if (cores.empty()) continue;
       staging_.emplace(cluster, Staging(graph_, work_.hardware, cluster, p_.name));
       Staging& staging = staging_.at(cluster);
-      // Kernels are broadcast whole groups at a time; what else goes through shares the rest evenly.
+      // Broadcast kernels need room for whole groups; other streams share the rest evenly.
       if (broadcasts(m_.kernels))
         broadcasts_[cluster] = staging.add_stream(std::min(footprint_.kernels, Staging::kLargestBuffer), 2);
       std::vector<int*> streams;
@@ -157,14 +157,14 @@ class MatrixTasks {
       for (const auto& [core, stream] : store_streams) dram_.store_by(core, staging, stream);
     }
   }
-  // For the sums of a reduction group, beside `others` buffers.
+  // Adds the streams of a partial-sum exchange, beside `others` buffers.
   void add_sum_streams(Staging& staging, const std::vector<int>& cores, int others) {
     posts_.add_stream(staging, cores);
     const int of_core = 2 * (work_.layer.cores() - 1);
     const std::int64_t shard = staging.share(others + of_core * count_of(cores));
     sums_.add_streams(staging, cores, of_core, std::min(footprint_.slice, shard));
   }
-  // For kernels alone, beside `used` bytes.
+  // Makes streams for prefetched kernels alone, in the SRAM behind `used` bytes.
   void make_kernel_staging(std::int64_t used) {
     if (m_.kernels == DataPath::kDirect) return;
     for (const Core& core : cores_) {
@@ -184,7 +184,7 @@ class MatrixTasks {
         kernel_streams_[{core.cluster, key}] = staging.add_stream(bytes, 2);
     }
   }
-  // Cores of a cluster that use the same kernels, by number.
+  // By number of the kernels: the cores of a cluster that use them.
   std::map<int, std::vector<int>> kernel_users(int cluster) const {
     std::map<int, std::vector<int>> users;
     for (const Core& core : cores_) {
@@ -237,7 +237,7 @@ class MatrixTasks {
       core.copy(copy, {core.weights->write(), core.clearing->write()});
     }
   }
-  // What writes kernels does: behind what cleared their place.
+  // The accesses of transfers that write kernels: after the copies that clear their place.
   static AccessList kernel_accesses(const Core& core) {
     AccessList accesses{core.weights->write()};
     if (core.clearing) accesses.push_back(core.clearing->read());
@@ -309,7 +309,7 @@ class MatrixTasks {
       }
     }
   }
-  // What the step has to load of its tile's map.
+  // The load of the part of the tile's map that the step must bring in.
   MapLoad map_load(const Core& core, const OutputTile& tile) const {
     return load_to(core, tile, map_address(core, tile, core.map->load->rows.begin));
   }
@@ -367,10 +367,10 @@ class MatrixTasks {
     }
     return readers;
   }
-  // For each place of NRAM that the cores load it into.
+  // One reader for each NRAM place into which cores load the tile.
   std::vector<Staging::Reader> multicast(const Staging& staging, const std::vector<Core*>& cores,
                                          const OutputTile& tile) const {
-    // By place of NRAM: cores, and what is written.
+    // By NRAM place: bits of the cores, and the accesses that write.
     std::map<std::uint64_t, std::pair<std::uint64_t, AccessList>> places;
     for (const Core* core : cores) {
       auto& [numbers, written] = places[map_offset(*core, tile, core->map->load->rows.begin)];
@@ -416,7 +416,7 @@ class MatrixTasks {
     if (!transfers.empty()) dram_.store(core, transfers, core.result->read());
   }
 
-  // Every reduction group adds up its sums; each of its cores stores a part of the results.
+  // Adds the partial-sum exchange of every reduction group; each of its cores stores a part of the results.
   void add_sums(std::size_t number) {
     const std::size_t size = work_.layer.shards.size();
     for (std::size_t first = 0; first < cores_.size(); first += size) {
@@ -455,7 +455,7 @@ class MatrixTasks {
   CopyTasks copies_;
   PartialSumExchange sums_;
   PostLoads posts_;
-  bool ahead_;             // only the loads that are made ahead
+  bool ahead_;             // only the prefetched loads
   std::size_t loads_ = 0;  // for several cores at a time, so far
   std::vector<Core> cores_;
   std::map<int, Staging> staging_;  // by cluster

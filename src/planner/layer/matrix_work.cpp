@@ -30,8 +30,7 @@ void check_strips(const Shard& share, const LayerMapping& m) {
                           columns, m.tile_columns));
 }
 
-// Bytes for sums of other cores and what becomes of them, with tiles of so many pixels. Sets `slice`, `ended`
-// and `post`.
+// Bytes of the partial-sum exchange's buffers for tiles of `pixels` pixels. Sets `slice`, `ended` and `post`.
 std::int64_t sums_bytes(const ShardedLayer& layer, const LayerMapping& m, std::int64_t pixels, Footprint& f) {
   if (!layer.adds_sums()) return 0;
   const Problem& p = layer.problem;
@@ -45,7 +44,7 @@ std::int64_t sums_bytes(const ShardedLayer& layer, const LayerMapping& m, std::i
   return SumsRoom{0, slice_buffers(layer.cores()), f.slice, f.ended}.bytes() + loads * f.post;
 }
 
-// Whether a core's channels can be added up in parts.
+// Throws UserError when the parts of a core's channels cannot be accumulated.
 void check_channels(const MatrixLayer& layer, const LayerMapping& m) {
   if (m.channel_parts == 1) return;
   const Problem& p = layer.problem();

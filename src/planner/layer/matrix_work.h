@@ -10,69 +10,70 @@
 
 namespace tilebeat {
 
-/// A matrix layer on a chip: where its tensors lie in DRAM, and how it is mapped. What it refers to outlives
-/// it.
+/// A matrix layer on a chip: its mapping and the places of its tensors in DRAM. All that it refers to
+/// outlives it.
 struct MatrixWork {
   const ShardedLayer& layer;
   const HardwareConfig& hardware;
   const LayerMapping& mapping;
   TensorLayout output;
-  std::int64_t wram_at = 0;  ///< bytes of WRAM in front of its buffers for kernels
+  std::int64_t wram_at = 0;  ///< offset in WRAM of its kernel buffers
   const ChipConfig& chip() const { return *hardware.chip; }
 };
 
-/// Outputs and kernel blocks that one reduction group of cores computes, and of which images.
+/// The output pixels, kernel blocks and images that one reduction group computes.
 struct CorePart {
   Interval rows, columns, blocks, images;
   bool empty() const { return rows.empty() || columns.empty() || blocks.empty() || images.empty(); }
 };
-/// Parts of the outputs' rows and columns and of the kernel blocks, one part a reduction group of cores.
+/// Numbers of parts of the output rows, columns and kernel blocks; one part per reduction group.
 struct Split {
   int rows = 1, columns = 1, kernels = 1;
 };
-/// All splits for at most `reduction groups` reduction groups with no more parts than `most`: by parts of the
-/// kernels, of the rows and of the columns.
+/// All splits for at most `reduction groups` reduction groups with no more parts than `most`, ordered by
+/// parts of the kernels, of the rows and of the columns.
 std::vector<Split> splits_of(int reduction_groups, const Split& most);
 
-/// Of the share's problem.
+/// The part that core `core` computes; `problem` is that of its shard.
 CorePart part_of_core(const Problem& problem, const Grain& grain, const LayerMapping& mapping, int core);
-/// Which share of the layer a core computes.
+/// The number of the shard that a core computes.
 int shard_of_core(const LayerMapping& mapping, int core);
-/// The largest part of a reduction group.
+/// The largest part of any reduction group.
 CorePart largest_part(const Problem& problem, const Grain& grain, const LayerMapping& mapping);
 
-/// Rows of the map that a buffer for maps holds, at most.
+/// The most map rows that a map buffer holds.
 int map_rows(const MatrixLayer& layer, const LayerMapping& mapping);
-/// Bytes of NRAM that the map of a tile of `rows` x `columns` outputs takes, and its results over the kernels
-/// of a load: the largest of `layer`, mapped so.
+/// NRAM bytes of the map of a tile of `rows` x `columns` outputs and of its results over the kernels of a
+/// load, for the largest tile of the layer.
 struct TileBytes {
   std::int64_t map = 0, result = 0;
 };
 TileBytes tile_bytes(const MatrixLayer& layer, const LayerMapping& mapping, int rows, int columns);
-/// Whether `map_strips` is possible.
+/// Whether the engine allows `map_strips` for the layer.
 bool may_share_rows(const Shard& share);
 
-constexpr int kResultBuffers = 2;  ///< of a core, in NRAM
+constexpr int kResultBuffers = 2;  ///< result buffers of a core, in NRAM
 
-/// Bytes of the buffers that a mapping takes.
+/// Bytes of the buffers of a mapping.
 struct Footprint {
   std::int64_t map = 0, result = 0, kernels = 0;  ///< of one buffer
-  std::int64_t slice = 0, ended = 0;              ///< likewise: sums of another core, and results of them
-  std::int64_t post = 0;                          ///< post-parameters of one load of kernels
-  std::int64_t nram = 0, wram = 0;                ///< of all
+  /// one buffer for partial sums of another core; one for results of the exchange
+  std::int64_t slice = 0, ended = 0;
+  std::int64_t post = 0;            ///< post-parameters of one kernel load
+  std::int64_t nram = 0, wram = 0;  ///< of all buffers together
 };
-/// Throws UserError that says which buffer does not fit, and which limit that is.
+/// Throws UserError that names the buffer that does not fit and its limit.
 Footprint footprint_of(const MatrixWork& work);
-/// The bytes of the largest group of kernel blocks of a share, as it lies in WRAM.
+/// The WRAM bytes of the largest group of kernel blocks of a shard.
 std::int64_t group_bytes(const MatrixLayer& layer, const WeightPlace& weights, const LayerMapping& mapping);
-/// Bytes of a core's NRAM that a mapping takes with tiles of `rows` x `columns` outputs: buffers for maps and
-/// results, and for sums of other cores and what becomes of them.
+/// A core's NRAM bytes with tiles of `rows` x `columns` outputs: buffers for maps, buffers of the partial-sum
+/// exchange, and all buffers including results.
 struct NramBytes {
   std::int64_t maps = 0, sums = 0, all = 0;
 };
 NramBytes nram_bytes(const ShardedLayer& layer, const MatrixLayer& of_core, const LayerMapping& mapping,
                      int rows, int columns);
-/// The job of the largest tile and the most kernels.
+/// The job with the largest tile and the most kernels.
 MatrixJob largest_job(const MatrixLayer& layer, const LayerMapping& mapping);
 
 }  // namespace tilebeat

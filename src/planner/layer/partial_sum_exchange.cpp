@@ -10,7 +10,8 @@ namespace {
 
 constexpr int kSumBytes = 4;
 
-// Pixels [begin, end) of a tile, row by row, as up to three rectangles of it, each with its first pixel.
+// Pixels [begin, end) of a tile, in row order, as up to three rectangles, each with the number of its first
+// pixel.
 std::vector<std::pair<OutputTile, int>> rectangles_of(const OutputTile& tile, Interval pixels) {
   std::vector<std::pair<OutputTile, int>> rectangles;
   const int width = tile.w.outs;
@@ -32,7 +33,7 @@ std::uint64_t bytes_of_sums(std::int64_t sums) {
   return to_unsigned(sums * kSumBytes);
 }
 
-// Of one pass over the elements: the lanes, the operands' bytes through the bus and the results'.
+// The cost of one pass over the elements: lanes, and bytes of operands and results on the core's bus.
 TaskCost vector_cost(const VectorRun& run, const ChipConfig& chip) {
   const double elements = static_cast<double>(run.rows) * run.columns * run.channels;
   const double width = chip.core.bus.bytes_per_clock;
@@ -92,7 +93,7 @@ std::vector<PartialSumExchange::Result> PartialSumExchange::add(Staging& staging
   return results;
 }
 
-// A slice's results: what is received is added to the core's own sums, in the order of the cores behind it.
+// The results of a slice: adds the received sums to the core's own, in the order of the cores behind it.
 BufferRing::Filling PartialSumExchange::add_up(const Member& core, Interval pixels, const Sums& of,
                                                const std::vector<BufferRing::Filling>& received) {
   const Problem& p = of.problem;

@@ -15,7 +15,7 @@
 
 namespace tilebeat {
 
-/// Buffers of a task graph that hold one content each and are filled in turn.
+/// Buffers of a task graph that each hold one content and are filled in turn.
 template <class Key>
 class BufferCache {
  public:
@@ -37,66 +37,68 @@ class BufferCache {
  private:
   BufferRing ring_;
   Residency<Key> residency_{0};
-  std::vector<BufferRing::Filling> fillings_;  // by place, as the ring fills them
+  std::vector<BufferRing::Filling> fillings_;  // by place, in the order of the ring
 };
 
-constexpr int kEndedBuffers = 2;  ///< of a core: for results that it makes of sums
-/// Of a core that adds up sums of a reduction group of `cores`: for those of others, one more than are added
-/// at a time.
+constexpr int kEndedBuffers = 2;  ///< result buffers per core
+/// Buffers for partial sums of other cores, per core of a reduction group of `cores`: one more than the core
+/// adds at a time.
 inline int slice_buffers(int cores) {
   return cores;
 }
 
-/// Where a core has room for sums of other cores, and behind them for results of them: in NRAM.
+/// The NRAM buffers of a core for partial sums of other cores and, behind them, for the results of the
+/// exchange.
 struct SumsRoom {
-  std::int64_t at = 0;                ///< bytes in front of it
-  int slices = 0;                     ///< buffers for sums of others
-  std::int64_t slice = 0, ended = 0;  ///< bytes of one of them, and of one for results
+  std::int64_t at = 0;                ///< bytes in front of the buffers
+  int slices = 0;                     ///< number of buffers for partial sums
+  std::int64_t slice = 0, ended = 0;  ///< bytes of a partial-sum buffer and of a result buffer
   std::int64_t bytes() const { return slices * slice + kEndedBuffers * ended; }
 };
 
-/// Adds up the sums of the cores of a reduction group, each of which has a tile's over channels of its own:
-/// the tile's pixels are divided among the cores; each sends the others their slices through the memory of
-/// the cluster, and its vector unit adds those it receives to its own. The last addition makes results of the
-/// sums (SPEC NU-2).
+/// The partial-sum exchange of a reduction group: each core has sums of all pixels of a tile over its own
+/// channels. The tile's pixels are divided among the cores. Each core sends the others their slices through
+/// the cluster's SRAM, and its vector unit adds the slices that it receives to its own. The last addition
+/// turns the sums into results (SPEC NU-2).
 class PartialSumExchange {
  public:
   PartialSumExchange(TaskGraph& graph, const ChipConfig& chip, const SumsRoom& room)
       : graph_(graph), chip_(chip), room_(room) {}
 
-  /// Streams in the memory of a cluster for cores `cores`, of so many buffers each.
+  /// Adds, for each of the cores `cores`, a stream of `buffers` buffers of `bytes` bytes in the cluster's
+  /// SRAM.
   void add_streams(Staging& staging, const std::vector<int>& cores, int buffers, std::int64_t bytes);
 
-  /// A core of a reduction group, and where the sums of a tile lie in its NRAM.
+  /// A core of a reduction group, and the place of a tile's sums in its NRAM.
   struct Member {
     int core = 0;
     EnginePlace place;
     BufferRing::Filling sums;
     std::uint64_t address = 0;
   };
-  /// Where a core has post-parameters (post_parameters_of) in NRAM.
+  /// The place of post-parameters (post_parameters_of) in a core's NRAM, and the access that reads them.
   struct Post {
     std::uint32_t offset = 0;
     Access read;
   };
-  /// Sums of a tile over all kernels of `blocks`.
+  /// The partial sums of a tile over all kernels of `blocks`.
   struct Sums {
-    const Problem& problem;  ///< whose results become of them
+    const Problem& problem;  ///< its results are made of the sums
     const OutputTile& tile;
     Interval blocks;
-    std::function<Post(const Member&)> post;  ///< empty: the results are the sums
+    std::function<Post(const Member&)> post;  ///< empty: the sums are the results
   };
   /// A rectangle of the tile whose results lie at `address` without gaps.
   struct Part {
     OutputTile tile;
     std::uint64_t address = 0;
   };
-  /// What a core has of a tile's results then; it may be nothing.
+  /// A core's part of a tile's results after the exchange; it may be empty.
   struct Result {
     std::vector<Part> parts;
     Access read;
   };
-  /// The tasks for a tile; a result for each core.
+  /// Adds the exchange tasks of a tile. Returns the result of each core.
   std::vector<Result> add(Staging& staging, const std::vector<Member>& reduction_group, const Sums& sums);
 
  private:
@@ -117,14 +119,14 @@ class PartialSumExchange {
   std::map<int, Buffers> buffers_;  // by core
 };
 
-/// The post-parameters of a layer whose cores add up sums: a core loads those of a load of kernels once, when
-/// it first needs them.
+/// The post-parameters of a layer whose cores exchange partial sums: a core loads those of a kernel load
+/// once, when it first needs them.
 class PostLoads {
  public:
   /// `at`: bytes of NRAM in front of their buffers.
   PostLoads(TaskGraph& graph, const MatrixWork& work, const Footprint& footprint, std::int64_t at);
 
-  /// What cores `cores` of a cluster need: where kernels pass through its memory, so do they.
+  /// Adds a stream for cores `cores` of a cluster, if kernels pass through the cluster's SRAM.
   void add_stream(Staging& staging, const std::vector<int>& cores);
   PartialSumExchange::Post load(Staging& staging, const PartialSumExchange::Member& core, Interval blocks);
 
@@ -136,7 +138,7 @@ class PostLoads {
   const MatrixWork& work_;
   std::int64_t at_, buffer_bytes_;
   CopyTasks copies_;
-  std::map<int, BufferCache<int>> loaded_;  // by core; by the first kernel block
+  std::map<int, BufferCache<int>> loaded_;  // by core; keyed by the first kernel block
   std::map<int, int> streams_;              // by cluster
   std::int64_t bytes_ = 0;
 };

@@ -13,13 +13,13 @@
 namespace tilebeat {
 namespace {
 
-// Tensors begin at multiples of it; address 0 stays unused: it means "none".
+// Alignment of tensors; address 0 stays unused because it means "none".
 constexpr auto kPage = to_signed(kControllerBytes);
 
-// Bytes that are left free before each part of the kernels. Parts of equal size would often lie a multiple of
-// all banks apart; streams that read them side by side would then meet in one bank of one controller, row
-// against row, to the end. So every part begins at a phase of its own, the nearest that is not taken. Parts
-// that are too short to go through many banks begin at different controllers, as many at each.
+// Bytes left free before each part of the kernels. Without them, parts of equal size would often lie a
+// multiple of all banks apart, and streams that read them side by side would conflict in one bank of one
+// controller throughout. So every part begins at a phase of its own, the nearest free one. Parts that are too
+// short to pass many banks begin at different controllers, equally many at each.
 std::vector<std::int64_t> gaps_before(const WeightLayout& layout, const std::vector<int>& parts,
                                       const HardwareConfig& hardware) {
   std::vector<std::int64_t> gaps(parts.size(), 0);
@@ -94,7 +94,7 @@ void DramPlaces::place_tensors(const Workload& workload, const std::set<std::str
   }
   for (const Layer& layer : workload.layers) {
     if (on_chip.count(layer.name) > 0) continue;
-    // What only has another shape lies where it lay.
+    // A reshape does not move bytes: its result lies in the place of its input.
     const bool in_place = std::holds_alternative<Reshape>(layer.operation) && hardware_.chip;
     plan_.tensors[layer.name] = in_place
                                     ? Placement{plan_.tensors.at(layer.inputs.front()).address, layer.output}
@@ -176,7 +176,7 @@ BoundCycles bound_of(const Problem& p, const Layer& layer, std::int64_t macs,
   const std::int64_t peak = hardware.macs_per_clock() * (hardware.chip ? hardware.chip->cores() : 1);
   const auto& c = std::get<Conv2d>(layer.operation);
   const bool transposed = c.form == ConvForm::kTransposed;
-  // The layer's own taps: those of the zero-inserted baseline are not needed.
+  // Taps of the layer itself: inserted zeros are not needed.
   const WindowAxis h{p.height, c.kernel[0], c.stride[0], c.dilation[0], c.pads[0]};
   const WindowAxis w{p.width, c.kernel[1], c.stride[1], c.dilation[1], c.pads[1]};
   const std::int64_t pixels = transposed ? p.axis_h().touched(p.out_height) * p.axis_w().touched(p.out_width)

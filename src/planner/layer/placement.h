@@ -14,32 +14,33 @@
 
 namespace tilebeat {
 
-/// The kernels of a layer, before they have a place.
+/// The bytes of a layer's kernels, before they have a place in DRAM.
 struct KernelBytes {
   WeightLayout layout;
   /// The bytes of a block, by its number in the layout; empty for kernels that are a tensor.
   std::function<std::vector<std::uint8_t>(std::size_t)> block;
-  std::vector<std::uint8_t> post;  ///< post-parameters, of all blocks
+  std::vector<std::uint8_t> post;  ///< post-parameters of all blocks
 };
 KernelBytes kernels_of(const MatrixLayer& layer);
 
-/// Gives tensors, kernels and programs their places in DRAM, and collects what the host writes there.
+/// Assigns DRAM places to tensors, kernels and programs, and collects the bytes that the host writes there.
 class DramPlaces {
  public:
   DramPlaces(const HardwareConfig& hardware, Plan& plan);
 
-  /// Places inputs and results of all layers but those that stay on the chip.
+  /// Places the inputs and the results of all layers, except tensors that stay on the chip.
   void place_tensors(const Workload& workload, const std::set<std::string>& on_chip);
-  /// Places bytes that the host writes before the run; 0 when there are none.
+  /// Places bytes that the host writes before the run. Returns their address, 0 for no bytes.
   std::uint64_t place(const std::string& what, std::vector<std::uint8_t> bytes);
-  /// A layer's kernels, of which parts are read side by side: the blocks from each of `parts` on. Long parts
-  /// begin in different banks and at different controllers. Each block is a segment of its own, so that it
-  /// goes as soon as it is written. Of kernels that are a tensor only the post-parameters get a place.
+  /// Places a layer's kernels. Cores read several parts side by side, each from the blocks in `parts` on;
+  /// long parts begin in different banks and at different controllers. Each block is a segment of its own, so
+  /// that its bytes are freed as soon as they are written. Of kernels that are a tensor only the
+  /// post-parameters get a place.
   WeightPlace place_weights(const std::string& layer, const KernelBytes& kernels,
                             const std::vector<int>& parts);
-  /// Programs, once they are whole.
+  /// Places all programs, once they are complete.
   void place_programs();
-  /// The end of everything.
+  /// The end of the DRAM that is in use.
   std::uint64_t used() const;
 
  private:
@@ -48,18 +49,19 @@ class DramPlaces {
   Arena dram_;
 };
 
-/// How a tensor of the workload lies in DRAM (planner.map_layout): maps that convolutions and vector units
-/// make and read, but those that also have another shape or are a matrix.
+/// The layout of a workload tensor in DRAM that planner.map_layout asks for: set for maps that only
+/// convolutions and vector units make and read; null (NHWC) for tensors that are also reshaped or used as a
+/// matrix.
 StoredMapPointer map_in_dram(const Workload& workload, const PlannerConfig& config, const std::string& name,
                              const TensorInfo& info, std::uint64_t address);
 
-/// A place of kernels that shows their sizes alone.
+/// A place of kernels with sizes but without addresses, for estimates.
 WeightPlace unplaced(const WeightLayout& layout, const HardwareConfig& hardware);
 
 /// Lower bounds of a convolution: its MACs at peak on all matrix units, its tensors over DRAM once.
 BoundCycles bound_of(const Problem& problem, const Layer& layer, std::int64_t macs,
                      const HardwareConfig& hardware);
-/// Cycles that DRAM takes for so many bytes at peak bandwidth, all controllers together, rounded down.
+/// Cycles that DRAM takes for `bytes` bytes at the peak bandwidth of all controllers together, rounded down.
 std::int64_t dram_bound(std::int64_t bytes, const HardwareConfig& hardware);
 
 /// Numbers of the command processors of a chip: cluster by cluster, its cores, then its memory core.

@@ -35,7 +35,7 @@ class InterleavedStore {
   }
 
  private:
-  // The bytes of a pixel that belong to row `row` of its pixels, of all columns.
+  // Adds the bytes of a result pixel that belong to row `row` of its output pixels, for all columns.
   void add_phase(int row) {
     const std::int64_t begin = std::max(begin_, row * phase_);
     const std::int64_t end = std::min(begin_ + pixel_, (row + 1) * phase_);
@@ -47,20 +47,20 @@ class InterleavedStore {
       add(row, rows, {column, column + 1},
           {std::max(first, left_ - at(column, 0)), std::min(last, right_ - at(column, 0))});
     };
-    // The edges of what is stored cut the first column and the last one.
+    // The bounds of the stored bytes may cut the first and the last column.
     Interval whole{tile_.w.out, tile_.w.out + tile_.w.outs};
     if (at(whole.begin, first) < left_) add_cut(whole.begin++);
     if (!whole.empty() && at(whole.end - 1, last) > right_) add_cut(--whole.end);
     if (!whole.empty()) add(row, rows, whole, {first, last});
   }
-  // Rows of the tile whose row `row` is stored.
+  // Rows of the tile whose output row `row` is stored.
   Interval rows_of(int row) const {
     const int stride = i_.stride[0], above = outs_.rows.begin + i_.lead[0] - row;
     const int behind = outs_.rows.end + i_.lead[0] - row;
     return {std::max(tile_.h.out, above > 0 ? ceil_div(above, stride) : 0),
             std::min(tile_.h.out + tile_.h.outs, behind > 0 ? ceil_div(behind, stride) : 0)};
   }
-  // Where byte `byte` of a row of pixels of column `column` lies in a row of the output.
+  // Offset in a row of the output of byte `byte` in the row of output pixels of result column `column`.
   std::int64_t at(int column, std::int64_t byte) const { return column * phase_ - lead_ + byte; }
 
   struct Bytes {
@@ -89,7 +89,7 @@ class InterleavedStore {
   std::uint64_t source_;
   std::int64_t begin_, pixel_;  // bytes of a pixel: the first one here, and how many
   std::int64_t phase_, lead_;   // bytes of a row of a pixel's pixels, and those that are cut off in front
-  std::int64_t left_, right_;   // of a row of the output: bytes that are stored
+  std::int64_t left_, right_;   // bounds of the stored bytes in an output row
   std::vector<Transfer> transfers_;
 };
 

@@ -14,8 +14,8 @@ struct MapPart {
   Interval rows, columns;
 };
 
-/// The ways of the results of a tile, kernel blocks `blocks`, which lie at `source` without gaps, to the
-/// layer's output; none where all of them are cut off. Of a transposed convolution only part `outs` of the
+/// The transfers of the results of a tile over kernel blocks `blocks`, which lie at `source` without gaps, to
+/// the layer's output; none if all of them are cut off. For a transposed convolution only part `outs` of the
 /// output is stored, or all.
 std::vector<Transfer> store_transfers(const Problem& problem, const TensorLayout& output,
                                       const OutputTile& tile, Interval blocks, std::uint64_t source,

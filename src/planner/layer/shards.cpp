@@ -17,7 +17,7 @@
 namespace tilebeat {
 namespace {
 
-// Everything that the layer of a shard refers to.
+// The objects that a shard's layer refers to.
 struct Source {
   Workload workload;
   Layer layer;
@@ -25,7 +25,7 @@ struct Source {
   std::vector<std::unique_ptr<MatrixLayer>> sizes;  // in kernel blocks of every size
 };
 
-// Channels `channels` of kernels, which are the last axis.
+// Channels `channels` of kernels; channels are the last axis.
 Tensor kernels_over(const Tensor& kernels, Interval channels) {
   const auto all = to_size(kernels.shape.back());
   const auto begin = to_size(channels.begin), size = to_size(channels.size());
@@ -37,7 +37,7 @@ Tensor kernels_over(const Tensor& kernels, Interval channels) {
   return part;
 }
 
-// The layer with operands of its own.
+// The layer with copies of its operands' descriptions.
 std::shared_ptr<Source> source_of(const Workload& workload, const Layer& layer) {
   auto made = std::make_shared<Source>();
   for (const std::string& name : layer.inputs) made->workload.inputs[name] = workload.tensor(name);
@@ -45,7 +45,8 @@ std::shared_ptr<Source> source_of(const Workload& workload, const Layer& layer) 
   return made;
 }
 
-// The sums of a layer over channels `channels`: what follows them is left out.
+// The layer restricted to input channels `channels`, with plain int32 sums as results: no bias, activation or
+// requantisation.
 std::shared_ptr<Source> sums_over(const Workload& workload, const Layer& layer, Interval channels) {
   auto made = source_of(workload, layer);
   made->layer.output.dtype = DType::kInt32, made->layer.output.zero_point = 0;
@@ -58,7 +59,7 @@ std::shared_ptr<Source> sums_over(const Workload& workload, const Layer& layer, 
   return made;
 }
 
-// What of a vector, or of a tensor's bytes, belongs to parts `some` of `all`, which are neighbours there.
+// Keeps the elements of parts `some` of `all` equal parts of a vector, or of a tensor's bytes.
 template <class T>
 void keep(std::vector<T>& values, Interval some, int all) {
   const std::size_t each = values.size() / to_size(all);
@@ -66,7 +67,7 @@ void keep(std::vector<T>& values, Interval some, int all) {
   values.erase(values.begin(), values.begin() + to_signed(each * to_size(some.begin)));
 }
 
-// The kernels of groups `groups`, as a layer.
+// The kernels of convolution groups `groups`, as a layer.
 std::shared_ptr<Source> groups_of(const Workload& workload, const Layer& layer, Interval groups) {
   auto made = source_of(workload, layer);
   auto& conv = std::get<Conv2d>(made->layer.operation);
@@ -90,7 +91,7 @@ std::vector<std::unique_ptr<MatrixLayer>> in_all_sizes(std::unique_ptr<MatrixLay
   return sizes;
 }
 
-// The hardware as all shares use it: with what the engine chose for the whole layer.
+// The hardware of all shards, with the engine's choices for the whole layer.
 HardwareConfig hardware_of_shards(const HardwareConfig& hardware, const MatrixLayer& whole) {
   LayerMapping chosen;
   chosen.engine = hardware.dataflow, chosen.engine_choices = whole.choices();
@@ -106,14 +107,14 @@ void add_shard(ShardedLayer& shared, std::shared_ptr<MatrixLayer> layer, const O
   shared.shards.push_back({std::move(layer), std::move(weights), places.input, first_kernel});
 }
 
-// The places of the operands' channels from `channel` on.
+// The places of the operands from channel `channel` on.
 OperandPlaces places_from(int channel, const Problem& p, OperandPlaces places) {
   places.input.address += to_unsigned(channel * places.input.channel_stride);
   if (places.kernels) *places.kernels += to_unsigned(channel * p.kernel_tensor->channel_stride);
   return places;
 }
 
-// Groups that are cut together: their kernels fill blocks.
+// Number of convolution groups that must be cut together, so that their kernels fill blocks.
 int groups_together(const MatrixLayer& layer) {
   const Problem& p = layer.problem();
   const int kernels = layer.grain().kernels;
@@ -130,7 +131,8 @@ void check_groups(const MatrixLayer& layer, const ChipConfig& chip, int parts) {
                     p.name, parts, most, p.conv.groups, groups_together(layer), chip.cores()));
 }
 
-// A share of a layer before it is an engine's: which of the layer's channels and kernels are its first.
+// A shard as a layer, before an engine is made for it: the first channel and kernel that it has of the whole
+// layer.
 struct Part {
   std::shared_ptr<Source> source;
   int first_channel = 0, first_kernel = 0;
@@ -264,7 +266,8 @@ int most_group_parts(const MatrixLayer& layer, const ChipConfig& chip) {
 }
 
 int reduction_groups_of(const ChipConfig& chip, int cores) {
-  // Cores are numbered through: where reduction groups do not fill a cluster, the next one has none.
+  // Groups are runs of consecutive cores: when their size does not divide a cluster, only the groups of the
+  // first cluster are used.
   const int in_cluster = chip.cores_per_cluster / cores;
   return chip.cores_per_cluster % cores == 0 ? in_cluster * chip.clusters : in_cluster;
 }
@@ -323,7 +326,7 @@ void add_layout(std::vector<std::int64_t>& key, const TensorLayout& l) {
              {to_signed(l.address), l.image_stride, l.row_stride, l.pixel_stride, l.channel_stride});
 }
 
-// All of a job but who else uses its operands.
+// Appends all fields of a job except its accesses.
 void add_job(std::vector<std::int64_t>& key, const MatrixJob& job) {
   add_window(key, job.tile.h), add_window(key, job.tile.w);
   key.insert(key.end(),
@@ -363,7 +366,7 @@ TaskCost JobCosts::cost_of(const MatrixJob& job) const {
   return cost;
 }
 
-// Cycles and tasks of `count` such jobs that nothing else is in the way of.
+// Cycles and number of tasks of `count` such jobs without interference.
 std::pair<double, std::size_t> JobCosts::jobs_alone(MatrixJob job, int count) const {
   TaskGraph graph;
   EnginePlace place;

@@ -19,16 +19,16 @@ namespace tilebeat {
 
 struct Shard;
 
-/// What is known of the jobs of a shard of a layer: by all that their cost depends on, how the engine cuts
-/// them included. Many mappings of a layer have the same jobs.
+/// Known costs of the jobs of a shard, by everything that the cost depends on, the engine's cut included.
+/// Many mappings of a layer have the same jobs.
 using KnownJobCosts = Memo<std::vector<std::int64_t>, TaskCost>;
 
-/// What jobs of a layer cost their unit, in one mapping: the schedule of the engine's own tasks. Jobs of one
-/// shape cost the same, wherever they find their operands.
+/// The costs of a layer's jobs for their unit, in one mapping: the schedule of the engine's own tasks. Jobs
+/// of one shape cost the same, wherever their operands lie.
 class JobCosts {
  public:
-  /// `cut`: how the engine cuts them, for jobs whose largest is `largest`; `same_kernels`: all jobs of a core
-  /// have the same. What it is given but `largest` outlives it.
+  /// `cut`: the engine's cut for jobs whose largest is `largest`; `same_kernels`: all jobs of a core use the
+  /// same kernels. All arguments but `largest` outlive it.
   JobCosts(const Shard& shard, const JobCut& cut, const MatrixJob& largest, bool same_kernels);
 
   const TaskCost& of(const MatrixJob& job);
@@ -40,85 +40,87 @@ class JobCosts {
   const Shard& share_;
   const JobCut& cut_;
   bool same_kernels_;
-  std::vector<std::int64_t> key_;  // what is decided for all jobs
+  std::vector<std::int64_t> key_;  // the part of the key that all jobs have in common
   std::map<std::tuple<int, int, int, int, int, int, bool, bool>, TaskCost> of_shapes_;
 };
 
-/// What cores compute of a layer, as a layer of its own on the engine: the layer itself; all outputs over a
-/// part of the input channels, which are int32 sums; or the kernels of some groups.
+/// A shard: a part of a layer that a core computes, as a layer of its own on the engine. It is the layer
+/// itself; or all outputs over a part of the input channels, with int32 sums as results; or the kernels of
+/// some convolution groups.
 struct Shard {
   std::shared_ptr<MatrixLayer> layer;
   WeightPlace weights;
-  TensorLayout input;    ///< the shard's channels of the layer's map in DRAM
-  int first_kernel = 0;  ///< of the layer: the shard's first
-  /// Of its jobs, for estimates.
+  TensorLayout input;    ///< layout of the shard's channels of the layer's map in DRAM
+  int first_kernel = 0;  ///< the shard's first kernel in the layer
+  /// The known costs of its jobs, for estimates.
   std::shared_ptr<KnownJobCosts> job_costs = std::make_shared<KnownJobCosts>();
 };
 
-/// What a layer is cut into shares by.
+/// The dimension along which a layer is cut into shards.
 enum class ShardCut : std::uint8_t {
-  kChannels,  ///< one shard a core of a reduction group
-  kGroups     ///< one shard a part of the groups
+  kChannels,  ///< input channels: one shard per core of a reduction group
+  kGroups     ///< convolution groups: one shard per part of them
 };
 
-/// Where the operands of a layer lie in DRAM: its map, and kernels that are a tensor.
+/// The places of a layer's operands in DRAM: its map, and kernels that are a tensor.
 struct OperandPlaces {
   TensorLayout input;
   std::optional<std::uint64_t> kernels;
 };
 
-/// A layer as cores compute it.
+/// A layer as the shards that cores compute.
 struct ShardedLayer {
-  /// The layer itself, in kernel blocks of the shares' size. Results have its type, and what becomes of sums
-  /// is its business.
+  /// The layer itself, in kernel blocks of the shards' size. Results have its type, and its bias, activation
+  /// and requantisation apply to the sums.
   Problem problem;
   ShardCut cut = ShardCut::kChannels;
-  std::vector<Shard> shards;  ///< of rising channels; one: the layer itself
-  std::uint64_t post_parameters =
-      0;  ///< where those of all kernels lie in DRAM (post_parameters_of); 0: none
+  std::vector<Shard> shards;  ///< by rising channels; a single one: the layer itself
+  /// DRAM address of the post-parameters of all kernels (post_parameters_of); 0: none.
+  std::uint64_t post_parameters = 0;
 
-  /// The share with the most channels, and its number.
+  /// The shard with the most channels, and its number.
   const Shard& largest() const { return shards[largest_number()]; }
   std::size_t largest_number() const;
   int parts(ShardCut of) const { return cut == of ? count_of(shards) : 1; }
-  int cores() const { return parts(ShardCut::kChannels); }  ///< of a reduction group
+  int cores() const { return parts(ShardCut::kChannels); }  ///< cores of a reduction group
   int group_parts() const { return parts(ShardCut::kGroups); }
   bool adds_sums() const { return cores() > 1; }
 };
 
-/// The shares of the core that computes `layer` by itself. Throws UserError when the engine has no kernels
-/// that are a tensor.
+/// A layer in one shard, the layer itself. Throws UserError when its kernels are a tensor and the engine
+/// cannot take those.
 ShardedLayer whole_layer(std::shared_ptr<MatrixLayer> layer, const OperandPlaces& places,
                          const HardwareConfig& hardware);
-/// The layer `layer`, which `whole` is for one core, in `parts` shards, in kernel blocks of every size that
-/// the engine offers for all of them: channels and kernels are cut at multiples of the engine's grain. Throws
-/// UserError when the layer cannot be cut so.
+/// The layer `layer`, which `whole` is for a single core, in `parts` shards; one result for every kernel
+/// block size that the engine offers for all of them. Channels and kernels are cut at multiples of the
+/// engine's grain. Throws UserError when the layer cannot be cut so.
 std::vector<ShardedLayer> sharded_layers(const Workload& workload, const Layer& layer,
                                          const HardwareConfig& hardware, const MatrixLayer& whole,
                                          ShardCut cut, int parts, const OperandPlaces& places);
 
-/// The kernels of all shares one behind the other, and the post-parameters. The layer outlives it.
+/// The kernels of all shards one after the other, and the post-parameters. The layer outlives it.
 KernelBytes kernels_of(const ShardedLayer& layer);
-/// Tells the shares where their part of these lies in DRAM.
+/// Sets the shards' places in DRAM to their parts of `place`.
 void set_places(ShardedLayer& layer, const WeightPlace& place);
 
-/// Reduction groups must take less than this share of the time without: there is more in their way that
-/// estimates do not know.
+/// A reduction group must take less than this fraction of the cycles without it, because estimates do not
+/// know all of its overhead.
 constexpr double kWorthAReductionGroup = 0.95;
-/// Cores of the largest reduction group that a layer allows on a chip: of one cluster, whose memory the sums
-/// pass through, each with channels of its own.
+/// Cores of the largest reduction group that a layer allows on a chip. The cores are in one cluster, whose
+/// SRAM the partial sums pass through, and each has channels of its own.
 int largest_reduction_group(const MatrixLayer& layer, const ChipConfig& chip);
-/// The most parts of its groups that a layer allows on a chip.
+/// The most parts into which the layer's convolution groups can be divided on a chip.
 int most_group_parts(const MatrixLayer& layer, const ChipConfig& chip);
-/// Reduction groups of `cores` cores that a chip has, each in one cluster.
+/// Number of reduction groups of `cores` cores that a chip has room for, each in one cluster.
 int reduction_groups_of(const ChipConfig& chip, int cores);
 
-/// What the last additions of sums need (endsums of docs/vector.md): the clamp's bounds, then a record a
-/// kernel. Empty when the results are the sums themselves.
+/// The parameters of the last addition of a partial-sum exchange (endsums of docs/vector.md): the bounds of
+/// the clamp, then a record per kernel. Empty when the results are the sums themselves.
 std::vector<std::uint8_t> post_parameters_of(const Problem& problem);
-/// The way of what they need for kernel blocks `blocks`, from DRAM to `destination`: bounds, then records.
+/// The transfers of these parameters for kernel blocks `blocks` from DRAM to `destination`: bounds, then
+/// records.
 std::vector<Transfer> post_transfers(const ShardedLayer& layer, Interval blocks, std::uint64_t destination);
-/// Bytes of these in a buffer of their own, of `blocks` kernel blocks.
+/// Bytes of a buffer for these parameters of `blocks` kernel blocks.
 std::int64_t post_buffer_bytes(const Problem& problem, int blocks);
 /// Throws UserError when no reduction group of `cores` cores can compute the layer.
 void check_reduction_group(const MatrixLayer& layer, const ChipConfig& chip, int cores);

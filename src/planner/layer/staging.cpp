@@ -103,7 +103,8 @@ int Staging::load(std::vector<Link> links, std::size_t turn) {
 }
 
 void Staging::load_chain(const std::vector<Link>& links) {
-  // Of a part: each goes through a buffer of every link, and links begin when it has come.
+  // Largest part: a part passes through a buffer of each link, and a link begins when the whole part has
+  // arrived.
   constexpr std::int64_t kLargest = 16384;
   std::int64_t bytes = links.size() > 1 ? kLargest : INT64_MAX;
   for (const Link& link : links) bytes = std::min(bytes, link.staging->stream(link.stream).bytes);
@@ -113,7 +114,7 @@ void Staging::load_chain(const std::vector<Link>& links) {
     for (const Reader& reader : link.readers) parts.back().push_back(parts_of(reader.transfers, bytes));
   }
   for (std::size_t n = 0; n < parts.front().front().size(); ++n) {
-    std::optional<BufferRing::Filling> before;  // of the link before
+    std::optional<BufferRing::Filling> before;  // filling of the previous link
     Copy pass;
     pass.unit = Unit::kCdma;
     for (std::size_t l = 0; l < links.size(); ++l) {

@@ -23,36 +23,38 @@ class CopyTasks {
   CopyCosts costs_;
 };
 
-/// What passes through the SRAM of a cluster between DRAM and the memories of its cores (SPEC HI-3, HI-4), in
-/// streams with buffers of their own: the memory core's GDMA on the one side, MVDMAs on the other. CDMAs pass
-/// on what several clusters need.
+/// The traffic through a cluster's SRAM between DRAM and the memories of its cores (SPEC HI-3, HI-4), in
+/// streams with buffers of their own: the memory core's GDMA on the DRAM side, MVDMAs on the cores' side.
+/// CDMAs pass on data that several clusters need.
 class Staging {
  public:
   /// `layer` is named in errors.
   Staging(TaskGraph& graph, const HardwareConfig& hardware, int cluster, std::string layer);
 
-  /// The address of `bytes` bytes of the SRAM for the caller's own use; `what` is named when they do not fit.
+  /// Reserves `bytes` bytes of the SRAM for the caller and returns their address. Errors name `what` when
+  /// they do not fit.
   std::uint64_t reserve(std::int64_t bytes, const std::string& what);
   /// Bytes of the SRAM in use.
   std::int64_t used() const { return sram_.used(); }
-  /// Larger buffers do not let more copies overlap, and keep the kernels of later layers out.
+  /// A larger buffer would not let more copies overlap, but would leave no room for prefetched kernels of
+  /// later layers.
   static constexpr std::int64_t kLargestBuffer = 65536;
-  /// Bytes of each of so many buffers that share what is left of the SRAM, `kLargestBuffer` at most. Throws
-  /// UserError when that is too little.
+  /// Bytes of each of `buffers` buffers that share the free SRAM, at most `kLargestBuffer`. Throws UserError
+  /// when that is too little.
   std::int64_t share(int buffers) const;
   /// A stream of `buffers` buffers of `bytes` bytes; returns its number. Throws UserError when they do not
   /// fit.
   int add_stream(std::int64_t bytes, int buffers);
 
-  /// A core that takes from a stream: the same sources as the others, destinations of its own.
+  /// A core that reads a stream: with the same sources as the other readers and destinations of its own.
   struct Reader {
     int processor = 0;
     std::vector<Transfer> transfers;  ///< from DRAM to its memories
-    AccessList accesses;              ///< of the copies to its memories, besides the stream
+    AccessList accesses;              ///< accesses of the copies to its memories, besides the stream's
   };
-  /// The memory core, which takes from a stream for several cores: to multicast addresses.
+  /// The memory core as the reader of a stream on behalf of several cores: it writes to multicast addresses.
   Reader multicast(std::vector<Transfer> transfers, AccessList written) const;
-  /// From DRAM to all readers.
+  /// Loads from DRAM to all readers.
   void load(int stream, const std::vector<Reader>& readers);
   /// A cluster that takes part in a load for several clusters.
   struct Link {
@@ -60,15 +62,15 @@ class Staging {
     int stream = 0;
     std::vector<Reader> readers;
   };
-  /// From DRAM to the readers of all links: the GDMA of one of them fetches, and CDMAs pass on from each link
-  /// to the next, `kMostLinks` at most; who comes behind those is served by another fetch. `turn` counts the
-  /// loads: who fetches changes from one to the next, so that the ports to DRAM share the work. Returns the
-  /// number of fetches.
+  /// Loads from DRAM to the readers of all links. The GDMA of one link fetches, and CDMAs pass the data from
+  /// each link to the next, along at most `kMostLinks` links; further links need another fetch. `turn` counts
+  /// the loads: the fetching link rotates, so that the ports to DRAM share the work. Returns the number of
+  /// fetches.
   static int load(std::vector<Link> links, std::size_t turn);
   static constexpr std::size_t kMostLinks = 4;
-  /// From the memory of `processor`'s core to DRAM.
+  /// Stores from the memory of `processor`'s core to DRAM.
   void store(int stream, int processor, const std::vector<Transfer>& transfers, const Access& read);
-  /// From the memory of one core to that of another one of the cluster, as `transfer` says.
+  /// Moves data from the memory of one core to that of another core of the cluster, as `transfer` says.
   void pass(int stream, const Transfer& transfer, int from, const Access& read, int to,
             const Access& written);
 

@@ -38,7 +38,7 @@ BarrierNeeds::BarrierNeeds(const Workload& workload) {
   }
 }
 
-// The tensor whose bytes these are.
+// The tensor that stores the bytes of `tensor`: the input of a reshape in place of its result.
 const std::string& BarrierNeeds::stored_as(const std::string& tensor) const {
   const auto found = base_.find(tensor);
   return found == base_.end() ? tensor : found->second;
@@ -59,14 +59,14 @@ void BarrierNeeds::add(const Next& next, bool barrier) {
 
 namespace {
 
-// The tasks of a layer as estimates need them.
+// A layer's tasks without accesses, as estimates need them.
 std::vector<Task> tasks_alone(const TaskGraph& graph) {
   std::vector<Task> tasks = graph.tasks();
   for (Task& task : tasks) task.accesses.clear();
   return tasks;
 }
 
-// The tasks that nothing waits for, the first of which has the number `first`.
+// Numbers of the tasks that no other task waits for; the first task has the number `first`.
 std::vector<int> last_tasks(std::size_t tasks, const std::vector<Dependency>& dependencies, int first) {
   std::vector<bool> followed(tasks, false);
   for (const Dependency& d : dependencies) nth(followed, d.from) = true;
@@ -96,7 +96,7 @@ bool OverlappingLayers::add_if_faster(const TaskGraph& graph, const std::vector<
     d.from += first, d.to += first;
     all.push_back(d);
   }
-  // A processor's first tasks of the layer wait for its last ones of the layer before.
+  // A processor's first tasks of the layer wait for its last tasks of the previous layer.
   for (std::size_t i = 0; i < added.size(); ++i) {
     if (waits[i]) continue;
     for (const int end : ends_) {

@@ -36,7 +36,7 @@ MatrixPart::MatrixPart(ChosenLayer chosen, const TensorLayout& output, const Har
 
 void MatrixPart::place(DramPlaces& places) {
   const LayerMapping& mapping = chosen_.mapping;
-  std::vector<int> parts;  // of the kernels of each shard: the first block
+  std::vector<int> parts;  // first kernel block of each kernel part of each shard
   int first = 0;
   for (const Shard& shard : chosen_.layer.shards) {
     const int blocks = shard.layer->problem().kernel_blocks();

@@ -14,19 +14,19 @@
 
 namespace tilebeat {
 
-/// A part of a network that is planned as a whole: a layer on the unit of a board, on matrix units or on
-/// vector units of a chip, or a fusion group. It is made, then placed; nothing changes it afterwards. What it
-/// was made of outlives it.
+/// A part of a network that is planned as a whole: a layer on the matrix unit of a board, on matrix units or
+/// vector units of a chip, or a fusion group. It is made, then placed, and immutable afterwards. The
+/// constructor's arguments outlive it.
 class PlannedPart {
  public:
   virtual ~PlannedPart() = default;
-  /// Gives kernels and factors their places in DRAM.
+  /// Assigns kernels and factors their places in DRAM.
   virtual void place(DramPlaces& /*places*/) {}
   /// The processors that work for it.
   virtual std::vector<int> processors() const = 0;
   /// Whether it has tasks.
   virtual bool works() const { return true; }
-  /// Adds its tasks to a graph, without the loads of kernels that are made ahead. Once it is placed.
+  /// Adds its tasks to a graph, without prefetched kernel loads. Call after `place`.
   virtual PlannedUse build(TaskGraph& graph, const Prefetch& prefetch) const = 0;
   /// As `build`, for an estimate: one task may stand for many.
   virtual PlannedUse build_roughly(TaskGraph& graph, const Prefetch& prefetch) const {
@@ -35,21 +35,20 @@ class PlannedPart {
 
   // ---- weight prefetch ----
 
-  /// Bytes of WRAM that the first loads of kernels take, by their number from 1 on: as many as can be made
-  /// ahead.
+  /// WRAM bytes of the first n kernel loads, for n from 1 to the most loads that can be prefetched.
   virtual std::vector<std::int64_t> wram_of_loads() const { return {}; }
-  /// Adds the loads that are made ahead to the graph of an earlier part, which takes `sram` bytes of a
-  /// cluster's SRAM. Throws UserError when there is no room left.
+  /// Adds the prefetched kernel loads to the graph of an earlier part, which takes `sram` bytes of a
+  /// cluster's SRAM. Throws UserError when the SRAM has no room left.
   virtual PlannedUse build_prefetch(TaskGraph& /*graph*/, const Prefetch& /*prefetch*/,
                                     std::int64_t sram) const {
     return {{}, sram, 0};
   }
-  /// Bytes of a core's WRAM that it takes, and regions that they lie in.
+  /// WRAM bytes of a core that it takes, and the number of regions over which they are spread.
   virtual std::int64_t wram_bytes(const Prefetch& /*prefetch*/) const { return 0; }
   virtual int wram_regions() const { return 1; }
 };
 
-/// A layer that leaves its tensor where it is.
+/// A reshape: no bytes move.
 class ReshapePart : public PlannedPart {
  public:
   std::vector<int> processors() const override { return {}; }
@@ -60,7 +59,7 @@ class ReshapePart : public PlannedPart {
 /// A layer on the unit of a board, which works on DRAM.
 class BoardPart : public PlannedPart {
  public:
-  /// Throws UserError for a layer that a board cannot run; what was chosen is added to `choices`.
+  /// Throws UserError for a layer that a board cannot run; adds the decisions to `choices`.
   BoardPart(std::unique_ptr<MatrixLayer> layer, const OperandLayouts& layouts, const HardwareConfig& hardware,
             Explanation& choices);
   void place(DramPlaces& places) override;
@@ -76,10 +75,10 @@ class BoardPart : public PlannedPart {
   JobCut cut_;
 };
 
-/// A layer on matrix units of a chip, mapped.
+/// A mapped layer on matrix units of a chip.
 class MatrixPart : public PlannedPart {
  public:
-  /// `chosen.mapping` names the layer; `output`: the layer's, in DRAM.
+  /// `chosen.mapping` names the layer; `output`: layout of the layer's output in DRAM.
   MatrixPart(ChosenLayer chosen, const TensorLayout& output, const HardwareConfig& hardware);
   void place(DramPlaces& places) override;
   std::vector<int> processors() const override;
@@ -90,16 +89,16 @@ class MatrixPart : public PlannedPart {
   std::int64_t wram_bytes(const Prefetch& prefetch) const override;
   int wram_regions() const override { return chosen_.layer.shards.front().weights.layout.regions; }
 
-  /// The mapping, without what is loaded ahead.
+  /// The mapping, without weight prefetch.
   const LayerMapping& mapping() const { return chosen_.mapping; }
-  /// What was decided and why, and what the engine tells of the layer.
+  /// Decisions with their reasons, and facts of the engine about the layer.
   Explanation explain() const;
   Explanation facts() const { return chosen_.layer.largest().layer->facts(); }
-  /// The layer has kernels that are a tensor: nobody can load them ahead.
+  /// Whether kernels are a tensor, which cannot be prefetched.
   bool kernels_are_a_tensor() const { return chosen_.layer.problem.kernel_tensor.has_value(); }
 
  private:
-  // Calls `use` with the work that it then is.
+  // Calls `use` with the layer's work under weight prefetch `prefetch`.
   template <class Use>
   auto with_work(const Prefetch& prefetch, const Use& use) const {
     LayerMapping mapping = chosen_.mapping;
@@ -110,16 +109,16 @@ class MatrixPart : public PlannedPart {
   ChosenLayer chosen_;
   TensorLayout output_;
   const HardwareConfig& hardware_;
-  std::vector<JobCut> cuts_;  // by share
+  std::vector<JobCut> cuts_;  // by shard
 };
 
-/// A layer on vector units, or one whose bytes DMA engines move.
+/// A layer on vector units, or one whose bytes only DMA engines move.
 class VectorPart : public PlannedPart {
  public:
-  /// `started`: the processors are started for it, which takes time.
+  /// `started`: the host starts processors for this layer, which takes cycles.
   VectorPart(std::unique_ptr<VectorLayer> layer, std::string name, bool started,
              const HardwareConfig& hardware);
-  /// Also decides how many cores work.
+  /// Also decides how many cores work on the layer.
   void place(DramPlaces& places) override;
   std::vector<int> processors() const override;
   PlannedUse build(TaskGraph& graph, const Prefetch& prefetch) const override;
@@ -141,7 +140,7 @@ class VectorPart : public PlannedPart {
 /// A fusion group.
 class GroupPart : public PlannedPart {
  public:
-  /// `tensors`: the places of those in DRAM.
+  /// `tensors`: the places of the tensors in DRAM.
   GroupPart(FusionGroup& group, const std::map<std::string, Placement>& tensors)
       : group_(group), tensors_(tensors) {}
   void place(DramPlaces& places) override { group_.place(places, tensors_); }

@@ -24,9 +24,9 @@
 namespace tilebeat {
 namespace {
 
-// A layer or a fusion group that is decided and not yet lowered.
+// A layer or a fusion group with its decisions, not yet lowered.
 struct DecidedLayer : ProgramPart {
-  const Layer* layer = nullptr;  // of a group the last one
+  const Layer* layer = nullptr;  // the last layer, of a group
   LayerPlan plan;
 };
 
@@ -84,7 +84,7 @@ class NetworkPlanner {
 
   // ---- decisions ----
 
-  // A mapping file speaks of layers that are there, on matrix units of a chip.
+  // Checks that the mapping file names existing layers on matrix units of a chip.
   void check_request() {
     for (std::size_t i = 0; i < asked_.layers.size(); ++i) {
       const MappingRequest& request = asked_.layers[i];
@@ -110,7 +110,7 @@ class NetworkPlanner {
     return found == asked_.layers.end() ? nullptr : &*found;
   }
 
-  // Those of the mapping file; where it names none, those that the rules choose.
+  // Makes the fusion groups of the mapping file or, where it names none, those that the planner chooses.
   void make_groups() {
     for (std::size_t i = 0; i < asked_.groups.size(); ++i) {
       try {
@@ -134,10 +134,10 @@ class NetworkPlanner {
     made_.fusion =
         FusionSummary{totals_of(alone_.plan), {}, compulsory_bytes(workload_), chosen.visited, taken.count()};
   }
-  // Groups are weighed one by one; in a network they also start processors and wait at barriers (SPEC FU-5,
-  // FU-8).
+  // Groups are compared one by one, but in a network they also start processors and wait at barriers:
+  // compares the whole network (SPEC FU-5, FU-8).
   static bool is_worse(const FusionSummary& f, const FusionConfig& config) {
-    constexpr double kSurely = 0.98;  // estimates of groups and of layers err differently
+    constexpr double kSurely = 0.98;  // estimates of groups and of layers have different errors
     const bool slower = static_cast<double>(f.fused.cycles) > kSurely * static_cast<double>(f.alone.cycles);
     const bool more = f.fused.maps + f.fused.kernels > f.alone.maps + f.alone.kernels;
     if (config.planner == FusionPlanner::kRules) return slower || more;
@@ -204,7 +204,7 @@ class NetworkPlanner {
     if (d.part->works()) prefetch_of(layer).add(d);
   }
 
-  // How the maps of a layer lie there.
+  // The layouts of a layer's maps in DRAM, as text.
   std::string orders_in_dram(const Layer& layer) const {
     const PlannerConfig& planner = hardware_.planner;
     std::string text;
@@ -243,7 +243,7 @@ class NetworkPlanner {
     d.part->place(places_);
   }
 
-  // How cores compute the layer.
+  // Chooses the mapping of a layer on matrix units.
   std::unique_ptr<MatrixPart> choose(DecidedLayer& d, const HardwareConfig& engine_hardware,
                                      std::shared_ptr<MatrixLayer> matrix, const OperandLayouts& layouts) {
     const Layer& layer = *d.layer;
@@ -275,7 +275,7 @@ class NetworkPlanner {
     if (tensor_kernels) refuse_prefetch(*asked.loads, "the kernels are a tensor");
     const WeightPrefetch& prefetch = prefetch_of(layer);
     PrefetchPlan ahead = prefetch.find(*part, asked);
-    // Other mappings are the fastest when kernels are there already.
+    // Prefetched kernels may make other mappings the fastest.
     if (looks_ahead && !asked.loads && !prefetch.empty()) {
       question.kernels_loaded = true, question.trial = {};
       std::unique_ptr<MatrixPart> other = chosen_part();
@@ -290,7 +290,7 @@ class NetworkPlanner {
   LayerTrial trial_of(const Layer& layer) const {
     if (!trial_ || hardware_.planner.search == 0) return {};
     const MappingRequest* asked = asked_of(layer.name);
-    std::string choices;  // of the engine, where some are asked for
+    std::string choices;  // the engine's choices of the request, if any
     if (asked != nullptr && !asked->engine_choices.empty()) choices = asked->engine_choices.begin()->second;
     return [this, &layer, choices](LayerMapping mapping) {
       mapping.engine = hardware_.dataflow, mapping.engine_choices = choices;
@@ -341,7 +341,7 @@ class NetworkPlanner {
 
   // ---- programs ----
 
-  // The first kernels of later layers: they change the bytes and the bounds of both.
+  // Adds the weight prefetch of later layers: it changes the bytes and bounds of both layers.
   void add_ahead(DecidedLayer& d, TaskGraph& graph, PlannedUse use) {
     for (const ProgramPart* later : d.guests) {
       use = later->part->build_prefetch(graph, later->prefetch, use.sram);
@@ -357,7 +357,7 @@ class NetworkPlanner {
                                                         before->second, d.during));
   }
 
-  // Equal bytes of a network lie in DRAM once.
+  // Stores equal bytes of a network in DRAM only once.
   std::uint64_t constant(const std::string& layer, std::vector<std::uint8_t>& bytes) {
     const auto known = constants_.find(bytes);
     if (known != constants_.end()) return known->second;
@@ -380,7 +380,7 @@ class NetworkPlanner {
     const std::vector<Dependency> dependencies = dependencies_of(graph);
     Machine machine = machine_of(
         hardware_, d.started ? std::vector<int>(workers.begin(), workers.end()) : std::vector<int>{});
-    if (d.started && decided_.size() > 1)  // processors that start fill their buffers of instructions
+    if (d.started && decided_.size() > 1)  // starting processors fill their instruction buffers
       machine.fetched_bytes = static_cast<double>(workers.size()) * hardware_.host.instruction_buffer_bytes;
     const Schedule times = schedule(graph, dependencies, machine);
     for (const Task& task : graph.tasks()) d.plan.beats += task.cost.beats;
@@ -402,7 +402,7 @@ class NetworkPlanner {
     d.part.reset();
   }
 
-  // A layer ends when all processors have ended their parts.
+  // A layer ends when all processors have finished their parts.
   void separate(DecidedLayer& d, const std::set<int>& workers, BarrierPlacement::Next next) {
     BarrierPlacement& program =
         programs_.try_emplace(d.layer->scene, workload_, *hardware_.chip).first->second;
@@ -436,17 +436,20 @@ class NetworkPlanner {
   const HardwareConfig& hardware_;
   const NetworkMapping& asked_;
   const MappingTrial& trial_;
-  std::map<std::string, HardwareConfig> chosen_hardware_;  // by layer with choices of its own for the engine
-  PlannedNetwork made_, alone_;  // the plan, and without groups where the planner chooses them
+  std::map<std::string, HardwareConfig> chosen_hardware_;  // by layer with engine choices of its own
+  // the plan, and the plan without fusion groups where the planner chooses groups
+  PlannedNetwork made_, alone_;
   DramPlaces places_;
   std::vector<std::unique_ptr<FusionGroup>> groups_;
   std::map<const FusionGroup*, std::vector<std::pair<std::string, std::string>>> reasons_;
-  std::set<std::string> on_chip_;  // tensors inside groups
+  std::set<std::string> on_chip_;  // tensors inside fusion groups
   LayersChosenBefore& chosen_before_;
   std::deque<DecidedLayer> decided_;
-  std::map<std::string, WeightPrefetch> prefetches_;              // by scene
-  std::map<std::vector<std::uint8_t>, std::uint64_t> constants_;  // that instructions name: their places
-  std::map<std::string, std::int64_t> bytes_before_;  // by layer: of kernels that an earlier one loads
+  std::map<std::string, WeightPrefetch> prefetches_;  // by scene
+  // places of constants that instructions name
+  std::map<std::vector<std::uint8_t>, std::uint64_t> constants_;
+  // by layer: kernel bytes that an earlier layer prefetches
+  std::map<std::string, std::int64_t> bytes_before_;
   std::map<std::string, std::set<int>> workers_;      // by scene: the processors that have a program
   std::map<std::string, BarrierPlacement> programs_;  // by scene
 };

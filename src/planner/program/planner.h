@@ -14,7 +14,7 @@
 
 namespace tilebeat {
 
-/// A workload does not fit the hardware: `layer` names the layer, empty when it is the workload as a whole.
+/// The workload does not fit the hardware. `layer` names the layer, empty for the workload as a whole.
 class PlanError : public UserError {
  public:
   PlanError(std::string layer, const std::string& message) : UserError(message), layer_(std::move(layer)) {}
@@ -24,35 +24,34 @@ class PlanError : public UserError {
   std::string layer_;
 };
 
-/// What fusing layers changes, as planned (SPEC FU-5, FU-8).
+/// The planned effect of layer fusion (SPEC FU-5, FU-8).
 struct FusionSummary {
-  /// Over DRAM: bytes of maps and results, and of kernels and factors; estimated cycles.
+  /// DRAM bytes of maps and results, and of kernels and factors; estimated cycles.
   struct Totals {
     std::int64_t maps = 0, kernels = 0;
     Cycle cycles = 0;
   };
   Totals alone, fused;
   Totals compulsory;        ///< bytes of inputs, outputs and weights, once each
-  int visited = 0;          ///< groups whose cost the optimal planner worked out
-  double seconds = 0;       ///< that choosing groups took
-  bool kept_alone = false;  ///< groups were chosen, but all together would take more: there are none
+  int visited = 0;          ///< fusion groups whose cost the optimal planner estimated
+  double seconds = 0;       ///< spent on choosing fusion groups
+  bool kept_alone = false;  ///< groups were chosen but dropped, because the whole network would take more
 };
 
-/// A plan, and the mappings that it carries out: those of fusion groups, and of the layers on matrix units of
-/// a chip that run by themselves.
+/// A plan with its mappings: those of fusion groups, and of single layers on matrix units of a chip.
 struct PlannedNetwork {
   Plan plan;
   std::vector<LayerMapping> mappings;
   std::vector<GroupMapping> groups;
-  std::optional<FusionSummary> fusion;  ///< where the planner chose the groups
+  std::optional<FusionSummary> fusion;  ///< set when the planner chose the fusion groups
 };
 
-/// The cycles of one layer of a workload, mapped so, when it is simulated by itself; nothing: it failed.
+/// Simulates one layer of a workload with a mapping; returns its cycles, nothing when it failed.
 using MappingTrial = std::function<std::optional<Cycle>(const Layer&, const LayerMapping&)>;
 
-/// Lowers a workload to programs (docs/planner.md), with the mappings that are asked for. Throws PlanError,
-/// with the hardware's key that is too small in its message, or with what a mapping asks and cannot have.
-/// `trial` is asked for `planner.search` mappings of each layer; without it the estimate decides.
+/// Lowers a workload to programs (docs/planner.md), with the requested mappings. Throws PlanError that names
+/// the hardware key that is too small, or the request that cannot be fulfilled. `trial` is called for
+/// `planner.search` mappings of each layer; without it the estimate decides.
 PlannedNetwork plan_network(const Workload& workload, const HardwareConfig& hardware,
                             const NetworkMapping& asked = {}, const MappingTrial& trial = {});
 Plan make_plan(const Workload& workload, const HardwareConfig& hardware);

@@ -13,7 +13,7 @@ namespace tilebeat {
 namespace {
 
 constexpr double kNever = std::numeric_limits<double>::infinity();
-constexpr std::size_t kFarthest = 8;  // parts before
+constexpr std::size_t kFarthest = 8;  // parts between host and guest
 
 double own_cycles(const PlannedPart& part, int loads, const Machine& machine) {
   TaskGraph graph;
@@ -30,7 +30,7 @@ HostTasks& tasks_of(ProgramPart& host) {
   return tasks;
 }
 
-// Infinite when the SRAM has no room for the loads, and when the cycles are more than `limit`.
+// Infinite when the SRAM has no room for the loads, or when the cycles exceed `limit`.
 double host_cycles(ProgramPart& host, const PlannedPart& part, int loads, const Machine& machine,
                    double limit) {
   HostTasks& tasks = tasks_of(host);
@@ -67,7 +67,7 @@ void WeightPrefetch::add(ProgramPart& part) {
   if (earlier_.size() > kFarthest) earlier_[earlier_.size() - 1 - kFarthest]->tasks.reset();
 }
 
-// The parts that may load kernels, the last one first, and the place of kernels from each of them on.
+// The candidate hosts of a prefetch, the last part first, and the free WRAM from each of them on.
 struct WeightPrefetch::Hosts {
   std::vector<Host> hosts;
   std::vector<WramInUse> in_use;  // by host
@@ -87,7 +87,7 @@ WeightPrefetch::Hosts WeightPrefetch::hosts_for(const PlannedPart& part,
   WramInUse in_use(hardware_.chip->core.wram.size_bytes);
   for (std::size_t i = earlier_.size(); i-- > 0 && (all || found.hosts.size() < kFarthest);) {
     ProgramPart& host = *earlier_[i];
-    // While the processors start one after the other the estimate knows least.
+    // The estimate is least exact while processors start one after the other.
     if (host.started && !all) break;
     in_use.add(host.prefetch.wram_at, host.part->wram_bytes(host.prefetch));
     found.in_use.push_back(in_use);
@@ -126,10 +126,10 @@ PrefetchPlan WeightPrefetch::as_asked(const Hosts& hosts, const PlannedPart& par
   return {found->part, {loads, *hosts.place(number, loads)}, 0};
 }
 
-// The host and the loads with which it and the part are expected to take least together.
+// The host and the loads with the least estimated cycles for host and part together.
 PrefetchPlan WeightPrefetch::best_of(const Hosts& hosts, const PlannedPart& part) const {
   int most = 0;
-  std::vector<double> alone;  // of the hosts
+  std::vector<double> alone;  // by host: cycles without further loads
   for (const Host& host : hosts.hosts) {
     most = std::max(most, host.most);
     alone.push_back(host.most > 0 ? cycles_alone(*host.part, machine_) : 0);

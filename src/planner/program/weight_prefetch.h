@@ -14,55 +14,56 @@
 
 namespace tilebeat {
 
-/// The tasks of a part, for estimates, with the loads for later ones that it makes already.
+/// The tasks of a part for estimates, including the loads that it already prefetches for later parts.
 struct HostTasks {
   TaskGraph graph;
-  std::int64_t sram = 0;        ///< bytes of a cluster's that are in use
-  std::optional<double> alone;  ///< its cycles without further loads, once somebody has estimated them
+  std::int64_t sram = 0;        ///< bytes in use, of each cluster's SRAM
+  std::optional<double> alone;  ///< its estimated cycles without further loads, cached
 };
 
-/// A part in its program.
+/// A part of a network in its program.
 struct ProgramPart {
-  std::string name;  ///< of its layer; of the last one of a fusion group
+  std::string name;  ///< of its layer; of the last layer of a fusion group
   std::unique_ptr<PlannedPart> part;
-  bool started = false;                    ///< processors are started for it
-  Prefetch prefetch;                       ///< which of its kernels are loaded ahead,
-  std::string during;                      ///< and while which part
-  std::vector<const ProgramPart*> guests;  ///< whose first kernels are loaded while it runs
-  std::optional<HostTasks> tasks = {};     ///< with the loads of these, once they were asked for
+  bool started = false;                    ///< the host starts processors for it
+  Prefetch prefetch;                       ///< its kernel loads that are prefetched
+  std::string during;                      ///< name of the part during which they run
+  std::vector<const ProgramPart*> guests;  ///< later parts whose kernels are prefetched while it runs
+  std::optional<HostTasks> tasks = {};     ///< its tasks with the loads of `guests`, cached
 };
 
-/// What a mapping file asks for.
+/// The weight prefetch that a mapping file requests.
 struct PrefetchRequest {
   std::optional<int> loads;
   std::optional<std::string> during;
 };
 
-/// The first loads of a part's kernels are made while `host` runs; no host: while the part itself runs.
+/// A decision: the first kernel loads of a part run during `host`; null: while the part itself runs.
 struct PrefetchPlan {
   ProgramPart* host = nullptr;
   Prefetch prefetch;
-  double cycles = 0;  ///< of the part, and those that the host takes longer; estimated, where it may choose
+  /// estimated cycles of the part, plus those that the host takes longer; set when free to choose
+  double cycles = 0;
 };
 
-/// Finds out which kernels of a program's parts are loaded while an earlier part runs, one of the last few:
-/// into a part of WRAM that nobody uses until then.
+/// Weight prefetch: finds the kernels of a program's parts that are loaded during an earlier part, one of the
+/// last few, into a part of WRAM that is unused until then.
 class WeightPrefetch {
  public:
   explicit WeightPrefetch(const HardwareConfig& hardware);
 
-  /// A part that follows those that were added. It outlives this.
+  /// Adds the next part of the program. It outlives this object.
   void add(ProgramPart& part);
   bool empty() const { return earlier_.empty(); }
 
-  /// What is expected to take least for `part`, which follows those that were added; or what `asked` asks
-  /// for. Throws UserError where that cannot be.
+  /// The prefetch with the least estimated cycles for `part`, which follows the added parts; or the one that
+  /// `asked` requests. Throws UserError when the request is impossible.
   PrefetchPlan find(const PlannedPart& part, const PrefetchRequest& asked) const;
 
  private:
   struct Host {
     ProgramPart* part = nullptr;
-    int most = 0;  // loads that WRAM has room for from then on
+    int most = 0;  // the most loads for which WRAM has room from then on
   };
   struct Hosts;
   Hosts hosts_for(const PlannedPart& part, const std::vector<std::int64_t>& bytes, bool all) const;
@@ -75,15 +76,15 @@ class WeightPrefetch {
   std::vector<ProgramPart*> earlier_;
 };
 
-/// Throws UserError: so many loads cannot be made ahead.
+/// Throws UserError: `loads` loads cannot be prefetched because of `why`.
 [[noreturn]] void refuse_prefetch(int loads, const std::string& why);
 
-/// Parts of a core's WRAM that are taken.
+/// The ranges of a core's WRAM that are in use.
 class WramInUse {
  public:
   explicit WramInUse(std::int64_t bytes) : bytes_(bytes) {}
   void add(std::int64_t begin, std::int64_t size);
-  /// The lowest place for `size` bytes whose first `ahead` bytes are free; nothing: there is none.
+  /// The lowest place for `size` bytes of which the first `ahead` bytes are free; nothing: there is none.
   std::optional<std::int64_t> find(std::int64_t ahead, std::int64_t size, std::int64_t alignment) const;
 
  private:

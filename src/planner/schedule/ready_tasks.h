@@ -13,7 +13,7 @@
 
 namespace tilebeat {
 
-/// The longest tail first, of equal ones the longest task; and the task.
+/// Sort key of ready tasks: longest tail first, then longest task, then number.
 using Rank = std::tuple<double, double, int>;
 
 /// Tasks that become ready at a known time, by number.
@@ -47,14 +47,14 @@ class Soon {
 
 /// The tasks that run on one unit of one processor.
 struct Queue {
-  std::priority_queue<Rank, std::vector<Rank>, std::greater<>> ready;  // but of a matrix unit
+  std::priority_queue<Rank, std::vector<Rank>, std::greater<>> ready;  // unused for a matrix unit
   Soon soon;
-  std::vector<int> sequence;  // of a matrix unit: its tasks, which keep the order in which they were added
-  std::size_t next = 0;       // of these
+  std::vector<int> sequence;  // a matrix unit's tasks, which keep the order in which they were added
+  std::size_t next = 0;       // index in `sequence`
   int ready_of_sequence = 0;
   int running = -1;
   int unreleased = 0;  // started tasks whose operands are still being read
-  double opens = 0;    // the processor does not decode before
+  double opens = 0;    // time before which the processor decodes nothing
   double left = 0;     // cycles of the tasks that have not started
 };
 
@@ -62,10 +62,10 @@ struct Queue {
 struct Flow {
   int task;
   double left;                     // bytes
-  double fastest;                  // bytes a cycle that its ports carry
-  double weight;                   // bytes of a request: each is served in turn
-  double rate = 0;                 // bytes a cycle that it has
-  std::vector<double> parts = {};  // of its bytes, by memory controller; empty: as many everywhere
+  double fastest;                  // bytes a cycle that its ports can carry
+  double weight;                   // bytes of a request; requests are served in turn
+  double rate = 0;                 // current bytes a cycle
+  std::vector<double> parts = {};  // fraction of its bytes, by memory controller; empty: evenly distributed
 };
 
 /// Tasks that follow each task of a graph, in the order of its dependencies.
@@ -81,7 +81,7 @@ class Followers {
     const int *begin_, *end_;
   };
 
-  /// Of the dependencies with this event.
+  /// Collects the dependencies with event `event`.
   Followers(std::size_t tasks, const std::vector<Dependency>& dependencies, TaskEvent event)
       : first_(tasks + 1, 0) {
     for (const Dependency& d : dependencies) {

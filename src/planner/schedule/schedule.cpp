@@ -12,7 +12,7 @@
 namespace tilebeat {
 namespace {
 
-// The unit in whose queue a task waits.
+// The unit whose queue holds a task while it waits.
 Unit queue_unit(const Task& task, const Machine& machine) {
   const Unit unit = task.unit();
   const bool merged = machine.merged_dma_of > 0 &&
@@ -21,7 +21,7 @@ Unit queue_unit(const Task& task, const Machine& machine) {
   return merged ? Unit::kGdma : unit;
 }
 
-// Numbers of queues, by processor and unit; -1: none yet.
+// Numbers of queues, by processor and unit; -1: not assigned yet.
 class QueueNumbers {
  public:
   int& of(std::size_t processor, Unit unit) {
@@ -105,7 +105,7 @@ class Simulation {
   static constexpr double kNever = std::numeric_limits<double>::max();
   enum class Event { kOpens, kEnds, kReleased, kDone, kToken };
   static constexpr int kHeld = 2;  // instructions that a unit holds at most
-  // Of those at one time the lowest number comes first, of a number the first event.
+  // Of events at the same time, the lowest task number comes first, then the first event in enum order.
   class Timed {
    public:
     Timed(double when, int number, Event event)
@@ -122,8 +122,9 @@ class Simulation {
     std::int64_t key_;
   };
 
-  // What has to follow a task takes so long at least: what waits for it and, on a unit that computes, all
-  // that was added later. A unit that takes the longest tail first delays the end least (Jackson's rule).
+  // The tail of a task: a lower bound of the cycles that must follow it, from the tasks that wait for it and,
+  // on a unit that computes, all tasks that were added later. A unit that takes the longest tail first delays
+  // the end least (Jackson's rule).
   void find_tails() {
     std::vector<int> later_of_unit(queues_.size(), -1);
     tail_.assign(tasks_.size(), 0);
@@ -139,19 +140,19 @@ class Simulation {
       int& later = nth(later_of_unit, queue_of_[i]);
       if (later >= 0) behind(later);
       later = to_int(i);
-      // A vector unit need not keep the order.
+      // A vector unit may reorder its tasks.
       if (unit == Unit::kVector) tails_are_least_ = false;
     }
   }
   static constexpr double kSurely = 1 - 1e-6;  // sums are rounded
-  // The bytes that have not moved take their time over DRAM from now on.
+  // A lower bound of the time at which the bytes that have not moved yet are through DRAM.
   void expect_bytes() { least_ = std::max(least_, now_ + kSurely * bytes_left_ / dram_rate_); }
-  // `task` does not start before `time`.
+  // Notes that `task` does not start before `time`.
   void expect_start(std::size_t task, double time) {
     if (tails_are_least_) least_ = std::max(least_, time + kSurely * (cycles_[task] + tail_[task]));
   }
-  // The part of DRAM that is left beside instructions: all but those that a processor's buffer holds are
-  // fetched while it works.
+  // Fraction of DRAM that instruction fetches leave for transfers: all instructions beyond those that fit a
+  // processor's buffer are fetched while it works.
   double share_of_transfers(double meanwhile) const {
     constexpr double kBuffer = 4096;
     std::vector<double> fetched;  // bytes, by processor
@@ -165,7 +166,8 @@ class Simulation {
       fetched[processor] += task.cost.instructions * kInstructionBytes;
     }
     for (const double bytes : fetched) meanwhile += std::max(0.0, bytes - kBuffer);
-    // Of each doubling beyond these, so much is lost: more streams take the open rows from one another.
+    // Fraction of the rate lost for each doubling beyond these streams, because streams close each other's
+    // open rows.
     constexpr double kStreams = 16, kConflicts = 0.12;
     const auto count = static_cast<double>(std::count(streams.begin(), streams.end(), 1));
     const double conflicts = kConflicts * std::max(0.0, std::log2(count / kStreams));
@@ -228,23 +230,24 @@ class Simulation {
     touched_.clear();
   }
 
-  // A task with a longer tail that is ready so soon that `task` had better wait: when, or 0.
+  // The time at which a task with a longer tail becomes ready, if it is so soon that `task` had better wait;
+  // else 0.
   double worth_waiting(const Queue& queue, int task) const {
-    constexpr double kShare = 0.25;  // of what `task` takes
+    constexpr double kShare = 0.25;  // of the cycles of `task`
     const double latest = now_ + kShare * nth(tasks_, task).cost.cycles;
     for (const auto [other, time] : queue.soon) {
       if (time <= latest && nth(tail_, other) > nth(tail_, task)) return time;
     }
     return 0;
   }
-  // What waits for nothing but the completion of `task`, at `time`.
+  // Announces tasks that wait for nothing but the completion of `task` at `time`.
   void announce(int task, double time) {
     for (const int next : completed_.of(to_size(task))) {
       if (nth(waits_, next) != 1) continue;
       nth(queues_, nth(queue_of_, next)).soon.set(next, time + delay(task, next));
     }
   }
-  // Of a token for a task of another processor.
+  // Cycles of a token from task to task: 0 within a processor.
   double delay(int from, int to) const {
     return nth(tasks_, from).processor == nth(tasks_, to).processor ? 0 : signal_;
   }
@@ -258,8 +261,8 @@ class Simulation {
     return parts;
   }
 
-  // Every flow gets as many requests of a controller, but none more bytes than its ports carry, or than the
-  // slowest of its controllers: all rates rise together until one of these holds.
+  // Every flow gets equally many requests of a controller, but no more bytes than its ports carry or than its
+  // slowest controller allows: all rates rise together until one of these limits holds.
   void share_dram() {
     if (shared_) return;
     shared_ = true;
@@ -275,7 +278,7 @@ class Simulation {
     const auto part = [&](const Flow& flow, std::size_t c) {
       return flow.parts.empty() ? 1 / static_cast<double>(controllers) : flow.parts[c];
     };
-    // Bytes a cycle that nobody has; those of all open flows at a request a cycle.
+    // Unassigned bytes a cycle; and the bytes of one request of every open flow.
     std::vector<double>&left = left_, &wanted = wanted_;
     left.assign(controllers, dram_rate_ / static_cast<double>(controllers)), wanted.assign(controllers, 0);
     for (const Flow* flow : open) {
@@ -370,25 +373,25 @@ class Simulation {
 
   const std::vector<Task>& tasks_;
   double dram_rate_ = 0;         // bytes a cycle for transfers
-  std::size_t controllers_ = 1;  // of memory
-  std::vector<int> waits_;       // by task: events that have not happened
-  std::vector<char> ready_;      // by task: whether none is left
+  std::size_t controllers_ = 1;  // memory controllers
+  std::vector<int> waits_;       // by task: number of events that it still waits for
+  std::vector<char> ready_;      // by task: whether `waits_` is 0
   std::vector<int> queue_of_;
-  std::vector<double> cycles_;      // by task: of its unit
+  std::vector<double> cycles_;      // by task: cycles of its unit
   double signal_;                   // cycles of a token from one processor to another
-  std::vector<double> tail_;        // by task: what has to follow it takes so long
-  bool tails_are_least_ = true;     // no schedule is shorter; where a unit may change the order, it may be
-  Followers released_, completed_;  // who waits for these events
+  std::vector<double> tail_;        // by task: cycles that must follow it
+  bool tails_are_least_ = true;     // tails are lower bounds; not where a unit may reorder its tasks
+  Followers released_, completed_;  // by task: tasks that wait for these events
   std::vector<Queue> queues_;
   std::vector<int> touched_;  // queues that may be able to start a task
   std::vector<Flow> flows_;
-  std::vector<Flow*> open_;            // of share_dram
-  std::vector<double> left_, wanted_;  // likewise
+  std::vector<Flow*> open_;            // scratch of share_dram
+  std::vector<double> left_, wanted_;  // scratch of share_dram
   bool shared_ = true;
   std::priority_queue<Timed, std::vector<Timed>, std::greater<>> events_;
   double now_ = 0;
-  double bytes_left_ = 0;  // that have not moved over DRAM
-  double least_ = 0;       // the schedule is not shorter
+  double bytes_left_ = 0;  // bytes that have not moved over DRAM
+  double least_ = 0;       // lower bound of the schedule's cycles
   Schedule result_;
 };
 

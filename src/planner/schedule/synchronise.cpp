@@ -26,7 +26,7 @@ struct Giver {
   }
 };
 
-// The semaphores of one processor that are not in use yet, by what is waited for.
+// The unused semaphores of one processor, by stall cause.
 class FreeSemaphores {
  public:
   FreeSemaphores() {
@@ -41,7 +41,8 @@ class FreeSemaphores {
     auto& list = free_.at(cause);
     list.erase(std::find(list.begin(), list.end(), s));
   }
-  // Those of a cause in the order in which they are given out; any other when there is none left.
+  // The free semaphores of a cause in the order in which they are given out, followed by those of other
+  // causes.
   std::vector<std::pair<Activity, Semaphore>> candidates(Activity cause) const {
     std::vector<std::pair<Activity, Semaphore>> all;
     const auto add = [&](Activity activity) {
@@ -60,8 +61,9 @@ class FreeSemaphores {
   std::map<Activity, std::vector<Semaphore>> free_;
 };
 
-// Whether a token goes to a task, or to signals that join more of them than an instruction can wait for.
-// Signals take their tokens ahead of the unit, so that a semaphore for both would give it those of another.
+// Whether a token goes to a task, or to the signals that join tokens when there are more than an instruction
+// can wait for. Signals take tokens ahead of the unit, so a semaphore used by both could give one the other's
+// tokens.
 enum class Way : std::uint8_t { kDirect, kJoined };
 
 class Synchroniser {
@@ -87,16 +89,16 @@ class Synchroniser {
   }
 
  private:
-  // An instruction of a program: that of a task, or one that passes tokens on.
+  // An instruction of a program: of a task, or a signal that passes tokens on.
   struct Item {
     int processor = 0;
     Instruction instruction;
     double time = 0;
     std::vector<Semaphore> waits;
     std::vector<std::size_t> before;  // items that must stand in front of it
-    int for_rank = -1;                // of the task whose tokens it passes on; -1: it is a task itself
+    int for_rank = -1;                // rank of the task whose tokens it passes on; -1: it is itself a task
   };
-  using Destination = std::pair<int, Semaphore>;  // a cluster, and the semaphore of its processors
+  using Destination = std::pair<int, Semaphore>;  // a cluster, and the semaphore on its processors
   // A signal to other processors, and the tasks that wait for it.
   struct Remote {
     Signal signal;
@@ -113,9 +115,9 @@ class Synchroniser {
   }
   int rank(int task) const { return nth(rank_, task); }
 
-  // ---- the order, and what of the dependencies it leaves ----
+  // ---- order, and reduced dependencies ----
 
-  // By time; none in front of what must stand before it.
+  // Orders items by time, each behind the items that must precede it.
   std::vector<std::size_t> ordered() const {
     std::vector<std::vector<std::size_t>> behind(items_.size());
     std::vector<int> left(items_.size(), 0);
@@ -146,7 +148,7 @@ class Synchroniser {
       if (tasks_[i].unit() == Unit::kSync)
         throw SimulationError(fmt::format("task graph: task {} is one of the decoder, not of a unit", i));
     }
-    // Sums of a matrix unit carry over from task to task: their order is what was meant.
+    // A matrix unit accumulates sums from task to task, so its tasks keep the order of the graph.
     std::map<int, std::size_t> last_matrix;
     for (std::size_t i = 0; i < tasks_.size(); ++i) {
       if (tasks_[i].unit() == Unit::kMatrix) keep_order(last_matrix, tasks_[i].processor, i);
@@ -159,18 +161,19 @@ class Synchroniser {
       keep_order(last, place_of(to_int(task)), task);
     }
   }
-  // Items of one key stay in the order in which they are named.
+  // Keeps items of one key in the order in which they are added.
   template <class Key>
   void keep_order(std::map<Key, std::size_t>& last, const Key& key, std::size_t item) {
     const auto [found, first] = last.try_emplace(key, item);
     if (!first) items_[item].before.push_back(std::exchange(found->second, item));
   }
 
-  // Of the dependencies of a task on a unit only the last, and only when nothing earlier has waited for it.
+  // Keeps only the last dependency of a task on each unit, and only if no earlier task of its unit has waited
+  // for it.
   void reduce(const std::vector<Dependency>& dependencies) {
     std::vector<std::vector<Dependency>> of(tasks_.size());
     for (const Dependency& d : dependencies) nth(of, d.to).push_back(d);
-    std::map<std::tuple<UnitPlace, TaskEvent, UnitPlace>, int> waited;  // highest rank
+    std::map<std::tuple<UnitPlace, TaskEvent, UnitPlace>, int> waited;  // highest rank waited for
     kept_.resize(tasks_.size());
     for (const int to : by_rank_) {
       std::map<std::pair<UnitPlace, TaskEvent>, Dependency> last;
@@ -191,14 +194,15 @@ class Synchroniser {
 
   // ---- semaphores ----
 
-  // Every pair of units has one of its own for every event and cause.
+  // Every pair of units has a semaphore of its own for each event and cause.
   using LocalKey = std::tuple<UnitPlace, TaskEvent, UnitPlace, Activity, Way>;
   Semaphore local_semaphore(const LocalKey& key) {
     const auto [found, added] = local_numbers_.try_emplace(key, Semaphore{0});
     if (added) found->second = allocate({std::get<0>(key).first}, std::get<Activity>(key));
     return found->second;
   }
-  // By which an event of a unit reaches a unit of other processors of a cluster: the same on all of them.
+  // The semaphore by which an event of a unit reaches a unit of a cluster's processors: the same on all of
+  // them.
   Semaphore remote_semaphore(const UnitPlace& from, TaskEvent event, int cluster, Unit to, Activity cause,
                              Way way) {
     const auto [found, added] =
@@ -213,7 +217,7 @@ class Synchroniser {
     }
     return found->second;
   }
-  // One that no processor of `processors` uses.
+  // A semaphore that no processor of `processors` uses.
   Semaphore allocate(const std::vector<int>& processors, Activity cause) {
     for (const auto& [activity, s] : free_[processors.front()].candidates(cause)) {
       const bool everywhere = std::all_of(processors.begin(), processors.end(),
@@ -228,11 +232,11 @@ class Synchroniser {
 
   // ---- tokens ----
 
-  // What a task waits for, and who gives it.
+  // Registers the semaphores that a task waits for with the events that give them.
   void receive(int task) {
     std::vector<Dependency>& kept = nth(kept_, task);
     const std::size_t joined = joined_of(kept.size());
-    if (joined > 0) {  // the earliest: what the signals wait for holds those behind them
+    if (joined > 0) {  // the earliest first, because a waiting signal blocks the signals behind it
       std::stable_sort(kept.begin(), kept.end(), [this](const Dependency& a, const Dependency& b) {
         return time_of({a.from, a.event}) < time_of({b.from, b.event});
       });
@@ -261,7 +265,8 @@ class Synchroniser {
     }
   }
 
-  // Signals of an event to other processors: one for all of a cluster that wait with the same semaphore.
+  // Adds the signals of an event to other processors: one for all processors of a cluster that wait with the
+  // same semaphore.
   void pass_on(const Giver& giver, const std::map<Destination, Remote>& remotes) {
     const UnitPlace from = place_of(giver.task);
     for (const auto& [destination, remote] : remotes) {
@@ -285,8 +290,8 @@ class Synchroniser {
     return items_.size() - 1;
   }
 
-  // Puts the tokens of an event into its instruction; those that are too many go to signals behind it that
-  // give nothing to others, and that stand in front of everybody who waits for the event.
+  // Puts the tokens of an event into its instruction. Excess tokens go to signals behind it that give nothing
+  // to others and precede every instruction that waits for the event.
   void give(const Giver& giver, const std::vector<Semaphore>& tokens) {
     auto item = to_size(giver.task);
     bool task = true;
@@ -310,12 +315,13 @@ class Synchroniser {
     }
   }
 
-  // Of so many tokens that a task waits for, those that signals in front of it join to one.
+  // Number of a task's tokens that signals in front of it join into one.
   static std::size_t joined_of(std::size_t waits) {
     return waits > kMostTokens ? waits - (kMostTokens - 1) : 0;
   }
 
-  // Puts what a task waits for into its instruction. A join waits for the join before it, too.
+  // Puts the semaphores that a task waits for into its instruction. Each join also waits for the previous
+  // join.
   void wait(std::size_t number) {
     const std::vector<Semaphore> waits = items_[number].waits;
     const std::size_t joined = joined_of(waits.size());
@@ -346,7 +352,7 @@ class Synchroniser {
   // ---- programs ----
 
   std::map<int, std::vector<Instruction>> emit() {
-    // The signals of one unit take its tokens in turn, too.
+    // The signals of one unit also take its tokens in order.
     std::map<std::pair<UnitPlace, TaskEvent>, std::size_t> last;
     for (const int task : by_rank_) {
       for (const TaskEvent event : {TaskEvent::kReleased, TaskEvent::kDone}) {
@@ -367,15 +373,15 @@ class Synchroniser {
   int cluster_size_;
   std::vector<Item> items_;  // the tasks', then signals
   std::vector<int> rank_, by_rank_;
-  std::vector<std::vector<Dependency>> kept_;  // by task that waits
+  std::vector<std::vector<Dependency>> kept_;  // by waiting task
   std::map<Giver, std::vector<Semaphore>> tokens_;
   std::map<Giver, std::vector<std::size_t>> takers_, relays_, signals_;
   std::map<Giver, std::map<Destination, Remote>> remote_;
   std::map<LocalKey, Semaphore> local_numbers_;
   std::map<std::tuple<UnitPlace, TaskEvent, int, Unit, Activity, Way>, Semaphore> remote_numbers_;
   std::map<std::tuple<UnitPlace, TaskEvent, int>, Semaphore> relay_numbers_;
-  std::map<std::tuple<UnitPlace, int, bool>, Semaphore>
-      join_numbers_;  // of a task, and whether it is its last
+  // By destination unit, number of the join of a task, and whether it is the last join of the task.
+  std::map<std::tuple<UnitPlace, int, bool>, Semaphore> join_numbers_;
   std::map<int, FreeSemaphores> free_;
 };
 

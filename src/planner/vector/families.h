@@ -10,28 +10,28 @@
 
 namespace tilebeat {
 
-// How the operators of each family are cut into pieces: one file a family.
+// Work of the operators, cut into pieces; one source file per family of operators.
 
-/// The cutting of a layer's work for one core: its share, and the pieces so far.
+/// A core's share of a layer's work while it is being cut, and the pieces so far.
 class VectorCut {
  public:
   VectorCut(const VectorWork& work, const VectorShare& share) : work_(work), share_(share) {}
 
   const VectorShare& share() const { return share_; }
-  /// Bytes of fetched and computed data of one step, of which two are there at a time.
+  /// Bytes of fetched and computed data of a step; NRAM holds two steps at a time.
   std::int64_t step_bytes() const;
-  /// Of the share: images, output rows of the core, columns of the part.
+  /// Bounds of the share: images, output rows of the core, columns of the part.
   Interval images() const;
   Interval rows() const;
   Interval columns() const;
-  /// Neighbouring pixels over all images, which some cores share.
+  /// Neighbouring pixels, counted over all images, that `cores` cores divide among themselves.
   struct Span {
     Interval pixels;
     int core = 0, cores = 1;
-    /// Those of the core.
+    /// The pixels of core `core`.
     Interval part() const;
   };
-  /// `pixels`: of the whole output. Those of the share: all of them, or a row of a strip after the other.
+  /// The spans of the share: one of all `pixels` pixels of the output, or one per row of a strip.
   std::vector<Span> spans(int pixels) const;
 
   std::vector<VectorPiece> pieces;
@@ -54,18 +54,18 @@ void for_parts(const VectorCut& cut, int rows, int columns, Add add) {
   }
 }
 
-/// What the vector unit computes by a VectorRun.
+/// Work that the vector unit computes by a VectorRun.
 class RunWork : public VectorWork {
  protected:
   RunWork(const VectorJob& job, VectorKind kind);
-  /// Those of a result of bytes.
+  /// Sets the bounds of a clamped result of bytes.
   void bound(const std::optional<OutputRange>& range);
 
-  VectorRun run_;  ///< what it says of the whole layer
+  VectorRun run_;  ///< fields that hold for the whole layer
 };
 
-/// Tensors whose elements are gone through in one order: index i, one number an axis, is element
-/// offset + sum of i[axis] * strides[axis] of a tensor. The last axis is a line.
+/// Strided views of tensors that are traversed in one order: index i, with one number per axis, addresses
+/// element offset + sum of i[axis] * strides[axis] of each tensor. The last axis is a line.
 struct StridedView {
   struct Tensor {
     std::int64_t offset = 0;
@@ -78,13 +78,13 @@ struct StridedView {
 
   std::int64_t line() const { return extents.back(); }
   std::int64_t lines() const;
-  /// Lines that follow one another at the same distances: the extent of the axis before the last one.
+  /// Number of consecutive lines at equal distances: the extent of the axis before the last one.
   std::int64_t neighbours() const { return extents.size() > 1 ? extents[extents.size() - 2] : 1; }
 };
 
-/// What a line is to the operation.
+/// The meaning of a line to the operation.
 enum class LineUse : std::uint8_t {
-  kElements,  ///< a run of elements: it may be cut, and lines be joined
+  kElements,  ///< a run of elements: it may be cut, and lines may be joined
   kPixel      ///< a pixel, whose channels stay together
 };
 
@@ -92,10 +92,10 @@ StridedView::Tensor dense_tensor(const TensorInfo& info);
 /// Strides in elements of a dense tensor of shape `shape`.
 std::vector<std::int64_t> dense_strides(const std::vector<std::int64_t>& shape);
 
-/// The operator's work; Throws UserError when it cannot fit.
+/// The work of an operator. The functions throw UserError when it cannot fit.
 using Work = std::unique_ptr<VectorWork>;
 
-// flat.cpp: element by element, or pixel by pixel
+// ---- flat.cpp: element by element, or pixel by pixel ----
 Work work_of(const Elementwise& operation, const VectorJob& job);
 Work work_of(const ByteFunction& function, const VectorJob& job);
 Work work_of(const ChannelScale& operation, const VectorJob& job);
@@ -104,24 +104,24 @@ Work work_of(const Quantize& operation, const VectorJob& job);
 Work work_of(const Dequantize& operation, const VectorJob& job);
 Work work_of(const Softmax& operation, const VectorJob& job);
 
-// windows.cpp: parts of maps
+// ---- windows.cpp: parts of maps ----
 Work work_of(const Pooling& pool, const VectorJob& job);
 Work work_of(const Resize& resize, const VectorJob& job);
 Work work_of(const Pad& pad, const VectorJob& job);
 
-// movement.cpp: nothing is computed
+// ---- movement.cpp: no computation ----
 Work work_of(const Concat& operation, const VectorJob& job);
 Work work_of(const Move& move, const VectorJob& job);
 Work work_of(const Gather& gather, const VectorJob& job);
 
-// reductions.cpp: all elements along axes
+// ---- reductions.cpp: all elements along axes ----
 Work work_of(const Reduce& reduce, const VectorJob& job);
 Work work_of(const RowNorm& norm, const VectorJob& job);
 Work work_of(const Lrn& lrn, const VectorJob& job);
 Work work_of(const ArgMax& operation, const VectorJob& job);
 Work work_of(const DynamicQuantize& operation, const VectorJob& job);
 
-// vector_work.cpp: they run elsewhere, or not at all
+// ---- vector_work.cpp: operators of other units, or without work ----
 Work work_of(const Conv2d& conv, const VectorJob& job);
 Work work_of(const Reshape& reshape, const VectorJob& job);
 

@@ -1,4 +1,4 @@
-// Operators that compute element by element, or pixel by pixel: cut into runs of neighbours.
+// Operators that compute element by element, or pixel by pixel: cut into runs of neighbouring elements.
 #include "base/math.h"
 #include "planner/layer/placement.h"
 #include "planner/vector/families.h"
@@ -8,10 +8,10 @@
 namespace tilebeat {
 namespace {
 
-/// A run's operands and results lie as in DRAM.
+/// Work whose operands and results are in the order that they have in DRAM.
 class FlatWork : public RunWork {
  protected:
-  /// `pixel`: elements that stay together, one a channel; nothing: elements have no channel.
+  /// `pixel`: elements that stay together, one per channel; nothing: elements have no channel.
   FlatWork(const VectorJob& job, VectorKind kind, std::optional<int> pixel)
       : RunWork(job, kind), pixel_(pixel) {}
   static std::optional<int> pixel_of(const VectorJob& job) { return to_int(job.layer.output.shape.back()); }
@@ -46,7 +46,7 @@ class FlatWork : public RunWork {
     VectorPiece piece;
     for (const Placement& input : inputs_) {
       const int size = dtype_size(input.info.dtype);
-      piece.b_offset = piece.in_bytes;  // that of the last operand
+      piece.b_offset = piece.in_bytes;  // ends as the offset of the last operand
       piece.fetches.push_back(
           {input.address + to_unsigned(first * size), piece.in_bytes, one_run(elements * size)});
       piece.in_bytes = align_up(piece.in_bytes + elements * size, kBufferAlignment);
@@ -90,7 +90,7 @@ class ScaleWork : public FlatWork {
   }
 };
 
-/// A scale; in another arithmetic than exact a table.
+/// A scale or, in an arithmetic other than exact, a table.
 class RequantizeWork : public FlatWork {
  public:
   RequantizeWork(const Requantize& operation, const VectorJob& job)
@@ -110,7 +110,7 @@ class RequantizeWork : public FlatWork {
   }
 };
 
-/// Between float32 and bytes.
+/// Conversions between float32 and bytes.
 class StepWork : public FlatWork {
  public:
   StepWork(VectorKind kind, float scale, const VectorJob& job) : FlatWork(job, kind, std::nullopt) {
@@ -119,7 +119,7 @@ class StepWork : public FlatWork {
   }
 };
 
-// `shape` as an operand of a result of `rank` axes: aligned at their ends, extents of 1 repeated.
+// The strided view of an operand for a result of `rank` axes: aligned at the ends, extents of 1 repeated.
 StridedView::Tensor repeated_operand(const TensorInfo& info, std::size_t rank) {
   StridedView::Tensor tensor{0, dense_strides(info.shape), dtype_size(info.dtype)};
   for (std::size_t axis = 0; axis < info.shape.size(); ++axis) {
@@ -129,7 +129,7 @@ StridedView::Tensor repeated_operand(const TensorInfo& info, std::size_t rank) {
   return tensor;
 }
 
-/// Operands that are no repeated ones lie as the result does.
+/// Operands without repeated axes have the order of the result.
 class ElementwiseWork : public FlatWork {
  public:
   ElementwiseWork(const Elementwise& operation, const VectorJob& job)
@@ -159,7 +159,7 @@ class ElementwiseWork : public FlatWork {
   }
 };
 
-/// Along another axis than the last one the pixels are gathered on their way in and spread on their way out.
+/// A softmax; along an axis other than the last one, transfers gather the pixels and scatter the results.
 class SoftmaxWork : public FlatWork {
  public:
   SoftmaxWork(const Softmax& operation, const VectorJob& job)

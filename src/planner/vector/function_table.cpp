@@ -30,7 +30,7 @@ RealFunction real_function(ByteFunction::Kind kind) {
   throw SimulationError("a function is not known");
 }
 
-// f(v) of docs/workloads.md, of those that are no business of a post-processor too.
+// f(v) of docs/workloads.md, for functions that post-processors do not have.
 double value_of(const ByteFunction& function, double v) {
   constexpr double kSqrt2OverPi = 0.7978845608028654, kCubic = 0.044715, kBeyond = 1e300;
   switch (function.kind) {
@@ -54,13 +54,13 @@ std::int64_t within(std::int64_t value, const TensorRequant& requant) {
                      high = requant.range ? (*requant.range)[1] : dtype_max(requant.dtype);
   return std::clamp(value, low, high);
 }
-// `steps` of the output, half to even.
+// `steps` of the output, rounded half to even.
 std::int64_t steps_of(double steps, const TensorRequant& requant) {
   constexpr double kBeyond = 1e9;
   return within(std::llrint(std::clamp(steps, -kBeyond, kBeyond)) + requant.zero_point, requant);
 }
 
-// SPEC NU-6, of an element less its zero point.
+// The result for an element after subtraction of its zero point (SPEC NU-6).
 std::int64_t runtime_result(const ByteFunction& function, int x) {
   const TensorRequant& r = function.requant;
   const auto sx = static_cast<float>(function.input_scale), sy = static_cast<float>(*r.output_scale);
@@ -128,7 +128,7 @@ std::array<float, 256> real_softmax_table(const Softmax& softmax, std::int64_t c
   std::array<float, 256> table{};
   const auto sx = static_cast<float>(softmax.input_scale);
   const float exponent = -sx * static_cast<float>(softmax.beta);
-  // ONNX Runtime keeps its sums as far below the greatest float as the number of channels asks for.
+  // ONNX Runtime scales its exponentials so that their sum over the channels stays below the greatest float.
   const double most = std::log(double{std::numeric_limits<float>::max() / static_cast<float>(channels)});
   const double head = std::max(most - 5.0, 0.0) / double{sx};
   for (std::size_t d = 0; d < table.size(); ++d) {
@@ -155,7 +155,7 @@ using Bytes = std::vector<std::uint8_t>;
 void append_factor(const FixedFactor& factor, Bytes& bytes) {
   append(factor.multiplier, bytes), append(factor.shift, bytes);
 }
-// A float takes the place of a factor.
+// A float in the place of a factor.
 void append_real(float value, Bytes& bytes) {
   append(value, bytes), append(std::int32_t{0}, bytes);
 }
@@ -256,7 +256,7 @@ Bytes mean_parameters(const Reduce& reduce, std::int64_t count, std::int32_t zer
     case Arithmetic::kFixed:
       break;
   }
-  // The raw sum has `count` zero points, which the mean has once: they go as whole steps of the output.
+  // The raw sum contains `count` zero points, the mean one: they are subtracted as whole steps of the output.
   const float steps = k * sy;
   const float real = static_cast<float>(zero_point) * sx;
   const float shift = real / sy;

@@ -9,22 +9,24 @@
 
 namespace tilebeat {
 
-/// What a vector unit looks up for a function of one element (docs/vector.md): the result's byte for every
-/// byte of an input of type `input` and zero point `zero_point`, an int8 element as its two's complement.
-/// Computed with the functions of the C++ library, one rounding; the reference computes its own (SPEC NU-5).
+/// The lookup table of a function of one element in the vector unit (docs/vector.md): the result's byte for
+/// every byte of an input of type `input` and zero point `zero_point`; an int8 element indexes as two's
+/// complement. Computed with the functions of the C++ library and rounded once; the reference computes its
+/// own table (SPEC NU-5).
 std::array<std::uint8_t, 256> function_table(const ByteFunction& function, DType input,
                                              std::int32_t zero_point);
 
-/// The same for a requantisation of bytes in another arithmetic than exact (SPEC NU-6).
+/// The same for a requantisation of bytes in an arithmetic other than exact (SPEC NU-6).
 std::array<std::uint8_t, 256> requantize_table(const Requantize& operation, DType input,
                                                std::int32_t zero_point);
-/// The exponentials of a softmax over `channels` in another arithmetic than exact, by distance likewise.
+/// The exponentials of a softmax over `channels` channels in an arithmetic other than exact, by distance d as
+/// in softmax_table.
 std::array<float, 256> real_softmax_table(const Softmax& softmax, std::int64_t channels);
 
-/// round(exp(-d * input_scale * beta) * 2^24) for every distance d from a pixel's greatest element.
+/// round(exp(-d * input_scale * beta) * 2^24) for every distance d from the greatest element of a pixel.
 std::array<std::int64_t, 256> softmax_table(const Softmax& softmax);
 
-// The bytes of tables and factors that operations of the vector unit read (docs/vector.md).
+// ---- bytes of tables and factors that operations of the vector unit read (docs/vector.md) ----
 
 template <class T>
 void append(T value, std::vector<std::uint8_t>& bytes) {
@@ -33,11 +35,11 @@ void append(T value, std::vector<std::uint8_t>& bytes) {
   std::memcpy(bytes.data() + at, &value, sizeof value);
 }
 
-/// Of add, sub and mul, in every arithmetic.
+/// The parameters of add, sub and mul, in every arithmetic.
 std::vector<std::uint8_t> elementwise_parameters(const Elementwise& operation);
-/// Of a softmax over `channels`.
+/// The parameters of a softmax over `channels` channels.
 std::vector<std::uint8_t> softmax_parameters(const Softmax& operation, std::int64_t channels);
-/// Of a mean over `count` elements of zero point `zero_point`.
+/// The parameters of a mean over `count` elements with zero point `zero_point`.
 std::vector<std::uint8_t> mean_parameters(const Reduce& reduce, std::int64_t count, std::int32_t zero_point);
 
 }  // namespace tilebeat

@@ -1,4 +1,4 @@
-// Operators that move elements and compute nothing, and how tensors are gone through line by line.
+// Operators that move elements without computing, and the traversal of strided views line by line.
 #include "base/math.h"
 #include "planner/layer/placement.h"
 #include "planner/vector/families.h"
@@ -14,7 +14,7 @@ struct Lines {
   std::int64_t first = 0, count = 1, begin = 0, end = 0;
 };
 
-/// The same with as few axes as say it.
+/// The same views with as few axes as possible.
 StridedView joined(const StridedView& axes, LineUse use) {
   StridedView made = axes;
   const auto all = [&made](auto test) {
@@ -29,7 +29,7 @@ StridedView joined(const StridedView& axes, LineUse use) {
     for (StridedView::Tensor& operand : made.operands) operand.strides.erase(operand.strides.begin() + at);
     made.result.strides.erase(made.result.strides.begin() + at);
   };
-  // Axis by axis from the end: an axis of one index goes, and one that continues the next one joins it.
+  // Axis by axis from the end: removes an axis of extent 1, and joins one that continues the next one.
   for (std::size_t axis = made.extents.size() - 1; axis-- > 0;) {
     if (made.extents[axis] == 1) {
       erase(axis);
@@ -55,7 +55,7 @@ std::int64_t element_of(const StridedView& axes, const StridedView::Tensor& tens
   return element;
 }
 
-/// The copy of lines between such a tensor and a buffer where they lie without gaps.
+/// The copy of lines between a strided view and a buffer in which they lie without gaps.
 CopyShape lines_shape(const StridedView& axes, const StridedView::Tensor& tensor, const Lines& lines,
                       TransferEnd tensor_end) {
   const std::int64_t size = tensor.element_bytes, length = lines.end - lines.begin;
@@ -74,7 +74,7 @@ CopyShape lines_shape(const StridedView& axes, const StridedView::Tensor& tensor
   return shape;
 }
 
-/// Fetches and store of `lines`.
+/// The piece that fetches and stores `lines`.
 VectorPiece piece_of_lines(const StridedView& axes, const Lines& lines, const std::vector<Placement>& inputs,
                            const Placement& output) {
   const std::int64_t length = lines.end - lines.begin, elements = lines.count * length;
@@ -82,7 +82,7 @@ VectorPiece piece_of_lines(const StridedView& axes, const Lines& lines, const st
   for (std::size_t i = 0; i < axes.operands.size(); ++i) {
     const StridedView::Tensor& operand = axes.operands[i];
     const std::int64_t from = element_of(axes, operand, lines) * operand.element_bytes;
-    piece.b_offset = piece.in_bytes;  // that of the last operand
+    piece.b_offset = piece.in_bytes;  // ends as the offset of the last operand
     piece.fetches.push_back({inputs[i].address + to_unsigned(from), piece.in_bytes,
                              lines_shape(axes, operand, lines, TransferEnd::kSource)});
     piece.in_bytes = align_up(piece.in_bytes + elements * operand.element_bytes, kBufferAlignment);
@@ -120,7 +120,7 @@ void VectorWork::cut_lines(const StridedView& all, LineUse use, const std::optio
   const std::int64_t room = std::min<std::int64_t>(cut.step_bytes() / element, kMostOfField);
   if (room == 0 || (use == LineUse::kPixel && room < axes.line())) beyond_nram("a pixel and its result");
   const Interval part = part_of(to_int(axes.lines()), cut.share().cores, cut.share().core, 1);
-  // A single line is divided among the cores instead.
+  // A single line is divided among the cores.
   const bool one_line = axes.lines() == 1 && use == LineUse::kElements;
   Interval elements{0, to_int(axes.line())};
   if (one_line) elements = part_of(elements.size(), cut.share().cores, cut.share().core, 64);
@@ -178,9 +178,10 @@ class ConcatWork : public VectorWork {
   }
 
   struct JoinedBytes {
-    std::int64_t row = 0, first = 0;  // of the output: bytes of a place, and in front of the input's
+    std::int64_t row = 0, first = 0;  // bytes of an output place, and those in front of the input's part
   };
-  // Bytes [0, depth) of places `part` of an input become those from `to` on of the output's.
+  // Adds the pieces that move bytes [0, depth) of places `part` of an input to bytes `to` of the output's
+  // places.
   void add_joined(const Placement& input, Interval part, std::int64_t depth, const JoinedBytes& to,
                   VectorCut& cut) const {
     const std::int64_t run = std::min(depth, cut.step_bytes());
@@ -203,7 +204,7 @@ class ConcatWork : public VectorWork {
   const Concat& concat_;
 };
 
-/// Need not read all of the input.
+/// Work that may read only a part of the input.
 class MoveWork : public VectorWork {
  public:
   MoveWork(const Move& move, const VectorJob& job) : VectorWork(job), move_(move) {
@@ -225,7 +226,7 @@ class MoveWork : public VectorWork {
   const Move& move_;
 };
 
-/// Need not read all of the input, too.
+/// Work that may read only a part of the input.
 class GatherWork : public VectorWork {
  public:
   GatherWork(const Gather& gather, const VectorJob& job) : VectorWork(job), gather_(gather) {

@@ -1,4 +1,4 @@
-// Operators that go through all elements along axes: reductions, norms, argmax, and the range of a tensor.
+// Operators that traverse all elements along axes: reductions, norms, argmax, and the range of a tensor.
 #include "base/math.h"
 #include "planner/layer/placement.h"
 #include "planner/vector/families.h"
@@ -8,7 +8,7 @@
 namespace tilebeat {
 namespace {
 
-/// The input is [outers, count, inner].
+/// A reduction of an input [outers, count, inner] over `count`.
 class ReduceWork : public RunWork {
  public:
   ReduceWork(const Reduce& reduce, const VectorJob& job)
@@ -30,7 +30,7 @@ class ReduceWork : public RunWork {
   }
 
  private:
-  // Of every outer index the elements of one inner index are taps side by side, in channels of inner indices.
+  // For each outer index, the reduced elements are neighbouring taps and the inner indices are channels.
   void cut(VectorCut& cut) const override {
     const std::int64_t longest =
         std::min({chip_.core.vector.row_elements, chip_.core.copy.buffer_bytes, kMostOfField});
@@ -65,7 +65,7 @@ class ReduceWork : public RunWork {
     piece.run = run;
     piece.in_bytes = outers * count_ * channels.size(), piece.out_bytes = outers * channels.size();
     CopyShape fetch = one_run(piece.in_bytes);
-    if (channels.size() < inner_) {  // of one outer index
+    if (channels.size() < inner_) {  // elements of a single outer index
       fetch = one_run(channels.size());
       fetch.rows = count_, fetch.source_row = inner_, fetch.destination_row = channels.size();
     }
@@ -79,11 +79,11 @@ class ReduceWork : public RunWork {
   std::int64_t outers_ = 1, count_ = 1, inner_ = 1;
 };
 
-/// All channels of a pixel.
+/// An operation over all channels of a pixel.
 class RowWork : public RunWork {
  protected:
   RowWork(RowKind kind, const VectorJob& job) : RunWork(job, VectorKind::kTable) { row_.kind = kind; }
-  /// The parameters are there.
+  /// Call it when the parameters are set.
   void prepare(const std::optional<OutputRange>& range) {
     const TensorInfo& input = inputs_[0].info;
     channels_ = to_int(input.shape.back());
@@ -157,7 +157,7 @@ class ArgMaxWork : public RowWork {
   }
 };
 
-/// One core goes through all elements for their range, and again for the results.
+/// One core traverses all elements for their range, and again for the results.
 class DynamicQuantizeWork : public RunWork {
  public:
   DynamicQuantizeWork(const DynamicQuantize& operation, const VectorJob& job)

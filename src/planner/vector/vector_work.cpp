@@ -167,7 +167,7 @@ Copy fill_copy(const VectorPiece& piece, std::uint64_t source, std::uint64_t des
 
 namespace {
 
-// The slowest of lanes, operands and results.
+// The cost from the slowest of lanes, operands and results.
 TaskCost cost_of(double lanes, double read, double written, const ChipConfig& chip) {
   TaskCost cost;
   constexpr double kStart = 16;
@@ -176,8 +176,8 @@ TaskCost cost_of(double lanes, double read, double written, const ChipConfig& ch
   return cost;
 }
 
-// A cycle for `lanes` elements, for every tap of a pooling and every pass of a softmax; and the bytes
-// through the ports.
+// A cycle per `lanes` elements, for every tap of a pooling and every pass of a softmax; and the bytes through
+// the ports.
 TaskCost run_cost(const VectorRun& run, const VectorPiece& piece, const ChipConfig& chip) {
   const double pixels = static_cast<double>(run.rows) * run.columns;
   const double steps = ceil_div<int>(run.channels, chip.core.vector.lanes);
@@ -188,7 +188,7 @@ TaskCost run_cost(const VectorRun& run, const VectorPiece& piece, const ChipConf
   const double read = pooling ? pixels * passes * run.channels : static_cast<double>(piece.in_bytes);
   return cost_of(pixels * steps * passes, read / width, static_cast<double>(piece.out_bytes) / width, chip);
 }
-// Every pixel reads its taps anew, those of a source row in one run, and is written by itself.
+// Every pixel reads its taps again, those of a source row in one run, and is written separately.
 TaskCost run_cost(const VectorResize& run, const VectorPiece& /*piece*/, const ChipConfig& chip) {
   const Resize::Mode mode =
       run.kind == ResizeKind::kBilinear ? Resize::Mode::kBilinear : Resize::Mode::kNearest;
@@ -201,7 +201,8 @@ TaskCost run_cost(const VectorResize& run, const VectorPiece& /*piece*/, const C
   const double columns = taps({run.width, run.w_first, run.w_step, run.w_divisor}, run.columns);
   const double steps = ceil_div<int>(run.channels, chip.core.vector.lanes);
   const int burst = chip.core.copy.burst_bytes, width = chip.core.bus.bytes_per_clock;
-  // `pairs` runs of two taps and `singles` of one, some of which cross the window of a burst.
+  // Port cycles of `pairs` runs of two taps and `singles` runs of one tap, some of which cross a burst
+  // boundary.
   const auto port = [&](double pairs, double singles) {
     const double crossings = (2 * pairs + singles) * run.channels / burst;
     const double beats = pairs * ceil_div(2 * run.channels, width) + singles * ceil_div(+run.channels, width);
@@ -212,7 +213,7 @@ TaskCost run_cost(const VectorResize& run, const VectorPiece& /*piece*/, const C
                  port(0, static_cast<double>(run.rows) * run.columns), chip);
 }
 
-// Three times over the channels, and the bytes through the ports.
+// Up to three passes over the channels, and the bytes through the ports.
 TaskCost run_cost(const VectorRow& run, const VectorPiece& piece, const ChipConfig& chip) {
   const double width = chip.core.bus.bytes_per_clock, passes = run.results() == 1 ? 2 : 3;
   const double steps = ceil_div<int>(run.channels, chip.core.vector.lanes);

@@ -16,27 +16,28 @@
 
 namespace tilebeat {
 
-/// One axis of a resize as VectorResize has it: output i lies at (first + i * step) / divisor of a source of
-/// `extent` pixels, and takes the pixel below that place and, of a bilinear resize, the next one.
+/// One axis of a resize in the form of VectorResize: output i lies at (first + i * step) / divisor of a
+/// source of `extent` pixels. It uses the pixel below that position and, in a bilinear resize, the next one.
 struct ResizeAxis {
   int extent = 1;
   std::int64_t first = 0, step = 1, divisor = 1;
 
-  /// Pixels of the source that outputs `outs`, which are not empty, need.
+  /// The source pixels that outputs `outs` (not empty) need.
   Interval needed(Resize::Mode mode, Interval outs) const;
-  /// Pixels of the source that any of the first `outs` outputs needs.
+  /// Number of source pixels that any of the first `outs` outputs needs.
   std::int64_t touched(Resize::Mode mode, int outs) const;
 };
 
-/// `in` pixels become `out`. The rounding of a nearest resize is part of `first`, so that it is always down.
+/// The axis that resizes `in` pixels to `out`. `first` includes the rounding of a nearest resize, so that
+/// positions are always rounded down.
 ResizeAxis resize_axis(const Resize& resize, int in, int out);
 
-constexpr int kMostOfField = 65535;  ///< of a field of 16 bits
+constexpr int kMostOfField = 65535;  ///< largest value of a 16-bit field
 
-/// What a vector unit executes.
+/// The operations that a vector unit executes.
 using VectorInstruction = std::variant<VectorRun, VectorResize, VectorRow>;
 
-/// One step of a core: what it fetches into a buffer, computes and stores.
+/// One step of a core: it fetches operands into a buffer, computes and stores.
 struct VectorPiece {
   struct Fetch {
     std::uint64_t source = 0;
@@ -45,58 +46,60 @@ struct VectorPiece {
   };
   std::vector<Fetch> fetches;
   std::int64_t in_bytes = 0, out_bytes = 0;
-  /// The buffer holds this byte in every place that no fetch fills; nothing: they fill it.
+  /// The value of all bytes of the buffer that no fetch fills; nothing: the fetches fill it.
   std::optional<std::uint8_t> fill;
-  std::optional<VectorInstruction> run;  ///< nothing: what was fetched is stored as it is
-  /// Where a result goes: to DRAM, or over the parameters, for the operations that follow.
+  std::optional<VectorInstruction> run;  ///< nothing: the fetched bytes are stored as they are
+  /// The destination of a result: DRAM, or the parameters of the operations that follow.
   enum class ResultPlace : std::uint8_t { kStored, kParameters };
   ResultPlace result_place = ResultPlace::kStored;
-  std::int64_t b_offset = 0;  ///< of the second operand in the buffer
+  std::int64_t b_offset = 0;  ///< offset of the second operand in the buffer
   std::uint64_t destination = 0;
   CopyShape store;
 };
 
-/// The share of a core: which of how many, of which part of the output, and in which pieces.
+/// A core's share of a layer: its number among `cores` cores, the part of the output, and the size of its
+/// pieces.
 struct VectorShare {
   int core = 0, cores = 1;
-  /// Rows of one image, columns `columns` of them; nothing: all of the output.
+  /// Rows of one image, restricted to columns `columns`.
   struct Rows {
     int image = 0;
     Interval rows, columns;
   };
   std::optional<Rows> part;
-  std::optional<std::int64_t>
-      piece_bytes;  ///< most bytes of operands and result of a piece; nothing: half of NRAM
+  /// Most bytes of operands and result of a piece; nothing: half of NRAM.
+  std::optional<std::int64_t> piece_bytes;
 };
 
 class VectorCut;
 struct StridedView;
 enum class LineUse : std::uint8_t;
 
-/// A layer for vector units; layer and chip outlive what is made of it.
+/// A layer for vector units. Layer and chip outlive the work that is made of it.
 struct VectorJob {
   const Layer& layer;
   const ChipConfig& chip;
-  std::vector<Placement> inputs;  ///< in DRAM, as the output
+  std::vector<Placement> inputs;  ///< places in DRAM, as `output`
   Placement output;
 };
 
-/// What a layer asks of vector units: its factors, and its work in pieces that fit NRAM. One class derived
-/// from it for every operator (planner/vector/families.h).
+/// A layer's work for vector units: its factors, and its pieces, which fit NRAM. Each operator has a derived
+/// class (planner/vector/families.h).
 class VectorWork {
  public:
   virtual ~VectorWork() = default;
 
   /// Tables and factors; may be empty.
   const std::vector<std::uint8_t>& parameters() const { return parameters_; }
-  /// Bytes of NRAM in front of the buffers, for the parameters.
+  /// Bytes of NRAM that the parameters take in front of the buffers.
   std::int64_t parameter_room() const;
-  /// Bytes of maps that the layer touches at least once, results included.
+  /// Bytes of maps that the layer reads or writes at least once, results included.
   std::int64_t touched_bytes() const { return touched_; }
   std::int64_t result_bytes() const { return output_.size_bytes(); }
-  /// The work of a core; may be nothing. Throws UserError when a piece does not fit.
+  /// The pieces of a core; may be empty. Throws UserError when a piece does not fit.
   std::vector<VectorPiece> pieces_of(const VectorShare& share) const;
-  /// What brings a piece's operands from DRAM to a buffer at `to`, and its result from `from` to DRAM.
+  /// The transfers of a piece's operands from DRAM to a buffer at `to`, and of its result from `from` to
+  /// DRAM.
   std::vector<Transfer> loads_of(const VectorPiece& piece, std::uint64_t to) const;
   std::vector<Transfer> stores_of(const VectorPiece& piece, std::uint64_t from) const;
 
@@ -113,7 +116,7 @@ class VectorWork {
   void check_parameters() const;
   void need_row() const;
 
-  /// The work on tensors that are gone through line by line; without `run` nothing is computed.
+  /// Appends the pieces of work on strided views, line by line; without `run` bytes are only moved.
   void cut_lines(const StridedView& axes, LineUse use, const std::optional<VectorRun>& run,
                  VectorCut& cut) const;
 
@@ -123,7 +126,7 @@ class VectorWork {
   std::vector<Placement> inputs_;
   Placement result_;
   int channels_ = 0;          ///< of the output
-  std::int64_t touched_ = 0;  ///< without more knowledge all of inputs and output
+  std::int64_t touched_ = 0;  ///< by default all bytes of inputs and output
   std::vector<std::uint8_t> parameters_;
 };
 
@@ -131,13 +134,12 @@ class VectorWork {
 std::unique_ptr<VectorWork> make_vector_work(const Layer& layer, const HardwareConfig& hardware,
                                              const std::vector<Placement>& inputs, const Placement& output);
 
-/// The copy that fills the whole buffer of such a piece with its `fill`, at `destination` in NRAM; it reads
-/// nothing at `source` in DRAM.
+/// The copy that fills the buffer of a piece at `destination` in NRAM with the byte `fill`; it reads no bytes
+/// at `source` in DRAM.
 Copy fill_copy(const VectorPiece& piece, std::uint64_t source, std::uint64_t destination);
 
-/// The operation of a piece that has one, on a core: its operands lie at `from` in NRAM, its result goes to
-/// `to`, factors lie at `parameters`. With what it is expected to cost; processor and accesses are the
-/// caller's.
+/// The task of a piece that has an operation: operands at `from` in NRAM, result to `to`, factors at
+/// `parameters`. Includes its expected cost; the caller sets processor and accesses.
 Task vector_task(const VectorPiece& piece, std::int64_t from, std::int64_t to, std::int64_t parameters,
                  const ChipConfig& chip);
 

@@ -1,4 +1,4 @@
-// Operators on parts of maps: poolings, resizes, and borders around maps.
+// Operators on parts of maps: poolings, resizes, and padding of maps.
 #include "base/math.h"
 #include "planner/layer/placement.h"
 #include "planner/vector/families.h"
@@ -42,7 +42,7 @@ Interval ResizeAxis::needed(Resize::Mode mode, Interval outs) const {
     return to_int(std::clamp<std::int64_t>(floor_div(at, divisor), 0, extent - 1));
   };
   const std::int64_t last = first + (outs.end - std::int64_t{1}) * step;
-  // The next pixel is needed where the last output lies beyond the one below it.
+  // The next pixel is needed when the last output lies beyond the pixel below it.
   return {pixel(first + outs.begin * step),
           1 + pixel(mode == Resize::Mode::kBilinear ? last + divisor - 1 : last)};
 }
@@ -81,9 +81,9 @@ ResizeAxis resize_axis(const Resize& resize, int in, int out) {
 
 namespace {
 
-constexpr int kMostSteps = 255;  // of an 8-bit field
+constexpr int kMostSteps = 255;  // largest value of an 8-bit field
 
-/// What makes pixels of pixels, channel by channel.
+/// Operators that make output pixels from input pixels, channel by channel.
 class MapWork : public RunWork {
  protected:
   using RunWork::RunWork;
@@ -121,7 +121,7 @@ class PoolingWork : public MapWork {
   PoolingWork(const Pooling& pool, const VectorJob& job)
       : MapWork(job, pool.kind == Pooling::Kind::kMax ? VectorKind::kMaxPool : VectorKind::kAveragePool),
         pool_(pool) {
-    // Steps that are never made, as those of a global pooling, may be as long as they like.
+    // Strides and dilations that are never used, as in a global pooling, may have any value.
     const auto step = [](std::int64_t count, int value) { return count > 1 ? value : 1; };
     const std::array<int, 2> stride{step(output_.shape[1], pool.stride[0]),
                                     step(output_.shape[2], pool.stride[1])},
@@ -214,7 +214,7 @@ class ResizeWork : public MapWork {
     const Interval part = cut.rows(), across = cut.columns();
     if (part.empty()) return;
     const ResizeAxis &h = axes_[0], &w = axes_[1];
-    // Anywhere on the map: one more source pixel than outputs in the middle of it may need.
+    // For any position on the map: one source pixel more than outputs in the middle of it may need.
     const auto span = [&](const ResizeAxis& axis, int outs) {
       return std::min<std::int64_t>(axis.extent, ceil_div((outs - 1) * axis.step, axis.divisor) + 2);
     };
@@ -235,7 +235,7 @@ class ResizeWork : public MapWork {
       return Window{outs.begin, outs.size(), in.begin, in.size(), 0};
     };
     const Window h = window(axes_[0], rows), w = window(axes_[1], columns);
-    // Where the first output lies, counted from the first pixel that is fetched.
+    // The position of the first output, relative to the first pixel that is fetched.
     const auto first = [](const ResizeAxis& axis, const Window& part) {
       return static_cast<std::int32_t>(axis.first + part.out * axis.step - part.in * axis.divisor);
     };
@@ -259,12 +259,12 @@ class ResizeWork : public MapWork {
   std::array<ResizeAxis, 2> axes_;
 };
 
-// Those of the outputs `outs` that are not border, counted from the first pixel of the input.
+// The input pixels of outputs `outs`, without those that are border.
 Interval inside(Interval outs, int before, std::int64_t extent) {
   return {std::max(0, outs.begin - before), to_int(std::min<std::int64_t>(extent, outs.end - before))};
 }
 
-/// DMA engines fill a buffer, put the input into it and store it.
+/// DMA engines fill a buffer, copy the input into it, and store it.
 class PadWork : public VectorWork {
  public:
   PadWork(const Pad& pad, const VectorJob& job) : VectorWork(job), pad_(pad) {}
@@ -295,7 +295,7 @@ class PadWork : public VectorWork {
         result_.address +
         to_unsigned(((image * output_.shape[1] + rows.begin) * output_.shape[2] + columns.begin) * channels_);
     if (!h.empty() && !w.empty()) {
-      // Pixels of the input keep together where they have all channels.
+      // Input pixels stay contiguous where they have all channels.
       const bool together = in[3] == channels_;
       CopyShape fetch = one_run(together ? w.size() * in[3] : in[3]);
       fetch.columns = together ? 1 : w.size(), fetch.rows = h.size();

@@ -10,7 +10,7 @@
 namespace tilebeat::page {
 namespace {
 
-// A row of the table of totals: one cell a run.
+// A row of the table of totals, with one cell per run.
 std::string row(const std::string& name, const std::vector<RunFacts>& runs,
                 const std::function<std::string(const RunFacts&)>& cell) {
   std::string html = fmt::format("<tr><td>{}</td>", name);
@@ -62,8 +62,8 @@ std::string total_rows(const std::vector<RunFacts>& runs) {
   return html;
 }
 
-// Layers of the workload that a row of the table of layers stands for: one layer, or where a run has fused
-// them all that any of the runs has in one unit.
+// Layers of the workload in one row of the table of layers: a single layer, or, where a run has fused it, all
+// layers of the fusion group.
 struct Group {
   std::string scene;
   std::vector<std::string> layers;               ///< in the order of the first run that has them

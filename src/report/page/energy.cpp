@@ -10,7 +10,7 @@ namespace {
 
 constexpr double kEnergyBarWidth = 1000, kEnergyBarHeight = 14, kPjPerUj = 1e6;
 
-// The parts that took some, largest first, and the colour of each: the last ones share grey.
+// The parts with energy, largest first, and the colour of each; the last ones share grey.
 struct Part {
   EnergyPart part;
   std::string colour;
@@ -48,7 +48,7 @@ std::string bar(const RunFacts& run, const std::string& pointer, const std::vect
       kEnergyBarWidth, kEnergyBarHeight, inside);
 }
 
-// A number of the report, in another unit.
+// A number of the report, converted to another unit.
 std::string number_at(const RunFacts& run, const std::string& pointer, double unit = 1) {
   return fmt::format("<span{}>{:.4g}</span>", run.cited.attributes(pointer),
                      run.cited.number(pointer) / unit);
@@ -74,7 +74,7 @@ std::string parts_table(const RunFacts& run, const std::vector<Part>& parts) {
 
 std::string energy_by_layer(const RunFacts& run) {
   const Json& report = run.cited.report();
-  if (!report.contains("energy")) return "";  // of a run from before there was one
+  if (!report.contains("energy")) return "";  // a report of an earlier version
   const std::vector<Part> parts = parts_of(run);
   const Json& layers = report["layers"];
   double most = 0;
@@ -113,7 +113,7 @@ struct Memory {
   std::int64_t bytes = 0, peak = 0;
 };
 
-// The memories that are drawn: of many those that are filled most, in the report's order.
+// The memories to draw: of many, the fullest, in the report's order.
 std::vector<Memory> drawn_memories(const Json& memories) {
   std::vector<Memory> all;
   for (std::size_t i = 0; i < memories.size(); ++i) {
@@ -132,7 +132,7 @@ std::vector<Memory> drawn_memories(const Json& memories) {
   return all;
 }
 
-// A memory: a bar for each slice, as high as what it holds.
+// The row of a memory: a bar per slice, with the held bytes as its height.
 std::string row(const RunFacts& run, const Memory& memory, std::int64_t slice_cycles, double y) {
   const std::string place = fmt::format("/memory_over_time/memories/{}", memory.index);
   const Json& json = run.cited.at(place);

@@ -15,7 +15,7 @@
 namespace tilebeat::page {
 namespace {
 
-// A number above 0 in the configuration, of a size that the page can work with; `path` are the keys that lead
+// A positive number in the configuration, of a size that the page can handle; `path` are the keys that lead
 // to it.
 double positive(const PageReport& page, const std::vector<std::string>& path) {
   const Json* value = &page.report["configuration"];
@@ -42,7 +42,7 @@ double peak_dram_bytes_per_second(const PageReport& page) {
   return controllers * channels * bytes_a_transfer * transfers * kPicoseconds / clock_ps;
 }
 
-// `check_report` passes unknown keys.
+// `check_report` allows unknown keys.
 void check_causes(const PageReport& page) {
   const Json& layers = page.report["layers"];
   for (std::size_t i = 0; i < layers.size(); ++i) {

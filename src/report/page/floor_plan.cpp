@@ -12,7 +12,7 @@ namespace {
 // Pixels of the drawing.
 constexpr double kPlanWidth = 960, kGap = 8, kStrip = 40, kCore = 46, kLabel = 18, kPad = 6;
 
-// A part of the chip: where its number stands, and how it is drawn.
+// A part of the chip: the place of its number in the report, and its drawing.
 struct DrawnPart {
   std::string label, shown, hint;
   std::string cited;  ///< attributes of the number
@@ -23,7 +23,7 @@ struct Area {
   double x, y, width, height;
 };
 
-// Of wider texts the first word; the tooltip has all of them.
+// The text if it fits `width`, else its first word; the tooltip has the whole text.
 std::string fitting(const std::string& text, double width) {
   constexpr double kCharacter = 6.8;
   return kCharacter * static_cast<double>(text.size()) <= width - kPad ? text
@@ -57,7 +57,7 @@ DrawnPart busy_part(const RunFacts& run, const std::string& label, const BusyMod
           run.cited.attributes("busy/" + module.name, module.share), module.share};
 }
 
-// The busiest of the modules below `prefix`, under the name of the group and its own.
+// Adds the busiest module below `prefix`, under the group's name and its own.
 void add_busiest(std::vector<DrawnPart>& parts, const RunFacts& run, const std::string& label,
                  const std::string& prefix) {
   const auto module = busiest_module(run.cited.report(), prefix);
@@ -126,7 +126,7 @@ std::string drawn_cluster(const Cluster& cluster, const Area& a, std::size_t col
   return svg;
 }
 
-// Draws the clusters below `y`, which moves on.
+// Draws the clusters below `y` and advances `y`.
 std::string drawn_clusters(const std::vector<Cluster>& clusters, double& y) {
   const auto square = [](std::size_t count) {
     return std::max<std::size_t>(1, static_cast<std::size_t>(std::ceil(std::sqrt(count))));
@@ -149,7 +149,7 @@ std::string drawn_clusters(const std::vector<Cluster>& clusters, double& y) {
   return svg;
 }
 
-// The parts of a board with one engine: who moves data, and the engine.
+// The parts of a board with one engine: the modules that move data, and the engine.
 std::vector<DrawnPart> board_parts(const RunFacts& run) {
   std::vector<DrawnPart> parts;
   for (const char* name : {"dma_load.", "dma_parameter.", "dma_store."})

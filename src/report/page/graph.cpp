@@ -19,11 +19,11 @@ constexpr const char *kInside = kBlue, *kBetween = "#999";
 struct Node {
   std::string name, op;
   std::vector<std::size_t> inputs;   // rows above
-  std::optional<std::size_t> entry;  // of layers[] that has it
+  std::optional<std::size_t> entry;  // index of its entry in layers[]
   std::size_t lane = 0, last = 0;    // the row of its last reader
 };
 
-// Rows in the order of the report, an input above its first reader.
+// Rows in the order of the report, an input directly above its first reader.
 std::vector<Node> nodes_of(const Json& report) {
   std::map<std::string, std::size_t> entries;
   const Json& layers = report["layers"];
@@ -53,8 +53,8 @@ std::vector<Node> nodes_of(const Json& report) {
   return nodes;
 }
 
-// A tensor has a lane from its row to that of its last reader, which takes the lane over if it can. Returns
-// how many there are.
+// Gives each tensor a lane from its row to the row of its last reader, which takes over the lane if it can.
+// Returns the number of lanes.
 std::size_t assign_lanes(std::vector<Node>& nodes) {
   std::vector<std::size_t> free_from;  // by lane: the first row that may take it
   for (std::size_t row = 0; row < nodes.size(); ++row) {
@@ -78,7 +78,7 @@ bool same_unit(const Node& a, const Node& b) {
   return a.entry && a.entry == b.entry;
 }
 
-// From a row down its lane, and to the dot of its reader.
+// An edge from a row down its lane, and to the dot of its reader.
 std::string edge(const std::vector<Node>& nodes, std::size_t from, std::size_t to) {
   const Node &a = nodes[from], &b = nodes[to];
   const double x = x_of(a), end = x_of(b), y = y_of(to), turn = y - kRow * 0.8;
@@ -94,7 +94,7 @@ std::string edge(const std::vector<Node>& nodes, std::size_t from, std::size_t t
       escaped(a.name + " to " + b.name), escaped(a.name + " to " + b.name));
 }
 
-// The rows of one unit that follow each other have one field, and the unit's numbers at its first row.
+// A frame around successive rows of one fusion group, with the group's numbers at its first row.
 std::string unit_field(std::size_t from, std::size_t to, double x) {
   return rect_at(x, kGraphTop + kRow * static_cast<double>(from) + 1, kGraphWidth - x,
                  kRow * static_cast<double>(to - from) - 2, "#e8f1f8");

@@ -13,7 +13,7 @@ namespace {
 
 constexpr double kBarWidth = 1000, kBarHeight = 14;
 
-// Of the causes that have a colour of their own; the others share one.
+// The causes that have a colour of their own; all others share one.
 std::vector<std::string> coloured_causes(const RunFacts& run) {
   std::vector<std::string> names;
   for (const Cause& cause : run.causes) {
@@ -29,7 +29,7 @@ std::string bar_of(const std::string& inside) {
       kBarWidth, kBarHeight, inside);
 }
 
-// The bar of a layer: as long as its cycles, divided by what the arrays did.
+// The bar of a layer: its length is the layer's cycles, divided into busy cycles and stalls of the arrays.
 std::string cycles_bar(const RunFacts& run, std::size_t index, double most,
                        const std::vector<std::string>& coloured) {
   const std::string pointer = layer_at(index);
@@ -66,7 +66,7 @@ std::string cycles_bar(const RunFacts& run, std::size_t index, double most,
   return svg;
 }
 
-// The largest of a layer's lower bounds, as a key of `bound_cycles`.
+// The key in `bound_cycles` of the layer's largest lower bound.
 std::string bound_of(const Json& layer) {
   std::string largest = "compute";
   for (const char* key : {"beats", "dram"}) {
@@ -133,7 +133,7 @@ constexpr MemoryName kMemories[] = {{"dram", "DRAM"},
                                     {"parameter_buffer", "kernel buffer"},
                                     {"output_buffer", "output buffer"}};
 
-// Most bytes in one direction of any layer.
+// The most bytes in one direction of any layer.
 double most_bytes(const Json& layers, const char* memory) {
   double most = 0;
   for (const Json& layer : layers) {
@@ -209,14 +209,14 @@ constexpr std::array<const char*, 3> kMeanings{
 constexpr std::array<const char*, 3> kColours{"#e69f00", "#56b4e9", "#cc79a7"};
 static_assert(kMeanings.size() == kMacLossNames.size() && kColours.size() == kMacLossNames.size());
 
-// A cell with a count, and its part of all that the beats had room for.
+// A cell with a count, and its fraction of the capacity of all beats.
 std::string cell(const RunFacts& run, const std::string& place, double all) {
   const double share = ratio(run.cited.number(place), all);
   return fmt::format("<td class=\"n\">{}<div class=\"note\">{}</div></td>", run.cited.short_count(place),
                      run.cited.computed(place + "/share", share, percent(share)));
 }
 
-// The row of what stands at `place`: the run or a layer.
+// The row of the run or layer at JSON pointer `place`.
 std::string row(const RunFacts& run, const std::string& place, const std::string& name) {
   const double all = beat_macs(run.cited.at(place));
   std::string cells = cell(run, place + "/macs", all), svg;

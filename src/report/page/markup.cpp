@@ -51,7 +51,7 @@ std::string line(double x1, double y1, double x2, double y2, const std::string& 
 
 namespace {
 
-// A name of a file may be any bytes.
+// The name of a file may contain any bytes.
 std::string valid_utf8(const std::string& text) {
   const nlohmann::json json(text);
   return nlohmann::json::parse(json.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace))

@@ -23,9 +23,9 @@ constexpr const char *kBlue = "#0072b2", *kOrange = "#e69f00", *kGrey = "#b8b8b8
 constexpr std::array<const char*, 6> kCauseColours{"#e69f00", "#56b4e9", "#009e73",
                                                    "#d55e00", "#cc79a7", "#f0e442"};
 
-/// `text` as it may stand in HTML, also inside an attribute: one line, valid UTF-8.
+/// `text` escaped for HTML, also inside an attribute: one line, valid UTF-8.
 std::string escaped(const std::string& text);
-/// `value` with as few digits as read back to it.
+/// `value` with the fewest digits that read back to it.
 std::string exact(double value);
 /// A count or a rate with three digits and a metric prefix: 1234567 as "1.23 M".
 std::string prefixed(double value);
@@ -43,11 +43,10 @@ std::string text_at(double x, double y, const std::string& text, const std::stri
 /// `<rect>` of a drawing, with `hint` as its tooltip where that is not empty.
 std::string rect_at(double x, double y, double width, double height, const std::string& fill,
                     const std::string& hint = "", const std::string& more = "");
-/// A coloured square and what it stands for.
+/// A coloured square and its meaning.
 std::string legend_entry(const std::string& colour, const std::string& text);
 
-/// A report of which numbers are shown: it writes the attributes that say where they come from
-/// (`report_page`).
+/// A report whose numbers are shown: it writes the attributes with their origin (`report_page`).
 class Cited {
  public:
   /// `report` outlives the object.
@@ -58,7 +57,7 @@ class Cited {
   double number(const std::string& pointer) const { return at(pointer).get<double>(); }
   std::int64_t integer(const std::string& pointer) const { return at(pointer).get<std::int64_t>(); }
 
-  /// The attributes of an element that shows what stands at `pointer`.
+  /// The attributes of an element that shows the value at `pointer`.
   std::string attributes(const std::string& pointer) const;
   /// The attributes of an element that shows the computed `value`.
   std::string attributes(const std::string& name, double value) const;
@@ -93,7 +92,7 @@ struct AxisRoom {
 /// `values` are positive and not empty; a short axis grows towards smaller values.
 Axis axis_over(const std::vector<double>& values, double from, double to, AxisRoom room);
 
-/// Round numbers along an axis: its decades; of a short one, some between them, too.
+/// Round numbers along an axis: its decades, and for a short axis some numbers in between.
 std::vector<double> ticks(const Axis& axis);
 /// A round number: "10 T".
 std::string tick_text(double value);

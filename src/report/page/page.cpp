@@ -12,7 +12,7 @@ std::string title_of(const page::RunFacts& run) {
   return page::escaped(run.workload) + " on " + page::escaped(run.hardware);
 }
 
-// What did not pass.
+// Paragraphs on all failed checks and other failures.
 std::string failures(const page::RunFacts& run) {
   std::string html;
   const auto& report = run.cited.report();

@@ -20,7 +20,7 @@ struct Dot {
   std::string name;
   double intensity;  ///< MACs per byte over DRAM
   double rate;       ///< MACs a second
-  double share;      ///< of the run's cycles
+  double share;      ///< fraction of the run's cycles
 };
 
 std::vector<Dot> dots_of(const RunFacts& run) {
@@ -37,7 +37,7 @@ std::vector<Dot> dots_of(const RunFacts& run) {
   return dots;
 }
 
-// Leaves room around the values, and shows enough for the slope to be seen.
+// Leaves room around the values, and shows enough for the slope to be visible.
 constexpr AxisRoom kRoom{0.4, 0.3, 2};
 
 std::string grid(const Axis& x, const Axis& y) {
@@ -57,7 +57,7 @@ std::string grid(const Axis& x, const Axis& y) {
          text_at(-kRoofHeight / 2, 14, "MACs a second", "text-anchor=\"middle\" transform=\"rotate(-90)\"");
 }
 
-// The two lines that no layer can be above for long.
+// The two lines that bound all layers.
 std::string roof(const RunFacts& run, const Axis& x, const Axis& y) {
   const std::string style = "stroke=\"#222\" stroke-width=\"2\"";
   const double peak = run.peak_macs_per_second, bandwidth = run.peak_dram_bytes_per_second;
@@ -66,7 +66,7 @@ std::string roof(const RunFacts& run, const Axis& x, const Axis& y) {
   const double first = std::max(x.first(), y.first() / bandwidth);
   std::string svg = line(x.at(ridge), y.at(peak), kRoofWidth - kRoofRight, y.at(peak), style);
   if (first < ridge) svg += line(x.at(first), y.at(first * bandwidth), x.at(ridge), y.at(peak), style);
-  // Nothing else is drawn above them.
+  // This text is drawn above everything else.
   svg += text_at(kRoofWidth - kRoofRight - 4, kRoofTop + 12,
                  "level: all arrays at their peak, " + prefixed(peak) + "MAC/s",
                  "text-anchor=\"end\"" + run.cited.attributes("peak_macs_per_second", peak));
@@ -88,7 +88,7 @@ struct Box {
   }
 };
 
-// Names beside the dots of the longest layers, where they lie neither on a dot nor on each other.
+// Names beside the dots of the longest layers, where they overlap neither a dot nor each other.
 std::string labels(std::vector<Dot> dots, const Axis& x, const Axis& y) {
   constexpr double kCharacter = 6.6, kLine = 12;
   std::stable_sort(dots.begin(), dots.end(), [](const Dot& a, const Dot& b) { return a.share > b.share; });

@@ -11,41 +11,40 @@ namespace tilebeat::page {
 
 /// The totals of a run.
 std::string totals(const RunFacts& run);
-/// Where the cycles of the matrix arrays went, and which lower bound the layers have.
+/// The matrix arrays' cycles by cause, and the lower bounds that limit the layers.
 std::string limits(const RunFacts& run);
-/// The chip, its parts coloured by how much they are used.
+/// The chip, with its parts coloured by utilisation.
 std::string floor_plan(const RunFacts& run);
-/// A bar for each layer: its cycles, by what the matrix arrays did.
+/// A bar per layer: its cycles, divided into busy cycles and stalls of the matrix arrays.
 std::string cycles_by_layer(const RunFacts& run);
-/// Bars for each layer: bytes of every memory.
+/// Bars per layer: the bytes of every memory.
 std::string bytes_by_layer(const RunFacts& run);
-/// What the energy went into, in all and for each layer; empty where the report has none.
+/// The energy by its parts, in total and per layer; empty when the report has none.
 std::string energy_by_layer(const RunFacts& run);
-/// How much DRAM moves from layer to layer.
+/// The DRAM traffic from layer to layer.
 std::string traffic_over_time(const RunFacts& run);
-/// What became of the multiply-accumulates that the arrays had room for, in all and by layer; empty where the
-/// report does not tell.
+/// The multiply-accumulates that the arrays had room for, useful and lost, in total and per layer; empty when
+/// the report has no losses.
 std::string losses_by_layer(const RunFacts& run);
-/// What would help a run that mostly waits: by the largest cause of its stalls.
+/// Advice for a run that mostly waits, by the largest cause of its stalls.
 std::string help_against_waiting(const RunFacts& run);
-/// What would help a run whose schedule limits it: by the largest loss.
+/// Advice for a run that its schedule limits, by the largest loss.
 std::string help_against_losses(const RunFacts& run);
-/// The largest loss of the run or a layer; it has `lost_macs`.
+/// The name of the largest loss of a run or a layer, which has `lost_macs`.
 std::string_view largest_loss_name(const Json& counted);
-/// The name of the largest loss of the run or a layer, with its meaning; it has `lost_macs`.
+/// The name of the largest loss of a run or a layer, which has `lost_macs`, with its meaning.
 std::string largest_loss(const Json& counted);
-/// Multiply-accumulates that the beats of the run or a layer had room for; it has `lost_macs`.
+/// Multiply-accumulates that the beats of a run or a layer, which has `lost_macs`, had room for.
 double beat_macs(const Json& counted);
-/// What memories on the chip hold over time; empty where the report does not tell.
+/// The contents of on-chip memories over time; empty when the report has none.
 std::string memory_over_time(const RunFacts& run);
-/// The layers of the workload, what they read, and the units that they are fused into; the report has
-/// `graph`.
+/// The layers of the workload, their inputs, and the fusion groups; the report has `graph`.
 std::string graph(const RunFacts& run);
-/// A dot for each layer: MACs a second over MACs a byte.
+/// A dot per layer: MACs a second over MACs a byte.
 std::string roofline(const RunFacts& run);
 /// The fusion groups and their layers, for reports without `graph`; empty when there are none.
 std::string fusion_groups(const RunFacts& run);
-/// Several runs beside each other.
+/// Several runs side by side.
 std::string comparison(const std::vector<RunFacts>& runs);
 
 }  // namespace tilebeat::page

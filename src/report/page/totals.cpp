@@ -16,7 +16,7 @@ std::string tile(const std::string& name, const std::string& value, const std::s
                      value, note);
 }
 
-// A row of the table of what the arrays did: `cycles` of all of them.
+// A row of the table of the arrays' activities: `cycles` over all arrays.
 std::string activity_row(const RunFacts& run, const std::string& name, std::int64_t cycles,
                          const std::string& colour, const std::string& most) {
   const double share = ratio(static_cast<double>(cycles), static_cast<double>(run.array_cycles));
@@ -45,7 +45,7 @@ std::string activities(const RunFacts& run) {
          rows + "</tbody></table>\n";
 }
 
-// Layers by the largest of their lower bounds.
+// Sums over layers, by the largest of their lower bounds.
 struct BoundSum {
   const char *key, *meaning;
   std::int64_t layers = 0, cycles = 0, bound = 0;
@@ -74,8 +74,8 @@ double share_of(const BoundSum& sum) {
   return ratio(static_cast<double>(sum.bound), static_cast<double>(sum.cycles));
 }
 
-// The largest cause that the arrays wait for, when it takes a good part of their cycles besides what limits
-// them.
+// The largest stall cause of the arrays, when it takes a considerable part of their cycles besides the
+// limiting bound.
 std::string waits_beside(const RunFacts& run) {
   constexpr double kLeast = 0.1;
   if (run.causes.empty()) return "";
@@ -87,14 +87,14 @@ std::string waits_beside(const RunFacts& run) {
                      help_against_waiting(run));
 }
 
-// Nearly all of what the beats have room for is useful: the schedule loses nothing worth to speak of.
+// Whether nearly all of the beats' capacity is useful: the schedule loses nothing worth mentioning.
 bool is_filled(const RunFacts& run) {
   constexpr double kFilled = 0.9;
   const Json& total = run.cited.report()["total"];
   return total.contains("lost_macs") && ratio(total["macs"].get<double>(), beat_macs(total)) >= kFilled;
 }
 
-// The answer in two sentences: a lower bound that most cycles are near, or else what is waited for.
+// The verdict in two sentences: a lower bound that most cycles are close to, or else the stall cause.
 std::string verdict(const RunFacts& run, const BoundSums& sums) {
   constexpr double kMost = 0.5, kNear = 0.6;
   const auto fewer = [](const BoundSum& a, const BoundSum& b) { return a.cycles < b.cycles; };
@@ -149,7 +149,7 @@ std::string bounds(const RunFacts& run, const BoundSums& sums) {
          rows + "</tbody></table>\n";
 }
 
-// Why the arrays' busy share is not the utilisation.
+// The reason why the arrays' busy fraction is not the utilisation.
 std::string useful_part(const RunFacts& run) {
   const Json& total = run.cited.report()["total"];
   const double arrays = std::max<double>(1, static_cast<double>(run.cited.report()["cores"].size()));

@@ -28,7 +28,7 @@ std::int64_t kernel_size(const std::uint8_t* weights, std::int64_t count, std::i
   return sum;
 }
 
-/// The greatest distance of an element from its zero point.
+/// The largest distance of an element from its zero point.
 std::int64_t farthest(const TensorInfo& info) {
   return std::max(info.zero_point - dtype_min(info.dtype), dtype_max(info.dtype) - info.zero_point);
 }
@@ -148,7 +148,7 @@ void AccumulatorForm::load_bias(const Place& layer, Conv2d& conv) const {
 
 void check_accumulators(const Conv2d& conv, const LayerSource& source) {
   const std::int64_t outputs = conv.out_channels;
-  // Products with leading axes have several kernels for one output channel.
+  // Products with leading axes have several kernels per output channel.
   const std::int64_t per_kernel = conv.weights.shape.back() * conv.kernel[0] * conv.kernel[1];
   std::int64_t bound = 0;
   for (std::int64_t kernel = 0; kernel * per_kernel < conv.weights.elements(); ++kernel) {
@@ -240,7 +240,7 @@ class Conv2dForm : public AccumulatorForm {
     set_type(conv, output);
   }
 
-  /// The weights are written in the shape `weights`.
+  /// Loads the weights, which have shape `weights` in the file.
   void load_kernels(const std::vector<std::int64_t>& weights, const LayerSource& source, Conv2d& conv) const {
     load_weights(weights, source.place, conv);
     conv.weights.shape = {conv.out_channels, conv.kernel[0], conv.kernel[1],
@@ -275,7 +275,7 @@ class FullyConnectedForm : public Conv2dForm {
   }
 };
 
-/// Its stride is that of the output, its pads are cut off there.
+/// A transposed convolution: `stride` is that of the output, and `pads` are cut off the output.
 class ConvTransposeForm : public AccumulatorForm {
  public:
   void describe(Fields& v) override {
@@ -328,7 +328,7 @@ class ConvTransposeForm : public AccumulatorForm {
     }
   }
 
-  /// Of the output, along `axis`.
+  /// The extent of the output along `axis`.
   std::int64_t pixels_of(std::int64_t pixels, std::size_t axis, const Place& place) const {
     const std::int64_t whole = (pixels - 1) * conv_.stride[axis] + conv_.kernel[axis] + output_padding_[axis];
     const std::int64_t cut = std::int64_t{conv_.pads[axis]} + conv_.pads[axis + 2];

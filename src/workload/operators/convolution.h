@@ -7,24 +7,24 @@ namespace tilebeat {
 
 void describe(Fields& v, Requant& r);
 
-/// What convolutions, fully connected layers and products have in common: kernels, a bias, and what follows
-/// the accumulators.
+/// The common part of convolutions, fully connected layers and products: kernels, a bias, and the processing
+/// of accumulators.
 class AccumulatorForm : public OperatorForm {
  public:
   void set_arithmetic(const LayerArithmetic& rules, LayerOperation& operation) const override;
 
  protected:
-  /// Activation, requantisation, bounds.
+  /// Describes activation, requantisation and bounds.
   void describe_accumulators(Fields& v);
   void describe_weights(Fields& v, const char* doc) { v.required().object("weights", weights_, doc); }
   void describe_bias(Fields& v, const char* doc) { v.optional_object("bias", bias_, doc); }
 
-  /// Throws UserError unless there is one scale, or one an output channel; sets it where it follows from
-  /// others; `outputs` is what the file calls these.
+  /// Throws UserError unless there is one scale, or one per output channel; sets the scale where it follows
+  /// from others. `outputs` is the file's name for output channels.
   static void check_requant(Conv2d& conv, const char* outputs, const Place& layer);
-  /// The type and the zero point of `output`.
+  /// Sets the type and the zero point of `output`.
   static void set_type(const Conv2d& conv, TensorInfo& output);
-  /// Sets the weights, which are written in the shape `shape`, and their zero point (SPEC NU-1).
+  /// Sets the weights, which have shape `shape` in the file, and their zero point (SPEC NU-1).
   void load_weights(const std::vector<std::int64_t>& shape, const Place& layer, Conv2d& conv) const;
   void load_bias(const Place& layer, Conv2d& conv) const;
 
@@ -36,12 +36,13 @@ class AccumulatorForm : public OperatorForm {
   std::optional<OutputRange> range_;
 };
 
-// SPEC NU-3: no accumulator can leave int32, whatever the elements of the inputs are. Throw UserError.
+// Checks of SPEC NU-3: no accumulator can leave int32, whatever the inputs' elements are. They throw
+// UserError.
 
 void check_accumulators(const Conv2d& conv, const LayerSource& source);
-/// Of a transposed convolution: an output adds up the taps that are a stride apart.
+/// Checks a transposed convolution: an output sums the taps that are a stride apart.
 void check_transposed_accumulators(const Conv2d& conv, const LayerSource& source);
-/// Of a product whose kernels are the second input.
+/// Checks a product whose kernels are its second input.
 void check_product_accumulators(const Conv2d& conv, const LayerSource& source);
 
 }  // namespace tilebeat

@@ -1,4 +1,4 @@
-// Operators that treat every element by itself, or with one of another tensor.
+// Operators that treat every element separately, or with one element of another tensor.
 #include "workload/operators/operator.h"
 #include "workload/tensor_source.h"
 
@@ -55,7 +55,7 @@ class ElementwiseForm : public OperatorForm {
     const Place place = rules.place().key("input_scales");
     if (e.kind == Elementwise::Kind::kMul) return rules.check_factor(sa * sb / sy, place);
     rules.check_factor(sa / sy, place), rules.check_factor(sb / sy, place);
-    // The sum's shift has a place before the point; the greater multiplier has 21 bits.
+    // The sum's shift keeps a bit before the binary point; the larger multiplier has 21 bits.
     constexpr double kMostRatio = 1 << 19, kLeastRatio = 1.0 / (1 << 30);
     const double greater = std::max(sa, sb) / sy;
     if (greater >= kMostRatio || greater < kLeastRatio)
@@ -161,7 +161,7 @@ class ScaleForm : public OperatorForm {
   std::vector<double> scale_{1}, offset_{0};
 };
 
-/// Folded into a factor and an offset a channel.
+/// A batch normalisation, folded into a factor and an offset per channel.
 class BatchnormForm : public ScaleForm {
  public:
   void describe(Fields& v) override {

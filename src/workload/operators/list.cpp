@@ -2,7 +2,7 @@
 
 namespace tilebeat {
 
-// The forms, by the file that defines them. A class for several operators is told which one it is.
+// The forms, by source file. A class for several operators is told which one it is.
 
 // convolution.cpp, product.cpp; `product` is matmul of two inputs
 extern const FormMaker kConv2dForm, kFullyConnectedForm, kConvTransposeForm, kMatmulForm, kProductForm;

@@ -1,4 +1,4 @@
-// Operators that move bytes and compute nothing; and resize.
+// Operators that move bytes without computing, and resize.
 #include "base/types.h"
 #include "workload/operators/operator.h"
 #include "workload/tensor_source.h"
@@ -287,7 +287,7 @@ class DepthToSpaceForm : public OperatorForm {
     layer.output = source.input();
     layer.output.shape = {in[0], in[1] * b, in[2] * b, depth};
     check_shape(layer.output.shape, source.place);
-    // Rows and columns of the output are those of the input, with those of a block inside.
+    // Rows and columns of the output are those of the input, each divided into those of a block.
     const std::int64_t row = in[2] * channels, channel = order_ == Order::kPixelFirst ? 1 : b * b;
     layer.operation =
         Move{{in[0], in[1], b, in[2], b, depth}, {in[1] * row, row, b * pixel, channels, pixel, channel}};

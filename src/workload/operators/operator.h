@@ -11,13 +11,13 @@
 
 namespace tilebeat {
 
-/// A layer that is being loaded: what is written of it, what it reads, and where it stands.
+/// A layer while it is loaded: its description, its inputs, and its place in the file.
 struct LayerSource {
   std::string name, op;
-  std::vector<std::string> names;  ///< of the inputs
+  std::vector<std::string> names;  ///< names of the inputs
   std::vector<TensorInfo> inputs;
   Place place;
-  std::optional<Arithmetic> own_arithmetic;     ///< that the layer names
+  std::optional<Arithmetic> own_arithmetic;     ///< the layer's own arithmetic
   Arithmetic of_workload = Arithmetic::kExact;  ///< for layers that name none
 
   const TensorInfo& input() const { return inputs.front(); }
@@ -25,8 +25,8 @@ struct LayerSource {
   Arithmetic arithmetic() const { return own_arithmetic.value_or(of_workload); }
 };
 
-/// Sets the arithmetic of a layer's results (SPEC NU-6), and checks that the file says all that it needs.
-/// Everything throws UserError.
+/// Sets the arithmetic of a layer's results (SPEC NU-6) and checks that the file has all fields that it
+/// needs. All members throw UserError.
 class LayerArithmetic {
  public:
   LayerArithmetic(const LayerSource& source, DType output) : source_(source), output_(output) {}
@@ -35,13 +35,13 @@ class LayerArithmetic {
   const TensorInfo& input() const { return source_.input(); }
   Arithmetic arithmetic() const { return source_.arithmetic(); }
   std::string_view name() const { return arithmetic_name(arithmetic()); }
-  /// SPEC NU-6 does not name the operator: it is exact in every arithmetic of the workload.
+  /// For operators that SPEC NU-6 does not name: they are exact in every arithmetic of the workload.
   void only_exact() const;
   void only_exact(const std::optional<OutputRange>& range) const;
-  /// Sets the arithmetic of real values; whether it is another one than exact.
+  /// Sets the arithmetic of real values. Returns whether it is another one than exact.
   bool begin(TensorRequant& requant) const;
   void need(bool there, const Place& place) const;
-  /// Of a factor from input to output.
+  /// Checks a factor from input to output.
   void check_factor(double factor, const Place& place) const;
   void check_range(const std::optional<OutputRange>& range) const;
 
@@ -50,17 +50,17 @@ class LayerArithmetic {
   DType output_;
 };
 
-/// What layers of an operator have in a workload file besides the fields of every layer, and what is made of
-/// it. Operators with the same fields may share a class.
+/// The fields of an operator in a workload file, besides those of every layer, and the operation made from
+/// them. Operators with the same fields may share a class.
 class OperatorForm {
  public:
   virtual ~OperatorForm() = default;
   /// Every field once (schema/fields.h).
   virtual void describe(Fields& v) = 0;
-  /// Sets the operation and what is known of the output: shapes inferred, tensors loaded, SPEC NU-1 to NU-3
-  /// checked. The inputs are what the operator reads. Throws UserError.
+  /// Sets the operation and the description of the output: infers shapes, loads tensors, checks SPEC NU-1 to
+  /// NU-3. The inputs are valid for the operator. Throws UserError.
   virtual void load(const LayerSource& source, Layer& layer) const = 0;
-  /// Of the operation that `load` has set; without a rule of its own it is exact.
+  /// Sets the arithmetic of the operation that `load` has made; by default it must be exact.
   virtual void set_arithmetic(const LayerArithmetic& rules, LayerOperation& /*operation*/) const {
     rules.only_exact();
   }
@@ -73,11 +73,11 @@ Form make_form() {
   return std::make_unique<T>();
 }
 
-/// What an operator reads.
+/// The tensors that an operator can read.
 enum class Reads : std::uint8_t {
   kMaps,          ///< bytes [N, H, W, C]: height and width, or groups of channels, define it
   kBytes,         ///< int8 or uint8 of any shape
-  kAccumulators,  ///< these, or int32
+  kAccumulators,  ///< bytes or int32
   kReals,         ///< float32
   kBytesOrReals
 };
@@ -88,10 +88,11 @@ struct Operator {
   Count inputs;
   Reads reads;
   FormMaker form;               ///< with the defaults
-  std::string_view which = "";  ///< of several rows of one name, for titles
+  std::string_view which = "";  ///< distinguishes rows of one name in titles
 };
 
-/// All operators, in the order of the schema. Of several rows of one name the number of inputs chooses.
+/// All operators, in the order of the schema. Of several rows with one name, the number of inputs selects
+/// one.
 const std::vector<Operator>& operators();
 
 // ---- what several operators need ----
@@ -114,10 +115,11 @@ void describe_input_scale(Fields& v, double& scale);
 void check_zero_point(std::int32_t zero_point, DType dtype, const Place& place);
 /// `axis` of a tensor of `rank` axes, counted from the start. Throws UserError at `place` when there is none.
 int axis_of(int axis, std::size_t rank, const Place& place);
-/// `values`, one number or a list written under `key`, as one a channel.
+/// The factors per channel: `values` (one number or a list, written under `key`) expanded to `channels`
+/// values.
 std::vector<double> one_a_channel(const std::vector<double>& values, std::int64_t channels,
                                   const LayerSource& source, const char* key);
-/// The output of a layer that requantises real values: `shape`, with the type and zero point of its
+/// The output of a layer that requantises real values, with shape `shape` and the type and zero point of its
 /// `requant`.
 TensorInfo requantised(const std::vector<std::int64_t>& shape, const TensorRequant& requant,
                        const LayerSource& source);

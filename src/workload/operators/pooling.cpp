@@ -126,7 +126,7 @@ class AveragePoolForm : public PoolForm {
   std::optional<TensorRequant> requant_;
 };
 
-/// With a kernel as large as the map.
+/// A pooling with a kernel as large as the map.
 class GlobalPoolForm : public PoolForm {
  public:
   explicit GlobalPoolForm(Pooling::Kind kind) : PoolForm(kind) {}
@@ -139,7 +139,7 @@ class GlobalPoolForm : public PoolForm {
   }
 };
 
-/// The axes `named`, from the start, rising; neighbours.
+/// The axes `named`, counted from the front, in rising order; they must be neighbours.
 std::vector<int> axes_of(const std::vector<int>& named, const LayerSource& source) {
   const Place place = source.place.key("axes");
   std::vector<int> axes;
@@ -172,7 +172,7 @@ std::vector<std::int64_t> reduced_shape(const std::vector<int>& axes, bool keep_
   return shape;
 }
 
-/// Over neighbouring axes; a maximum keeps type, scale and zero point.
+/// A maximum over neighbouring axes; it keeps type, scale and zero point.
 class ReduceMaxForm : public OperatorForm {
  public:
   explicit ReduceMaxForm(Reduce::Kind kind = Reduce::Kind::kMax) { reduce_.kind = kind; }

@@ -11,9 +11,9 @@ namespace {
 
 constexpr std::size_t kMostAxes = 6;
 
-/// A or B as it is written: where its shape stands, for errors.
+/// A or B in the file: the place of its shape, for errors.
 struct Matrices {
-  std::string text;  ///< how errors call it
+  std::string text;  ///< name in errors
   std::vector<std::int64_t> shape;
   MatrixOrder order = MatrixOrder::kPlain;
   Place place;
@@ -73,7 +73,7 @@ void infer(const Matrices& a, const Matrices& b, const Place& place, Conv2d& con
   check_shape(output.shape, place);
 }
 
-/// B as kernels: matrices [columns, K] of matrices [K, columns].
+/// Transposes B to kernels: matrices [K, columns] become [columns, K].
 void transpose(Tensor& tensor, std::int64_t rows, std::int64_t columns) {
   const std::vector<std::uint8_t> plain = tensor.bytes;
   for (std::int64_t matrix = 0; matrix < tensor.elements(); matrix += rows * columns) {
@@ -109,7 +109,7 @@ class ProductForm : public AccumulatorForm {
     v.boolean("transpose_a", transpose_a_, "the last two axes of A are [K, rows]");
     v.boolean("transpose_b", transpose_b_, "the last two axes of B are [columns, K]");
   }
-  /// Shapes and types.
+  /// Sets shapes and types.
   static void start(const Matrices& a, const Matrices& b, const char* outputs, const LayerSource& source,
                     Conv2d& conv, TensorInfo& output) {
     infer(a, b, source.place, conv, output);

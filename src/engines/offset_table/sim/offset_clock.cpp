@@ -9,7 +9,7 @@
 
 namespace tilebeat::offset_table {
 
-// The beat that went through the tags, until the lanes have multiplied it.
+// Keeps a beat that has passed the tags until the lanes have multiplied it.
 void OffsetUnit::keep(const Pipeline::BeatTimes& times, bool ends) {
   Under under;
   under.job = job_;
@@ -30,7 +30,7 @@ void OffsetUnit::keep(const Pipeline::BeatTimes& times, bool ends) {
   under_way_.push_back(std::move(under));
 }
 
-// Whatever moves by cycle `now`.
+// Moves all data that move by cycle `now`.
 void OffsetUnit::move_data(Cycle now) {
   for (Under& under : under_way_) fetch(under, now);
   while (!under_way_.empty() && under_way_.front().times.end <= now + 1) {
@@ -43,7 +43,7 @@ void OffsetUnit::move_data(Cycle now) {
   }
 }
 
-// Lines and kernels that are requested now.
+// Requests lines and kernels of this cycle.
 void OffsetUnit::fetch(Under& under, Cycle now) {
   const auto size = to_size(config_.cache.line_bytes);
   for (std::size_t i = 0; i < under.references.size(); ++i) {
@@ -60,7 +60,7 @@ void OffsetUnit::fetch(Under& under, Cycle now) {
                 under.kernels.data(), count_of(under.kernels), 0);
 }
 
-// The lanes: operands are taken from lines in their places and from lines that enter them, in order.
+// Multiplies a beat; operands come from lines in their places and from lines that enter them, in order.
 void OffsetUnit::multiply(Under& under) {
   const auto size = to_size(config_.cache.line_bytes);
   const Job& job = *under.job;
@@ -76,7 +76,7 @@ void OffsetUnit::multiply(Under& under) {
       }
     }
   };
-  // Lines that were there are read before others take their places.
+  // Lines that are present are read before others replace them.
   for (const LineCache::Reference& r : under.references) {
     if (!r.missed) collect(r.line, places_.data() + to_size(r.place) * size);
   }
@@ -115,7 +115,7 @@ void OffsetUnit::read_records(Job& job, const Slice& slice) {
         decode_post_parameter(bytes.data() + to_size(k) * kPostParameterBytes);
 }
 
-// Rows leave for NRAM in the cycles that are known by now.
+// Starts the rows whose cycles are known by now on their way to NRAM.
 void OffsetUnit::store_rows(const Under& under) {
   const Job& job = *under.job;
   const Slice& slice = job.schedule.slices()[under.slice];
@@ -141,7 +141,7 @@ void OffsetUnit::declare_signals() {
   s.misses = trace.add_signal(scope, "misses", 16, Radix::kDecimal);
   s.conflicts = trace.add_signal(scope, "bank_cycles", 16, Radix::kDecimal);
   s.valid = Strobe(&trace, scope, "valid");
-  // What the lanes multiply: nine bits signed (SPEC NU-1).
+  // The lanes' operands: nine bits signed (SPEC NU-1).
   const auto operands = [&](const char* kind, int count) {
     std::vector<SignalId> all;
     for (int i = 0; i < count * config_.vector; ++i)
@@ -153,7 +153,7 @@ void OffsetUnit::declare_signals() {
   signals_ = s;
 }
 
-// What the lanes multiply in the last cycle of a beat: `bytes` are those of the map, by thread.
+// Traces the operands of the lanes in the last cycle of a beat. `bytes`: the map's, by thread.
 void OffsetUnit::trace_operands(const Under& under, const std::vector<std::uint8_t>& bytes) {
   Trace& trace = *context_.observers.trace;
   const Picoseconds at = now_ps();

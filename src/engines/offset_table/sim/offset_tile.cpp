@@ -15,7 +15,7 @@ constexpr std::size_t kWhole = 32;  // elements that a line is a multiple of
 
 }  // namespace
 
-// The next stretch of the slice. Offsets that are brought anew for every slice are read anew.
+// The next stretch of the slice. Offsets that are streamed again for every slice are read again.
 Stretch& OffsetUnit::stretch_of(const Slice& slice, const std::vector<Beat>& beats) {
   if (beat_ == 0) {
     const bool stay = config_.addresses == Addresses::kComputed || tables.offsets_stay();
@@ -25,7 +25,7 @@ Stretch& OffsetUnit::stretch_of(const Slice& slice, const std::vector<Beat>& bea
   return stretches_.at(stretch_, beat_, beats, pipeline_.cache,
                        [&](const Beat& beat, std::vector<Operand>& operands) {
                          gather(beat, slice.group, operands);
-                         // Beats that would leave the map are looked at one by one.
+                         // Beats that would leave the map are processed one by one.
                          const std::uint64_t end = job_->run.map + to_unsigned(map_size());
                          std::int64_t room = map_size();
                          for (const Operand& operand : operands) {
@@ -36,8 +36,8 @@ Stretch& OffsetUnit::stretch_of(const Slice& slice, const std::vector<Beat>& bea
                        });
 }
 
-// The next beats of the run that need nothing but the same lines; false when it is not known yet when their
-// offset is there.
+// Processes the next beats of the run that need only the same lines; false while the cycle of their offset is
+// unknown.
 bool OffsetUnit::do_stretch() {
   const Job& job = *job_;
   const Slice& slice = job.schedule.slices()[slice_];
@@ -67,8 +67,8 @@ bool OffsetUnit::do_stretch() {
   return true;
 }
 
-// `count` beats that need the same lines as the last one. What keeps it, but for its addresses, lines and
-// kernels, keeps none of them.
+// Repeats the last beat `count` times with the same lines: only addresses, lines and kernels could delay it,
+// and they do not.
 void OffsetUnit::repeat_beat(const Slice& slice, std::size_t count) {
   const int bytes = slice.count * job_->schedule.vector();
   const bool one_access = kernels_.in_one_access(bytes);
@@ -90,7 +90,7 @@ void OffsetUnit::repeat_beat(const Slice& slice, std::size_t count) {
   stats.wram_read += to_signed(count) * bytes;
 }
 
-// Kernels of a slice, kernel by kernel, in the order of the beats; the zero point taken off.
+// The kernels of a slice after subtraction of the zero point, kernel by kernel, in the order of the beats.
 const std::vector<std::int16_t>& OffsetUnit::widened_kernels(const Slice& slice) {
   std::vector<std::int16_t>& wide = wide_kernels_[slice_];
   if (!wide.empty()) return wide;
@@ -108,8 +108,8 @@ const std::vector<std::int16_t>& OffsetUnit::widened_kernels(const Slice& slice)
   return wide;
 }
 
-// Operands of the threads of the group, thread by thread, in the order of the beats: those of a stretch are
-// often neighbours.
+// Widens the operands of the group's threads, thread by thread, in the order of the beats; those of a stretch
+// are often contiguous.
 void OffsetUnit::widen_threads(const std::vector<Beat>& beats) {
   if (widened_) return;
   widened_ = true;

@@ -25,7 +25,7 @@ ImageLayout image_of_map(const TableShape& shape) {
                       shape.groups, shape.threads());
 }
 
-// Programs written by hand may say anything.
+// Checks all fields: hand-written programs may contain any values.
 void check_fields(const ConvSetup& c, const OffsetSetup& s, const OffsetMap& m, const OffsetRun& r,
                   const OffsetConfig& config) {
   const auto refuse = [](const std::string& what) { throw SimulationError("offset.run: " + what); };
@@ -44,7 +44,7 @@ void check_fields(const ConvSetup& c, const OffsetSetup& s, const OffsetMap& m, 
         fmt::format("biases and scales of {} kernels, the unit holds {}", r.kernels, config.record_kernels));
 }
 
-// The bytes of a map, all channels of all pixels.
+// Bytes of a map with all channels of all pixels.
 std::uint64_t map_bytes(const OffsetSetup& s, const OffsetMap& m) {
   const int block = s.layout == MapLayout::kNhwc ? 1 : s.block;
   return std::uint64_t{m.height} * m.width * to_unsigned(align_up<int>(s.channels, block));
@@ -110,7 +110,7 @@ void OffsetUnit::step() {
   schedule(now);
 }
 
-// The front run's operands have been read: who overwrites them need not wait for the results.
+// Releases the front run when its operands have been read: who overwrites them need not wait for the results.
 void OffsetUnit::begin_next(Cycle now) {
   if (reading_ && !job_ && *jobs_.back()->released <= now) {
     close_all(jobs_.back()->reads, now);
@@ -197,7 +197,7 @@ void OffsetUnit::hold_memories(Job& job, Cycle now) {
       {run.result, kernels * element, run.result_pixel, std::uint64_t{job.map.rows} * job.map.columns}, now));
 }
 
-// Beats whose tags can be looked up by cycle `limit`.
+// Processes beats whose tags can be looked up by cycle `limit`.
 void OffsetUnit::advance(Cycle limit) {
   while (job_ && pipeline_.next_look() <= limit) {
     if (!group_begun_ && !begin_group()) return;
@@ -217,14 +217,14 @@ bool OffsetUnit::begin_group() {
   return true;
 }
 
-// A little-endian entry of the image.
+// Reads a little-endian entry of the image.
 std::int32_t OffsetUnit::entry(std::int64_t offset, int bytes) const {
   std::uint32_t value = 0;
   std::memcpy(&value, tables.bytes() + offset, to_size(bytes));
   return static_cast<std::int32_t>(value);
 }
 
-// The registers of the threads.
+// Loads the registers of `count` threads from `first` on.
 void OffsetUnit::activate(std::int64_t first, int count) {
   const Job& job = *job_;
   threads_.resize(to_size(count));
@@ -255,8 +255,8 @@ std::int64_t OffsetUnit::map_size() const {
   return to_signed(map_bytes(job_->setup, job_->map));
 }
 
-// Appends the operands of a beat, by thread. Tables are bytes in DRAM, which may say anything: what they name
-// lies in the map that the run holds, or the run ends.
+// Appends the operands of a beat, by thread. Tables come from DRAM and may contain anything: an operand
+// outside the map that the run holds ends the run.
 void OffsetUnit::gather(const Beat& beat, int group, std::vector<Operand>& operands) const {
   const Job& job = *job_;
   const std::int64_t map = map_size();
@@ -289,20 +289,20 @@ void OffsetUnit::gather(const Beat& beat, int group, std::vector<Operand>& opera
   }
 }
 
-// The first cycle in which the offset of the next beat is there; none: not known yet.
+// The first cycle in which the next beat's offset is present; none: not known yet.
 std::optional<Cycle> OffsetUnit::offset_from(const Beat& beat) {
   if (config_.addresses == Addresses::kComputed) return job_->began;
   const std::optional<Cycle> there = tables.offsets_from(group_, slice_, beat, next_request());
   return there ? std::optional(std::max(*there, job_->began)) : there;
 }
 
-// Accesses of WRAM for the kernels of the next beat.
+// Number of WRAM accesses for the kernels of the next beat.
 int OffsetUnit::kernel_accesses(const Slice& slice) const {
   const int bytes = slice.count * job_->schedule.vector();
   return kernels_.accesses(job_->run.weights + to_unsigned(slice.weights + to_signed(beat_) * bytes), bytes);
 }
 
-// The next beat of the run; false when it is not known yet when its offset is there.
+// Processes the next beat of the run; false while the cycle of its offset is unknown.
 bool OffsetUnit::do_beat() {
   const Job& job = *job_;
   const Slice& slice = job.schedule.slices()[slice_];
@@ -323,7 +323,7 @@ bool OffsetUnit::do_beat() {
   return true;
 }
 
-// The next beat went through the tags.
+// Counts the next beat after it has passed the tags.
 void OffsetUnit::count_beat(const Slice& slice, const Pipeline::BeatTimes& times,
                             const std::vector<LineCache::Reference>& references) {
   account(times);
@@ -340,7 +340,8 @@ void OffsetUnit::next_slice() {
   if (++group_ * config_.rows >= job_->shape.threads()) end_run();
 }
 
-// Where the cycles from the beat before to the end of this one went, in the order in which the lanes wait.
+// Accounts for the cycles from the previous beat to the end of this one, in the order in which the lanes
+// wait.
 void OffsetUnit::account(const Pipeline::BeatTimes& t) {
   const std::array<std::pair<Activity, Cycle>, 5> waits{{{Activity::kOutputDrain, t.sums},
                                                          {Activity::kTableLoad, t.tables},
@@ -352,7 +353,7 @@ void OffsetUnit::account(const Pipeline::BeatTimes& t) {
   ledger.spend(Activity::kBankConflict, t.looked.cycles - 1);
 }
 
-// The last beat of a slice went through: its sums leave.
+// Ends a slice after its last beat: its sums leave.
 void OffsetUnit::end_slice(const Slice& slice) {
   const Job& job = *job_;
   const std::int64_t macs = ssize(threads_) * slice.count * job.setup.useful_taps * job.run.channels;

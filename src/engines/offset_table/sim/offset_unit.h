@@ -25,13 +25,13 @@
 
 namespace tilebeat::offset_table {
 
-/// What the table cache counts.
+/// Counters of the table cache.
 struct TableStats {
-  std::int64_t loads = 0;           ///< of tables that are as a whole in the cache
-  std::int64_t reused = 0;          ///< runs whose tables were there already
-  std::int64_t loaded_bytes = 0;    ///< all of them
-  std::int64_t streamed_bytes = 0;  ///< of tables that pass through halves
-  std::int64_t largest_bytes = 0;   ///< of the tables of one map
+  std::int64_t loads = 0;           ///< loads of tables that fit the cache as a whole
+  std::int64_t reused = 0;          ///< runs that found their tables in the cache
+  std::int64_t loaded_bytes = 0;    ///< bytes of all loads
+  std::int64_t streamed_bytes = 0;  ///< bytes of tables that pass through the halves of the cache
+  std::int64_t largest_bytes = 0;   ///< bytes of the largest tables of one map
 };
 
 /// The table cache (SPEC OT-3, OT-6): tables of addresses on the chip, and the port by which they come from
@@ -53,24 +53,24 @@ class TableMemory {
   TableMemory(const char* name, const SimContext& context, int table_bytes, const DmaConfig& dma,
               sc_core::sc_event& changed);
 
-  /// What a run needs of the tables whose image lies at `address`: records of the threads in order, `rows` at
-  /// a time; for each time the offsets of every slice, by segment. Nothing is requested before cycle `from`.
-  /// Throws SimulationError when not even a part fits.
+  /// Begins a run with the tables whose image lies at `address`: records of the threads in order, `rows` at a
+  /// time, and for each such group the offsets of every slice, by segment. Requests nothing before cycle
+  /// `from`. Throws SimulationError when not even a part fits.
   void begin(std::uint64_t address, const ImageLayout& image, const TableShape& shape,
              const OffsetSchedule& schedule, int rows, Cycle from);
-  /// The first cycle in which the records of group `group` of threads, and the offsets of beat number `beat`
-  /// of a slice, are there; none: not known yet. Both go forward alone. `used` is the cycle after the last
-  /// use of what came before.
+  /// The first cycle in which the records of group `group` of threads, or the offsets of beat `beat` of slice
+  /// `slice`, are in the cache; none: not known yet. Calls only move forward. `used` is the cycle after the
+  /// last use of the previous records or offsets.
   std::optional<Cycle> threads_from(std::int64_t group, Cycle used);
   std::optional<Cycle> offsets_from(std::int64_t group, std::size_t slice, const Beat& beat, Cycle used);
 
-  /// Offsets that are there stay while the run goes on.
+  /// Whether offsets stay in the cache during the run.
   bool offsets_stay() const { return held_ || offsets_.held; }
 
   /// The image; what is not in the cache has no meaning.
   const std::uint8_t* bytes() const { return image_.data(); }
 
-  /// Takes responses and sends a request; `idle` is booked while nothing is asked for.
+  /// Takes responses and sends a request; books `idle` while there is nothing to request.
   void step(Cycle now, Activity idle);
   void schedule(NextClock& next) const;
 
@@ -78,13 +78,13 @@ class TableMemory {
   struct Range {
     std::int64_t begin = 0, end = 0;  // bytes of the image
   };
-  // Parts of the image that are used one after the other. One that is held has a single part.
+  // Parts of the image that are used in sequence; a held stream has a single part.
   struct Stream {
     bool held = true;
     std::vector<Range> parts;                  // repeated until `total`
     std::int64_t total = 0;                    // parts that are used
-    std::int64_t wanted = 0;                   // that were asked for
-    std::int64_t current = 0;                  // that is used
+    std::int64_t wanted = 0;                   // number of parts requested so far
+    std::int64_t current = 0;                  // number of the part in use
     std::deque<std::optional<Cycle>> arrived;  // from `current` on
   };
   struct Request {
@@ -105,8 +105,8 @@ class TableMemory {
   std::vector<std::uint8_t> image_;
   std::optional<std::uint64_t> held_;  // the tables that are in the cache as a whole
   Stream threads_, offsets_, rest_;
-  std::int64_t groups_of_part_ = 1;       // of threads
-  std::int64_t segments_of_part_ = 1;     // of offsets
+  std::int64_t groups_of_part_ = 1;       // groups of threads in a part
+  std::int64_t segments_of_part_ = 1;     // segments of offsets in a part
   std::vector<std::int64_t> first_part_;  // by slice, of offsets
   std::vector<int> first_entry_;          // by slice
   int taps_ = 1;
@@ -116,13 +116,14 @@ class TableMemory {
 
 using rolling::ScratchpadPort;
 
-/// What the lanes count.
+/// Counters of the lanes.
 struct LaneStats {
   std::int64_t runs = 0, beats = 0, useful_macs = 0;
   MacLosses losses{};
   std::int64_t results = 0;                                     ///< elements stored
   std::int64_t nram_read = 0, nram_written = 0, wram_read = 0;  ///< bytes
-  std::int64_t im2col_bytes = 0, pointer_bytes = 0;  ///< that other ways to the maps of all runs would take
+  /// bytes that explicit im2col and pointer tables would take for all maps
+  std::int64_t im2col_bytes = 0, pointer_bytes = 0;
 };
 
 /// A run that the unit works on, from its first cycle until its last result is stored.
@@ -141,7 +142,7 @@ struct Job {
   const Cycle began;
   std::int64_t macs = 0;  ///< useful, done so far
 
-  std::vector<OpenHold> reads, writes;  ///< of the memories of the core
+  std::vector<OpenHold> reads, writes;  ///< open accesses to the core's memories
   std::vector<PostParameter> records;   ///< by kernel, those that were read
   std::optional<Cycle> released;        ///< the cycle from which on the operands have been read
   std::optional<Cycle> done;            ///< the cycle after the last result was written, or added
@@ -179,11 +180,11 @@ class OffsetUnit : public CommandedUnit {
 
   const Pipeline& pipeline() const { return pipeline_; }
 
-  CycleLedger ledger;  ///< of the lanes
+  CycleLedger ledger;  ///< ledger of the lanes
   LaneStats stats;
 
  private:
-  // A thread of the group at work: what its registers hold.
+  // A thread of the current group: the contents of its registers.
   struct Thread {
     std::int64_t base = 0;
     std::uint32_t rows = 0, columns = 0;  // masks
@@ -283,8 +284,8 @@ class OffsetUnit : public CommandedUnit {
   ConvSetup conv_;
   OffsetSetup setup_;
   OffsetMap map_;
-  std::optional<Tables> computed_;         // of the map, where addresses are computed
-  std::shared_ptr<Job> job_;               // whose beats are not all through the tags
+  std::optional<Tables> computed_;         // tables of the map, where addresses are computed
+  std::shared_ptr<Job> job_;               // job with beats that have not passed the tags
   bool reading_ = false;                   // the front instruction is a run that is not released
   std::deque<std::shared_ptr<Job>> jobs_;  // not finished, oldest first
   bool open_sums_ = false;                 // a run left sums for the next one
@@ -317,10 +318,10 @@ class OffsetUnit : public CommandedUnit {
   std::vector<std::int16_t> elements_;
 
   // Tile granularity.
-  std::vector<std::vector<std::int16_t>> wide_kernels_;  // of the run, by slice
-  Stretches stretches_;                                  // of the group of threads, ...
+  std::vector<std::vector<std::int16_t>> wide_kernels_;  // by slice: widened kernels of the run
+  Stretches stretches_;                                  // stretches of the group of threads, ...
   int of_group_ = 0;                                     // ... for this group of channels
-  std::size_t stretch_ = 0;                              // that is next
+  std::size_t stretch_ = 0;                              // number of the next stretch
   std::vector<std::int16_t> wide_threads_;               // operands of the group of threads
   std::vector<std::uint8_t> bytes_;
   bool widened_ = false;

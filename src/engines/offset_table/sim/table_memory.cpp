@@ -28,7 +28,7 @@ void TableMemory::begin(std::uint64_t address, const ImageLayout& image, const T
   threads_ = offsets_ = rest_ = Stream{};
   rest_.parts = {{image.taps, image.threads}}, rest_.total = 1;
   divide(image, schedule, rows, ceil_div<std::int64_t>(shape.threads(), rows));
-  // In the order of their use.
+  // Requests them in the order of their use.
   want(rest_, from), want(threads_, from), want(offsets_, from);
   want(threads_, from), want(offsets_, from);
 }
@@ -78,7 +78,7 @@ void TableMemory::divide(const ImageLayout& image, const OffsetSchedule& schedul
   offsets_.total = ssize(offsets_.parts) * groups;
 }
 
-// Asks for the next part of a stream.
+// Requests the next part of a stream.
 void TableMemory::want(Stream& stream, Cycle from) {
   if (stream.wanted == stream.total) return;
   const std::int64_t number = stream.wanted++;
@@ -97,7 +97,7 @@ void TableMemory::request_range(Range range, Stream& stream, std::int64_t number
   requests_.push_back({range, 0, 0, from, &stream, number});
 }
 
-// Part `part` is used from now on: what lay in the halves before makes room.
+// Part `part` is used from now on: the contents of the halves before it may be replaced.
 std::optional<Cycle> TableMemory::forward(Stream& stream, std::int64_t part, Cycle used) {
   while (stream.current < part) {
     ++stream.current;

@@ -9,7 +9,7 @@ namespace tilebeat::rolling {
 void Rounds::begin(std::shared_ptr<Job> job) {
   job_ = std::move(job);
   index_ = 0, round_ = 0;
-  // Rounds of the run before have been made: its lines were all requested.
+  // The rounds of the previous run have been made, because all its lines were requested.
   records_of_.reset();
   end_ += job_->schedule.blocks() * job_->schedule.rounds_per_block();
 }
@@ -25,7 +25,7 @@ void Rounds::make() {
   advance(rounds_.back(), first_ + ssize(rounds_) - 1);
 }
 
-// A round that nobody looked beyond becomes the one after it.
+// If no round beyond it has been made, the last round becomes the one after it.
 void Rounds::pop() {
   ++first_;
   if (rounds_.size() == 1 && first_ < end_)
@@ -60,7 +60,7 @@ void Rounds::advance(Round& round, std::int64_t number) {
   ++index_;
 }
 
-// The first line of some; `before` is when the line in whose place it comes is in place.
+// Enters the first of some lines; `before` is the cycle in which the line that it replaces is in place.
 void LineFlow::enter(Cycle before, int accesses) {
   const Cycle begins = std::max(turn_, before);
   landing_ += begins - turn_;
@@ -79,9 +79,8 @@ void LineFlow::pass(int accesses, int bytes) {
   ++lines_;
 }
 
-// Behind the first of a stretch the others follow one a cycle, for none of the three can keep them: the lines
-// that make place for them are in place in neighbouring cycles, they are requested in neighbouring cycles,
-// and so they enter.
+// After the first line of a stretch the others enter one a cycle, because nothing can delay them: the lines
+// that they replace are in place in successive cycles, and so are their requests and entries.
 void LineFlow::pass_short(int lines) {
   lines_ += lines;
   while (lines > 0) {

@@ -15,20 +15,20 @@
 
 namespace tilebeat::rolling {
 
-/// When the last lines that were requested are in place, oldest first. Lines of neighbouring cycles are kept
-/// as one stretch.
+/// The cycles in which the last requested lines are in place, oldest first. Lines of successive cycles are
+/// stored as one stretch.
 class Departures {
  public:
   struct Stretch {
     Cycle first = 0;  ///< the first line is in place in it, the others in the cycles after it
     int lines = 0;
   };
-  /// `lines` lines, all of them in place before cycle 0.
+  /// `lines` lines that were all in place before cycle 0.
   explicit Departures(int lines) : ring_(to_size(lines)) { ring_.front() = {-lines, lines}; }
 
   const Stretch& oldest() const { return ring_[head_]; }
-  /// `lines` lines of the oldest stretch are forgotten for as many new ones, which are in place from cycle
-  /// `first` on, one a cycle.
+  /// Replaces `lines` lines of the oldest stretch by as many new ones, which are in place from cycle `first`
+  /// on, one a cycle.
   void replace(int lines, Cycle first) {
     Stretch& gone = ring_[head_];
     gone.first += lines, gone.lines -= lines;
@@ -52,30 +52,30 @@ class Departures {
   std::size_t head_ = 0, tail_ = 0, count_ = 1;
 };
 
-/// Lines on their way from the address generator of a port into registers, one after the other: each is
-/// requested when the line as many places before it as the queue is long is in place, arrives `latency`
-/// cycles after its last access, and enters when the way into the registers is free.
+/// The flow of lines from a port's address generator into registers, in order. A line is requested when the
+/// line a queue length before it is in place, arrives `latency` cycles after its last access, and enters when
+/// the way into the registers is free.
 class LineFlow {
  public:
   struct Port {
     int latency = 0, bytes = 1;  ///< bytes that enter registers a cycle
   };
-  /// Registers are free from cycle `free` on, the address generator from `turn` on, and the way into the
+  /// Registers are free from cycle `free` on, the address generator from `turn` on, the way into the
   /// registers from `entry` on.
   LineFlow(Departures& departures, const Port& port, Cycle free, Cycle turn, Cycle entry)
       : departures_(departures), port_(port), free_(free), turn_(turn), entry_(entry) {}
 
-  /// A line of `bytes` bytes that takes `accesses`.
+  /// Passes a line of `bytes` bytes that takes `accesses` accesses.
   void pass(int accesses, int bytes);
-  /// `lines` lines of at most one access and of one cycle to enter.
+  /// Passes `lines` lines of at most one access that each enter in one cycle.
   void pass_short(int lines);
 
   Cycle turn() const { return turn_; }    ///< the address generator is free from it on, ...
   Cycle entry() const { return entry_; }  ///< ... and so is the way into the registers
   std::int64_t lines() const { return lines_; }
   Cycle landing() const { return landing_; }  ///< cycles in which no line could be requested
-  Cycle memory() const { return memory_; }    ///< in which nothing had arrived
-  Cycle waited() const { return waited_; }    ///< in which registers were not free
+  Cycle memory() const { return memory_; }    ///< cycles in which nothing had arrived
+  Cycle waited() const { return waited_; }    ///< cycles in which no registers were free
 
  private:
   void enter(Cycle before, int accesses);
@@ -115,34 +115,34 @@ struct Job {
   std::int64_t macs = 0;  ///< useful, done so far
   /// The group of a convolution that the first kernel belongs to.
   int first_group() const { return run.first_kernel / setup.group_kernels; }
-  std::vector<OpenHold> reads, writes;  ///< of the memories of a core
+  std::vector<OpenHold> reads, writes;  ///< open accesses to the core's memories
   std::int64_t unwritten = 0;           ///< rows of output blocks whose last write is not known to end
   Cycle written = 0;                    ///< the cycle after the last write known to end
-  std::optional<Cycle>
-      accumulated;  ///< of a run whose sums stay: the cycle in which the last one is in place
+  /// Cycle in which the last sum of a run whose sums stay is in place.
+  std::optional<Cycle> accumulated;
 };
 
-/// What lies in register groups together: some cuts of n of the blocks of an output block.
+/// A round: the cuts of n of an output block's blocks that are in register groups together.
 struct Round {
   std::shared_ptr<Job> job;
-  std::int64_t number = 0;  ///< of all rounds
+  std::int64_t number = 0;  ///< number among all rounds
   OutputBlock block;
-  int round = 0;             ///< of its output block
-  bool begins_sums = false;  ///< the half of the result buffer begins anew
-  bool ends_sums = false;    ///< and is complete
+  int round = 0;             ///< number within its output block
+  bool begins_sums = false;  ///< the half of the result buffer starts over
+  bool ends_sums = false;    ///< the half of the result buffer is complete
   bool ends_job = false;
-  Records records = Records::kNone;                    ///< that come with its kernels
+  Records records = Records::kNone;                    ///< records that are loaded with its kernels
   std::array<std::optional<Cycle>, kOperands> loaded;  ///< the cycle in which the last line entered
 };
 
-/// The rounds that are not done, oldest first; further ones are made as they are asked for.
+/// The rounds that are not done, oldest first; further rounds are made on demand.
 class Rounds {
  public:
-  /// The rounds of a run follow those of the run before.
+  /// Appends the rounds of a run.
   void begin(std::shared_ptr<Job> job);
   /// Round `number`, or null when no run has it yet.
   Round* at(std::int64_t number);
-  /// All rounds of the runs that began are done.
+  /// Whether all rounds of the runs that began are done.
   bool empty() const { return first_ == end_; }
   Round& front() {
     if (rounds_.empty()) make();
@@ -157,8 +157,8 @@ class Rounds {
   std::deque<Round> rounds_;
   std::int64_t first_ = 0;    // number of the front one, or of the next one
   std::int64_t end_ = 0;      // rounds of all runs that began
-  std::shared_ptr<Job> job_;  // whose rounds are made
-  std::int64_t index_ = 0;    // of the next round's output block
+  std::shared_ptr<Job> job_;  // the job whose rounds are being made
+  std::int64_t index_ = 0;    // index of the next round's output block
   OutputBlock block_;         // the same, once it is begun
   int round_ = 0;
   std::optional<Span> records_of_;  // columns whose records were brought last in this run

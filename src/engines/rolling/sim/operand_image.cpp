@@ -11,11 +11,11 @@ int taps_of(const ConvSetup& conv) {
   return int{conv.kernel_h} * conv.kernel_w;
 }
 
-// The output pixels of a run, one after the other.
+// An iterator over the output pixels of a run.
 class Pixels {
  public:
   explicit Pixels(const ImageSource& source) : conv_(source.conv), run_(source.run) {}
-  // The number of the map's pixel under tap `tap`; less than 0 on padding.
+  // The number of the map pixel under tap `tap`; negative on padding.
   std::int64_t under(int tap) const {
     const int h = row_ * conv_.stride_h + tap / conv_.kernel_w * conv_.dilation_h + run_.h_offset;
     const int w = column_ * conv_.stride_w + tap % conv_.kernel_w * conv_.dilation_w + run_.w_offset;
@@ -76,7 +76,7 @@ void OperandImage::begin(const ImageSource& source, int lines) {
 void OperandImage::read_pixels(const ImageSource& source, int group, const std::vector<std::int16_t>& map) {
   begin(source, source.schedule.product().m);
   gather(source, group, map);
-  // A cut that lies in one tap is one piece, as long as a tap is not left within it.
+  // A cut within one tap is a single piece.
   const bool in_one_tap = taps_of(source.conv) == 1 || source.run.channels % source.schedule.lanes() == 0;
   if (in_one_tap && source.port.in_one_access(cuts_.front().bytes))
     count_inside(source);
@@ -84,8 +84,8 @@ void OperandImage::read_pixels(const ImageSource& source, int group, const std::
     count_accesses(source, OperandName::kA, group);
 }
 
-// In the order of OperandLines: n runs over blocks of channels, in each over the taps, in each over the
-// block's channels.
+// Same order as OperandLines: n runs over blocks of channels, in each over the taps, in each over the block's
+// channels.
 void OperandImage::gather(const ImageSource& source, int group, const std::vector<std::int16_t>& map) {
   const RollingRun& run = source.run;
   const int taps = taps_of(source.conv), channels = run.channels;
@@ -112,7 +112,7 @@ void OperandImage::gather(const ImageSource& source, int group, const std::vecto
   }
 }
 
-// Short lines: those whose tap lies in the map take one access, the others none.
+// Short lines: a line whose tap lies on the map takes one access, the others none.
 void OperandImage::count_inside(const ImageSource& source) {
   const int taps = taps_of(source.conv), block = source.schedule.channel_block();
   if (taps > 1) {
@@ -164,7 +164,8 @@ void OperandImage::count_accesses(const ImageSource& source, OperandName operand
   }
 }
 
-// Kernels lie block by block, in each cut by cut, in each kernel by kernel (OperandLines::find_kernel).
+// Kernels are stored block by block, in each cut by cut, in each kernel by kernel
+// (OperandLines::find_kernel).
 void OperandImage::read_kernels(const ImageSource& source) {
   begin(source, source.schedule.product().k);
   const auto n = to_size(source.schedule.product().n);
@@ -189,7 +190,7 @@ void OperandImage::read_kernels(const ImageSource& source) {
   if (!source.port.in_one_access(cuts_.front().bytes)) count_accesses(source, OperandName::kB, 0);
 }
 
-// Blocks of kernels that lie element by element (OperandLines::find_across).
+// Reads blocks of kernels that are stored element by element (OperandLines::find_across).
 void OperandImage::transpose(const ImageSource& source) {
   const auto n = to_size(source.schedule.product().n);
   const auto block = to_size(source.setup.block_kernels);

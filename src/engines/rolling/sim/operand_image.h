@@ -11,11 +11,11 @@
 
 namespace tilebeat::rolling {
 
-/// Takes the zero point off `count` bytes of an operand.
+/// Subtracts the zero point from `count` bytes of an operand.
 void widen(const std::uint8_t* bytes, int count, OperandName operand, const ConvSetup& conv,
            std::int16_t* elements);
 
-/// A run whose operands are read, and how.
+/// A run whose operands are read, and the means to read them.
 struct ImageSource {
   const RollingSchedule& schedule;
   const OperandLines& lines;
@@ -25,38 +25,38 @@ struct ImageSource {
   const ScratchpadPort& port;
 };
 
-/// All rows or columns of one operand of a run, as they would lie in registers, one cut after the other: tile
-/// granularity multiplies them from here. With each line, a cut of one of them, goes what the port needs to
-/// read it. Reading another operand uses the same storage.
+/// All rows or columns of one operand of a run in the form that they have in registers, one cut after the
+/// other; tile granularity multiplies them from here. Each line (one cut of a row or column) comes with the
+/// port accesses that read it. The storage is reused for other operands.
 class OperandImage {
  public:
-  /// Nothing has been read, or what was read is not valid any more.
+  /// Whether nothing valid has been read.
   bool empty() const { return !valid_; }
   void invalidate() { valid_ = false; }
 
-  /// The elements of a run's map, of all groups of the convolution, as they lie in memory.
+  /// Reads the elements of a run's map, with all groups of the convolution, in memory order.
   static void read_map(const ImageSource& source, std::vector<std::int16_t>& map);
-  /// Reads A for kernels of the convolution's group `group`; `map` is that of read_map.
+  /// Reads A for kernels of convolution group `group`; `map` is the result of read_map.
   void read_pixels(const ImageSource& source, int group, const std::vector<std::int16_t>& map);
   /// Reads B through the port's direct memory access.
   void read_kernels(const ImageSource& source);
 
-  /// The rows or columns from `line` on, `length` elements each; those that do not exist are 0.
+  /// The rows or columns from `line` on, `length` elements each; missing ones are 0.
   Lines lines(int line) const { return {elements_.data() + to_size(line) * length_, length_}; }
   int length() const { return to_int(length_); }
 
-  /// No line takes more than one access, or has more bytes than the port.
+  /// Whether each line takes at most one access and no more bytes than the port has.
   bool short_lines() const { return accesses_.empty(); }
-  /// What the port does to read a line.
+  /// Port accesses and bytes that read a line.
   struct Access {
     std::int32_t count = 0, bytes = 0;
   };
-  /// Of lines `lines` of cuts `cuts`, if lines are short.
+  /// The accesses of lines `lines` of cuts `cuts`, if lines are short.
   struct Sum {
     std::int64_t accesses = 0, bytes = 0;
   };
   Sum short_accesses(Span cuts, Span lines) const;
-  /// Of one line, if they are not.
+  /// The accesses of one line, if lines are not short.
   const Access& access(int cut, int line) const {
     return accesses_[to_size(line) * cuts_.size() + to_size(cut)];
   }
@@ -64,7 +64,7 @@ class OperandImage {
  private:
   struct Cut {
     int bytes = 0;
-    int tap = 0;  // that all its elements are of, if lines are short
+    int tap = 0;  // tap of all its elements, if lines are short
   };
   void begin(const ImageSource& source, int lines);
   void gather(const ImageSource& source, int group, const std::vector<std::int16_t>& map);
@@ -73,9 +73,9 @@ class OperandImage {
   void transpose(const ImageSource& source);
 
   bool valid_ = false;
-  std::size_t length_ = 0;              // of a row or column
+  std::size_t length_ = 0;              // elements of a row or column
   std::vector<std::int16_t> elements_;  // [line][length]
-  std::vector<std::uint8_t> bytes_;     // as they lie in memory
+  std::vector<std::uint8_t> bytes_;     // bytes in memory order
   std::vector<std::int16_t> wide_;      // the same as elements
   std::vector<Cut> cuts_;
   std::size_t lines_ = 0;

@@ -50,9 +50,9 @@ void OperandLoader::enter(Cycle at, Activity release) {
 
 namespace {
 
-constexpr std::uint64_t kBurstBoundary = 4096;  // that no burst crosses
+constexpr std::uint64_t kBurstBoundary = 4096;  // a boundary that no burst crosses
 
-// Half of the queue at most: while some lines wait, others are requested.
+// At most half of the queue: some lines wait while others are requested.
 int batch_of(const RollingConfig& config) {
   const int lanes = std::min(config.rows, config.columns);
   return std::max(1, std::min(config.line_queue / 2, config.request_bytes / lanes));
@@ -85,13 +85,13 @@ void BusLoader::take(Cycle now) {
   }
 }
 
-// Lines that have entered by cycle `now`.
+// Number of lines that have entered by cycle `now`.
 std::int64_t BusLoader::left(Cycle now) {
   while (left_ < entered_ && line(left_).leaves <= now) ++left_;
   return left_;
 }
 
-// The next line has its turn: its pieces are to be requested. False when there is none, or no room for it.
+// Prepares the next line: finds its pieces. False when there is none, or no room for it.
 bool BusLoader::prepare_next(Rounds& rounds, Cycle now) {
   if (prepared_ - left(now) >= config_.line_queue) return false;
   Round* round = next_round(rounds);
@@ -151,7 +151,7 @@ void BusLoader::request(Rounds& rounds, Cycle now, Activity idle) {
 }
 
 void BusLoader::schedule(NextClock& next) const {
-  // The cycle in which there is room for a batch of lines.
+  // The next cycle with room for a batch of lines.
   const std::int64_t surplus = prepared_ - left_ + batch_ - config_.line_queue;
   if (surplus > 0 && left_ + surplus <= entered_) next.at(line(left_ + surplus - 1).leaves);
   if (port.ledger.current() == Activity::kBusy) next.at(port.ledger.settled_at() + 1);
@@ -166,7 +166,7 @@ ScratchpadLoader::ScratchpadLoader(OperandName operand, const SimContext& contex
       reads_images_(granularity == Granularity::kTile),
       departures_(config.line_queue) {}
 
-// What the lines of B depend on, besides the memory.
+// Key of everything that the lines of B depend on, besides the memory's contents.
 ScratchpadLoader::KernelsKey ScratchpadLoader::key_of(const Job& job) {
   return {to_signed(job.run.weights), job.run.kernels,
           job.schedule.product().n,   job.schedule.lanes(),
@@ -190,7 +190,7 @@ void ScratchpadLoader::begin(Job& job, Cycle now) {
   }
 }
 
-// Runs of the same kernels follow one another: what was read is valid until the memory is written.
+// Runs of the same kernels follow one another: kernels that were read stay valid until the memory is written.
 void ScratchpadLoader::begin_kernels(const Job& job, bool unchanged) {
   const KernelsKey key = key_of(job);
   if (!unchanged) {
@@ -211,7 +211,7 @@ void ScratchpadLoader::begin_kernels(const Job& job, bool unchanged) {
 
 void ScratchpadLoader::request(Rounds& rounds, Cycle now, Activity idle) {
   if (granularity_ == Granularity::kClock) request_until(rounds, now);
-  // In tile granularity nothing is left to be requested.
+  // In tile granularity all requests have been made already.
   const bool more = granularity_ == Granularity::kClock && next_round(rounds) != nullptr;
   if (!more && requests_.settled_at() <= now) requests_.enter(idle, now);
 }
@@ -239,7 +239,7 @@ void ScratchpadLoader::request_until(Rounds& rounds, Cycle last) {
   }
 }
 
-// The accesses of a line, one a cycle from the present one on.
+// Makes the accesses of a line, one a cycle from the present one on.
 int ScratchpadLoader::access(Round& round, Line& made) {
   find_pieces(round, operand_, made);
   int accesses = 0, bytes = 0;
@@ -295,7 +295,7 @@ void ScratchpadLoader::settle(const LineFlow& flow, Activity release) {
   stats.lines += flow.lines();
 }
 
-// In the order of OperandLines::loads.
+// Passes lines in the order of OperandLines::loads.
 void ScratchpadLoader::pass_lines(const Round& round, LineFlow& flow, OperandImage::Sum& read) {
   const RollingSchedule& schedule = round.job->schedule;
   const OperandImage& image = image_of(round);
@@ -326,7 +326,7 @@ void ScratchpadLoader::pass_lines(const Round& round, LineFlow& flow, OperandIma
   }
 }
 
-// Elements of several lines, and records.
+// Passes elements of several lines, and records.
 void ScratchpadLoader::pass_others(const Round& round, LineFlow& flow, OperandImage::Sum& read,
                                    std::vector<PostParameter>& records) {
   std::vector<Load> loads;

@@ -17,24 +17,23 @@
 
 namespace tilebeat::rolling {
 
-/// What a loader counts.
+/// Counters of a loader.
 struct LoaderStats {
   std::int64_t requests = 0;  ///< to the memory
-  std::int64_t bytes = 0;     ///< that were read
-  std::int64_t lines = 0;     ///< that entered the registers, records of bias and scale included
-  std::int64_t elements = 0;  ///< of the operand that entered the registers, padding included
+  std::int64_t bytes = 0;     ///< bytes read
+  std::int64_t lines = 0;     ///< lines that entered the registers, records of bias and scale included
+  std::int64_t elements = 0;  ///< elements that entered the registers, padding included
 };
 
 /// Reads one operand line by line, in the order of the rounds (SPEC RO-5, RO-6): an address generator, a
-/// queue of lines that were requested, and the way into the registers. How lines come from memory is what the
-/// loaders that are made of it differ in: over a bus (BusLoader), or through a port of their own at a
-/// scratchpad (ScratchpadLoader).
+/// queue of requested lines, and the way into the registers. Derived loaders fetch lines over a bus
+/// (BusLoader), or through a port of their own at a scratchpad (ScratchpadLoader).
 ///
 /// Throughput: one line a cycle enters, or port_bytes bytes of a longer one. A line can enter in the cycle
 /// after its last byte arrived. Back-pressure: at most line_queue lines were requested and have not entered.
 class OperandLoader {
  public:
-  CycleLedger ledger;  ///< of the way into the registers; settled when a line enters
+  CycleLedger ledger;  ///< ledger of the way into the registers; settled when a line enters
   LoaderStats stats;
 
   OperandLoader(OperandName operand, const RollingConfig& config);
@@ -44,32 +43,32 @@ class OperandLoader {
   OperandLoader& operator=(OperandLoader&&) = delete;
   virtual ~OperandLoader() = default;
 
-  /// The cycles of the requests.
+  /// The ledger of the requests.
   virtual CycleLedger& request_ledger() = 0;
-  /// A run's rounds follow from cycle `now` on.
+  /// Appends the rounds of a run, which may be requested from cycle `now` on.
   virtual void begin(Job& job, Cycle now) = 0;
-  /// Takes what has arrived before cycle `now`.
+  /// Takes arrivals before cycle `now`.
   virtual void take(Cycle now) = 0;
-  /// Makes the requests of cycle `now`; `idle` is booked when no round is left.
+  /// Makes the requests of cycle `now`; books `idle` when no round is left.
   virtual void request(Rounds& rounds, Cycle now, Activity idle) = 0;
-  /// Makes all requests whose cycle is known, if the loader can know it without waiting for others.
+  /// Makes all requests whose cycles are known, if the loader does not depend on others.
   virtual void request_ahead(Rounds& rounds) = 0;
-  /// The next cycle in which there is something to do that cannot be done now.
+  /// Schedules the next cycle in which there is work.
   virtual void schedule(NextClock& next) const = 0;
 
-  /// A line that was requested.
+  /// A requested line.
   struct Line {
     Load load;
-    Round* round = nullptr;  ///< which it belongs to; it stays until its last line has entered
+    Round* round = nullptr;  ///< its round, which stays until its last line has entered
     bool begins_round = false, ends_round = false;
     Cycle ready = 0;   ///< the first cycle in which it can enter
     Cycle leaves = 0;  ///< the cycle in which it is in place, once it has entered
-    int clocks = 1;    ///< that it takes to enter
+    int clocks = 1;    ///< cycles that it takes to enter
     std::vector<std::uint8_t> bytes;
     std::vector<Piece> pieces;  ///< places that were filled; the rest is padding
     int missing = 0;            ///< bytes that have not arrived
   };
-  /// The line that enters next, if its bytes are there or on their way with a known end; else null.
+  /// The line that enters next, if its bytes are present or their arrival is known; else null.
   const Line* front() const {
     if (entered_ == prepared_) return nullptr;
     const Line& front = lines_[entered_slot_];
@@ -77,7 +76,7 @@ class OperandLoader {
   }
   /// The first cycle in which the way into the registers is free.
   Cycle next_entry() const { return next_entry_; }
-  /// The front line enters in cycle `at`; `release` is what it waited for after it was ready.
+  /// The front line enters in cycle `at`; `release` is its stall cause after it was ready.
   void enter(Cycle at, Activity release);
 
  protected:
@@ -88,7 +87,7 @@ class OperandLoader {
     if (next_round_ == nullptr) next_round_ = rounds.at(round_);
     return next_round_;
   }
-  /// The next line has its turn; `find_pieces` says whether it is looked for in memory.
+  /// Prepares the next line; `find_pieces` finds its pieces in memory.
   Line& prepare(Round& round);
   static void find_pieces(const Round& round, OperandName operand, Line& line);
 
@@ -101,9 +100,9 @@ class OperandLoader {
   std::vector<Line> lines_;  // by number modulo line_queue
   std::size_t entered_slot_ = 0, prepared_slot_ = 0;
   Cycle next_entry_ = 0;
-  std::int64_t round_ = 0;       // that is requested
+  std::int64_t round_ = 0;       // number of the round being requested
   Round* next_round_ = nullptr;  // the same, once it is known
-  std::vector<Load> loads_;      // of it
+  std::vector<Load> loads_;      // loads of that round
   std::size_t next_load_ = 0;
 };
 
@@ -141,7 +140,7 @@ class BusLoader : public OperandLoader {
 
   int batch_;                                 // lines that the longest request can hold
   std::int64_t left_ = 0;                     // lines that have entered before the present
-  std::deque<Pending> pending_;               // of prepared lines, not requested
+  std::deque<Pending> pending_;               // prepared lines that are not requested yet
   std::deque<std::vector<Fragment>> bursts_;  // under way
   std::vector<std::vector<Fragment>> spare_;
 };
@@ -163,17 +162,17 @@ class ScratchpadLoader : public OperandLoader {
   ScratchpadLoader(OperandName operand, const SimContext& context, const RollingConfig& config,
                    const MemoryConfig& memory, Granularity granularity);
 
-  /// Every line is read when it has its turn, also in tile granularity: registers flip bits.
+  /// From now on every line is read in its turn, also in tile granularity, because registers flip bits.
   void read_every_line() { reads_images_ = false; }
 
   CycleLedger& request_ledger() override { return requests_; }
   void begin(Job& job, Cycle now) override;
   void take(Cycle /*now*/) override {}
-  /// Tile granularity: all lines of a round enter, whose groups are free from cycle `free` on; `release` is
-  /// what they wait for until then. Appends the records that come with them; returns the cycle in which the
+  /// Tile granularity: loads all lines of a round, whose groups are free from cycle `free` on; `release` is
+  /// their stall cause until then. Appends the records that come with them. Returns the cycle in which the
   /// last line is in place.
   Cycle load_round(Round& round, Cycle free, Activity release, std::vector<PostParameter>& records);
-  /// Tile granularity: the operand of the run that a round belongs to, which began last.
+  /// Tile granularity: the operand of a round's run, which must be the run that began last.
   const OperandImage& image_of(const Round& round);
   void request(Rounds& rounds, Cycle now, Activity idle) override;
   void request_ahead(Rounds& rounds) override;
@@ -185,7 +184,7 @@ class ScratchpadLoader : public OperandLoader {
     KernelsKey key{};
     OperandImage image;
   };
-  static constexpr std::size_t kKernels = 4;  // of how many runs they are kept
+  static constexpr std::size_t kKernels = 4;  // number of runs whose kernels are kept
 
   static KernelsKey key_of(const Job& job);
   ImageSource source_of(const Job& job) const {
@@ -206,10 +205,10 @@ class ScratchpadLoader : public OperandLoader {
 
   // Tile granularity.
   Departures departures_;
-  std::array<Kernels, kKernels> kernels_;  // of B
-  std::size_t current_ = 0, oldest_ = 0;   // of them
-  std::vector<std::int16_t> elements_;     // of the map
-  std::vector<OperandImage> maps_;         // of A, for each group of a convolution from the run's first on
+  std::array<Kernels, kKernels> kernels_;  // kept kernels (B)
+  std::size_t current_ = 0, oldest_ = 0;   // indices of the current and of the oldest of them
+  std::vector<std::int16_t> elements_;     // elements of the map
+  std::vector<OperandImage> maps_;  // images of A, for each group of a convolution from the run's first on
 };
 
 }  // namespace tilebeat::rolling

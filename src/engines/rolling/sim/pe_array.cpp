@@ -76,7 +76,7 @@ void PeArray::multiply(int group, int lines, std::vector<std::int32_t>& sums) co
 
 namespace {
 
-// What lies in `ring` places of `size` elements moves by one place; `spare` has room for a place.
+// Rolls the contents of `ring` places of `size` elements by one place; `spare` has room for one place.
 template <class T>
 void roll_places(T* first, int ring, int size, Direction direction, T* spare) {
   T* last = first + to_signed(ring - 1) * size;

@@ -22,8 +22,8 @@ struct Lines {
   Lines from(int number) const { return {line(number), stride}; }
 };
 
-/// sums[i * stride + j] += line i of A times line j of B, for all rows i and columns j: what rolling around
-/// adds up, at once. Lines have `length` elements, a multiple of 16; those that do not exist are 0.
+/// sums[i * stride + j] += line i of A times line j of B, for all rows i and columns j: the whole result of
+/// rolling at once. Lines have `length` elements, a multiple of 16; missing ones are 0.
 void multiply_block(const Lines& a, int rows, const Lines& b, int columns, int length, std::int32_t* sums,
                     std::size_t stride);
 
@@ -43,20 +43,21 @@ class PeArray {
   /// column.
   void inject_fault(const Fault& fault) { fault_ = fault; }
 
-  /// Empties registers of `group`.
+  /// Empties the registers of `group`.
   void clear(OperandName operand, int group);
-  /// Elements enter, their zero point taken off; `first_tag` is the number of the block's first line.
+  /// Loads elements after subtraction of their zero point; `first_tag` is the number of the block's first
+  /// line.
   void load(OperandName operand, Variant variant, int group, const Load& load, int first_tag,
             const std::int16_t* elements);
 
-  /// Line `line` of group `group`, as `lanes()` elements, those that do not exist 0.
+  /// Line `line` of group `group`, `lanes()` elements; missing ones are 0.
   const std::int16_t* line(OperandName operand, int group, int line) const {
     return registers_.data() + offset(operand, group, line);
   }
   std::int16_t* line(OperandName operand, int group, int line) {
     return registers_.data() + offset(operand, group, line);
   }
-  /// What goes with a line: the number that it has in its operand; a place without a line has none.
+  /// The tag of a line: its number in its operand; places without a line have no valid tag.
   struct Tag {
     int number = 0;
     bool valid = false;
@@ -67,16 +68,16 @@ class PeArray {
   }
   int lanes() const { return lanes_; }
 
-  /// Every PE multiplies its registers of `group`; sums along the lines, by line.
+  /// Multiplies the registers of `group` in every PE; `sums` receives the sum of each line.
   void multiply(int group, int lines, std::vector<std::int32_t>& sums) const;
-  /// The lines of a group roll by one, around `ring` of them; the first one goes to the place of the last
-  /// one, or the other way.
+  /// Rolls the lines of a group by one place around a ring of `ring` lines; the first line moves to the last
+  /// place, or vice versa.
   void roll(OperandName operand, int group, int ring, Direction direction);
-  /// Register contents of two groups change places, or those of one line each.
+  /// Swaps the register contents of two groups, or of one line of each.
   void swap_groups(OperandName operand, int a, int b);
   void swap_lines(OperandName operand, int group_a, int group_b, int line);
 
-  /// Tells the trace what the registers of a group hold from `at` on.
+  /// Traces the contents of a group's registers from `at` on.
   void trace(Variant variant, OperandName operand, int group, Picoseconds at);
 
  private:

@@ -11,7 +11,7 @@ namespace tilebeat::rolling {
 namespace {
 
 constexpr int kSumBytes = 4;
-constexpr std::uint64_t kWriteBoundary = 4096;  // that no burst crosses
+constexpr std::uint64_t kWriteBoundary = 4096;  // a boundary that no burst crosses
 
 }  // namespace
 
@@ -57,7 +57,7 @@ void ResultBuffer::take(Cycle now) {
   }
 }
 
-// In clock granularity lines move cycle by cycle; what is read in tile granularity lies in its place anyway.
+// In clock granularity lines move cycle by cycle; in tile granularity rows are read from their final places.
 void ResultBuffer::realign(Drain& drain, Cycle now) {
   if (granularity_ == Granularity::kTile) return;
   const Cycle begun = *drain.realigned_to - drain.clocks;
@@ -86,7 +86,7 @@ void ResultBuffer::drain_ahead() {
   if (port) drain_until(std::numeric_limits<Cycle>::max());
 }
 
-// Where others use the bus, a row leaves when there is a place in the queue in the present cycle.
+// On a shared bus a row leaves when the queue has a free place in the present cycle.
 void ResultBuffer::drain_to_bus(Cycle now, Activity idle) {
   if (!drains_.empty() && drains_.front().realigned_to) realign(drains_.front(), now);
   while (now >= free_at_) {
@@ -112,7 +112,7 @@ void ResultBuffer::drain_to_bus(Cycle now, Activity idle) {
   }
 }
 
-// What begins by cycle `last`.
+// Drains all rows that begin to drain by cycle `last`.
 void ResultBuffer::drain_until(Cycle last) {
   if (!drains_.empty() && drains_.front().realigned_to) realign(drains_.front(), last);
   while (!drains_.empty()) {
@@ -153,7 +153,7 @@ std::uint64_t ResultBuffer::address_of_row(const Drain& drain) const {
          to_unsigned(drain.block.columns.begin * dtype_size(drain.job->conv.output_type));
 }
 
-// The next row of the output block, as it is written.
+// Post-processes the next row of the output block.
 void ResultBuffer::post_process_row(Drain& drain, std::vector<std::uint8_t>& data) {
   const ConvSetup& conv = drain.job->conv;
   const auto element = to_size(dtype_size(conv.output_type));
@@ -179,7 +179,7 @@ void ResultBuffer::post_process_row(Drain& drain, std::vector<std::uint8_t>& dat
   }
 }
 
-// A row leaves for the bus: a request, or two where it crosses the boundary of a burst.
+// Stages a row for the bus: one request, or two where the row crosses a burst boundary.
 void ResultBuffer::stage_row(Drain& drain, Cycle /*now*/) {
   post_process_row(drain, row_);
   const std::uint64_t address = address_of_row(drain);
@@ -197,7 +197,7 @@ void ResultBuffer::stage_row(Drain& drain, Cycle /*now*/) {
   ++drain.next_row;
 }
 
-// A row begins to leave for the scratchpad in cycle `at`.
+// Starts writing a row to the scratchpad in cycle `at`.
 void ResultBuffer::write_row(Drain& drain, Cycle at) {
   post_process_row(drain, row_);
   const std::uint64_t address = address_of_row(drain);
@@ -220,7 +220,7 @@ void ResultBuffer::write_row(Drain& drain, Cycle at) {
   ++drain.next_row;
 }
 
-// What keeps the front request from being sent over the bus; kBusy when nothing does.
+// The cause that keeps the front request from being sent over the bus; kBusy when nothing does.
 Activity ResultBuffer::blocker(Cycle now, Activity idle) const {
   if (!bus->granted(now)) return bus->waits_for();
   if (staged_.empty()) {

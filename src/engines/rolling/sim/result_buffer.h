@@ -16,12 +16,12 @@
 
 namespace tilebeat::rolling {
 
-/// What the result buffer counts.
+/// Counters of the result buffer.
 struct ResultStats {
   std::int64_t results = 0;         ///< elements stored
   std::int64_t requests = 0;        ///< to the memory
   std::int64_t bytes = 0;           ///< written
-  std::int64_t realign_clocks = 0;  ///< in which lines of sums rolled to their places
+  std::int64_t realign_clocks = 0;  ///< cycles in which lines of sums rolled to their places
 };
 
 /// The buffer outside the array that sums are added up in (document 002 [0113]; SPEC RO-2, RO-5, RO-6), and
@@ -51,9 +51,9 @@ class ResultBuffer {
   /// The cycles of the requests.
   CycleLedger& request_ledger() { return bus ? bus->ledger : requests_; }
 
-  /// The first cycle in which the half of sums number `number` is free of those before; none: not known yet.
+  /// The first cycle in which the half for sums number `number` is free; none: not known yet.
   std::optional<Cycle> free_from(std::int64_t number) const;
-  /// Sums number `number` begin at zero.
+  /// Starts sums number `number` at zero.
   void begin(std::int64_t number, const OutputBlock& block);
   /// The sums of one half.
   struct Sums {
@@ -73,19 +73,19 @@ class ResultBuffer {
     return half.sums[to_size(place.line) * half.stride + to_size(place.index)];
   }
   std::size_t stride(std::int64_t number) const { return nth(halves_, number % 2).stride; }
-  /// Sums number `number` are complete, the last one is added in cycle `at`.
+  /// Sums number `number` are complete; the last one is added in cycle `at`.
   void complete(std::int64_t number, const Round& round, const std::vector<PostParameter>& records, Cycle at);
 
   /// Takes the responses that arrived before cycle `now`.
   void take(Cycle now);
-  /// Realigns and drains; `idle` is booked when there are no sums.
+  /// Realigns and drains; books `idle` when there are no sums.
   void drain(Cycle now, Activity idle);
-  /// Realigns and drains all sums that are complete, if it is known when results are written.
+  /// Realigns and drains all complete sums, if the cycles of writing are known.
   void drain_ahead();
   /// Sends a request.
   void write(Cycle now, Activity idle);
   void schedule(NextClock& next) const;
-  /// Sums move in every cycle.
+  /// Whether sums move in every cycle.
   bool realigning() const {
     return granularity_ == Granularity::kClock && !drains_.empty() && drains_.front().realigned_to;
   }
@@ -101,7 +101,7 @@ class ResultBuffer {
     OutputBlock block;
     std::vector<PostParameter> records;
     Cycle complete = 0;
-    int clocks = 0;                     // of realignment
+    int clocks = 0;                     // cycles of realignment
     std::optional<Cycle> realigned_to;  // when it ends, once it has begun
     int shifted = 0;                    // cycles of it that were done
     int next_row = 0;
@@ -128,13 +128,13 @@ class ResultBuffer {
   std::array<Half, 2> halves_;
   std::array<std::optional<Cycle>, 2> free_from_{0, 0};
   std::deque<Drain> drains_;
-  Cycle free_at_ = 0;  // of the way out
+  Cycle free_at_ = 0;  // first free cycle of the way out
   std::deque<Staged> staged_;
   std::vector<std::uint8_t> row_;
   CycleLedger requests_;                        // to the scratchpad
   std::deque<Cycle> sent_;                      // when the last `write_queue` rows were or will be sent there
   Cycle next_request_ = 0;                      // the first cycle in which its port is free
-  std::deque<std::shared_ptr<Job>> under_way_;  // what each request completes
+  std::deque<std::shared_ptr<Job>> under_way_;  // by request in flight: the job that it completes
 };
 
 }  // namespace tilebeat::rolling

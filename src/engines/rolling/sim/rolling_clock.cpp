@@ -7,7 +7,7 @@
 
 namespace tilebeat::rolling {
 
-// Everything is decided on what registers and buffers held at the beginning of the cycle.
+// All decisions depend on the contents of registers and buffers at the beginning of the cycle.
 void RollingUnit::run_clock(Cycle now) {
   land_sums(now);
   for (const OperandName operand : {OperandName::kA, OperandName::kB}) {
@@ -26,7 +26,7 @@ void RollingUnit::run_clock(Cycle now) {
   if (context_.trace() != nullptr) trace_clock(now);
 }
 
-// What keeps the front round from beginning in this cycle; kBusy when nothing does.
+// The cause that keeps the front round from beginning in this cycle; kBusy when nothing does.
 Activity RollingUnit::round_blocker(const Round& round, Cycle now) const {
   if (round.begins_sums) {
     const std::optional<Cycle> free = results.free_from(sums_);
@@ -68,14 +68,14 @@ void RollingUnit::do_step(const Round& round, Cycle now) {
   if (!next) end_round(now);
 }
 
-// A multiplication in every PE, and the sums of its lines on their way through the adder trees.
+// Multiplies in every PE and sends the sums of the lines through the adder trees.
 void RollingUnit::beat(const Round& round, Cycle now) {
   const RollingSchedule& schedule = round.job->schedule;
   const int group = first_group(round) + schedule.group_of(step_->part, step_->cut);
   array_.multiply(group, round.block.lines, line_sums_);
   Sums sums = sums_due(now + tree_clocks(round));
   const bool tags = round.job->setup.realignment == Realignment::kTags;
-  // Lines of a computation lie below one another.
+  // Lines of a computation have adjacent places.
   SumPlace place = schedule.stored_at(round.block, *step_, 0);
   const PeArray::Tag* row = array_.tags(OperandName::kA, group);
   const PeArray::Tag* column = array_.tags(OperandName::kB, group);
@@ -89,8 +89,8 @@ void RollingUnit::beat(const Round& round, Cycle now) {
   trees_.push_back(std::move(sums));
 }
 
-// A plain array: an element of every line of A meets one of every line of B; in the end a line of sums leaves
-// in every cycle.
+// The plain array: an element of every line of A is multiplied with one of every line of B; at the end a line
+// of sums leaves in every cycle.
 void RollingUnit::stream(const Round& round, Cycle now) {
   const int group = first_group(round), rows = round.block.rows.size, columns = round.block.columns.size;
   accumulators_.resize(to_size(config_.rows) * to_size(config_.columns));
@@ -113,7 +113,7 @@ void RollingUnit::stream(const Round& round, Cycle now) {
   trees_.push_back(std::move(sums));
 }
 
-// What happens at the clock edge that ends the step: `next` comes then.
+// Changes the registers at the clock edge between the present step and `next`.
 void RollingUnit::after_step(const Round& round, const std::optional<Step>& next) {
   if (!next || round.job->setup.scheme == Scheme::kOutputStationary) return;
   switch (step_->kind) {
@@ -134,7 +134,7 @@ void RollingUnit::after_step(const Round& round, const std::optional<Step>& next
   }
 }
 
-// Every ring that has been multiplied in this computation; of one ring of all blocks each block by itself.
+// Rolls every ring that has been multiplied in this computation; a ring of all blocks rolls block by block.
 void RollingUnit::roll(const Round& round) {
   const RollingSchedule& schedule = round.job->schedule;
   const bool whole = round.job->setup.scheme == Scheme::kWholeRolling;
@@ -153,8 +153,8 @@ void RollingUnit::roll(const Round& round) {
 
 namespace {
 
-// Calls `swap` for neighbouring parts so that what part p + 1 holds comes to part p, or the other way; the
-// last one and the first one are neighbours.
+// Calls `swap` for neighbouring parts, so that the contents of part p + 1 move to part p, or vice versa; the
+// last part and the first one are neighbours.
 template <class Swap>
 void rotate_parts(int parts, Direction direction, const Swap& swap) {
   for (int i = 0; i + 1 < parts; ++i) {
@@ -176,7 +176,7 @@ void RollingUnit::exchange(const Round& round) {
   ++stats.exchanges;
 }
 
-// Document 002 [0071-0075]: the lines that wrapped within their block belong to its neighbour.
+// Lines that wrapped within their block belong to its neighbour (document 002 [0071-0075]).
 void RollingUnit::correct(const Round& round) {
   const RollingSchedule& schedule = round.job->schedule;
   const Direction direction = direction_of(round.job->setup.variant);
@@ -190,7 +190,7 @@ void RollingUnit::correct(const Round& round) {
   ++stats.corrections;
 }
 
-// Sums without values yet, in a place that was used before.
+// Sums without values yet, in reused storage.
 RollingUnit::Sums RollingUnit::sums_due(Cycle due) {
   Sums sums;
   sums.due = due, sums.number = sums_;
@@ -247,7 +247,7 @@ void RollingUnit::trace_step(Cycle now) {
   trace.change(signals_->step, at, value(to_int(step_->kind)));
 }
 
-// The sums that are added in the result buffer in this cycle.
+// Traces the sums that are added in the result buffer in this cycle.
 void RollingUnit::trace_clock(Cycle now) {
   Trace& trace = *context_.observers.trace;
   if (!trees_.empty() && trees_.back().due > now) {

@@ -1,5 +1,4 @@
-// The rolling-register unit in tile granularity: a round in one step, as soon as it is known when it can
-// begin.
+// The rolling-register unit in tile granularity: a round in one step, as soon as its first cycle is known.
 #include "engines/rolling/sim/pe_array.h"
 #include "engines/rolling/sim/rolling_unit.h"
 #include "units/matrix_unit.h"
@@ -28,7 +27,7 @@ void RollingUnit::run_ahead() {
   }
 }
 
-// Nobody but the unit uses its ports: rounds follow one another without a question.
+// Only the unit uses its ports, so rounds follow one another without arbitration.
 void RollingUnit::load_front() {
   Round& round = rounds_.front();
   const bool records_come = round.records == Records::kLoaded;
@@ -44,7 +43,7 @@ void RollingUnit::load_front() {
   do_round();
 }
 
-// The front round; false when it is not known yet in which cycle it can begin.
+// Computes the front round; false while its first cycle is unknown.
 bool RollingUnit::do_round() {
   if (rounds_.empty()) return false;
   const Round& round = rounds_.front();
@@ -56,7 +55,7 @@ bool RollingUnit::do_round() {
     ready = std::max(ready, *free);
     results.begin(sums_, round.block);
   }
-  // In the order in which they are waited for in clock granularity.
+  // Same order of stalls as in clock granularity.
   const std::array<std::pair<Activity, Cycle>, 3> waits{{{Activity::kOutputDrain, ready},
                                                          {Activity::kInputLoad, *round.loaded[0] + 1},
                                                          {Activity::kWeightLoad, *round.loaded[1] + 1}}};
@@ -79,7 +78,7 @@ bool RollingUnit::do_round() {
   return true;
 }
 
-// All products of a round, as they lie in the registers after loading.
+// Multiplies all products of a round from the registers.
 void RollingUnit::multiply_round(const Round& round) {
   const RollingSchedule& schedule = round.job->schedule;
   const int cuts = schedule.cuts_of_round(round.round).size, first = first_group(round);
@@ -99,7 +98,7 @@ void RollingUnit::multiply_round(const Round& round) {
   }
 }
 
-// The same from the operands' images, all rounds of an output block at the end of the last one.
+// Multiplies from the operands' images, for all rounds of an output block at the end of the last one.
 void RollingUnit::multiply_images(const Round& round) {
   if (round.round + 1 < round.job->schedule.rounds_per_block()) return;
   const OperandImage& a = static_cast<ScratchpadLoader&>(loader(OperandName::kA)).image_of(round);
@@ -108,7 +107,7 @@ void RollingUnit::multiply_images(const Round& round) {
                  round.block.columns.size, a.length(), &results.sum(sums_, {0, 0}), results.stride(sums_));
 }
 
-// Rounds come in their order; those of an output block are alike but for the last one.
+// Rounds come in order; the rounds of an output block are alike, except for the last one.
 const RollingUnit::RoundCost& RollingUnit::cost_of(const Round& round) {
   const RollingSchedule& schedule = round.job->schedule;
   if (round.round == 0 || round.round + 1 == schedule.rounds_per_block())

@@ -11,7 +11,7 @@
 namespace tilebeat::rolling {
 namespace {
 
-// Programs written by hand may say anything.
+// Checks all fields: hand-written programs may contain any values.
 void check_fields(const ConvSetup& c, const RollingSetup& s, const RollingRun& r,
                   const RollingConfig& config) {
   const auto refuse = [](const std::string& what) { throw SimulationError("rolling.run: " + what); };
@@ -105,7 +105,7 @@ void RollingUnit::step() {
     run_ahead();
   results.write(now, idle(now));
   for (auto& operand : loaders) operand->request(rounds_, now, loading_ ? Activity::kNoWork : blocker_);
-  // Lines of padding that had their turn are known to be ready.
+  // Lines of padding are ready after their turn.
   if (granularity_ == Granularity::kTile) run_ahead();
   finish_jobs(now);
   schedule(now);
@@ -120,7 +120,7 @@ void RollingUnit::begin_next(Cycle now) {
       begin_run(now);
       break;
     }
-    // Register groups are divided anew when nothing lies in them.
+    // Register groups are divided differently only when they are empty.
     if (setup != nullptr && works(now)) break;
     if (conv != nullptr)
       conv_ = *conv;
@@ -183,7 +183,7 @@ void RollingUnit::hold_memories(Job& job, Cycle now) {
       {run.result, kernels * element, run.result_pixel, images * run.rows * run.columns}, now));
 }
 
-// Sums that stay are added to by runs of the same block until one ends them.
+// Runs of the same block add to sums that stay, until one run ends them.
 void RollingUnit::check_sums(const RollingRun& run, const RollingSchedule& schedule) {
   const OpenSums shape{schedule.product().m, schedule.product().k, schedule.order().variant};
   if (run.first && open_sums_) throw SimulationError("rolling.run: begins sums while others have not ended");
@@ -196,7 +196,7 @@ void RollingUnit::check_sums(const RollingRun& run, const RollingSchedule& sched
   if (!run.last) open_sums_ = shape;
 }
 
-// The operands have been read: who overwrites them need not wait for the results.
+// Releases operands that have been read: who overwrites them need not wait for the results.
 void RollingUnit::end_loading(Cycle now) {
   if (!loading_ || !loaded_[0] || !loaded_[1] || std::max(*loaded_[0], *loaded_[1]) >= now) return;
   close_all(loading_->reads, now);
@@ -219,7 +219,7 @@ void RollingUnit::finish_jobs(Cycle now) {
 
 // ---- loading ----
 
-// The first cycle in which the groups of a round are free of the round before; none: not known yet.
+// The first cycle in which a round's groups are free of the previous round; none: not known yet.
 std::optional<Cycle> RollingUnit::groups_free_from(const Round& round) const {
   const std::int64_t before = round.number - round.job->sets;
   if (before < 0) return 0;
@@ -282,12 +282,14 @@ Cycle RollingUnit::tree_clocks(const Round& round) const {
   return adder_tree_clocks(lines_are_rows(round.job->setup.variant) ? config_.columns : config_.rows);
 }
 
-// Of all rounds of the block, which ends with `round` and has `macs` useful multiply-accumulates.
+// Counts the losses of all rounds of the block that ends with `round` and has `macs` useful
+// multiply-accumulates.
 void RollingUnit::count_losses(const Round& round, std::int64_t macs) {
   const RollingSchedule& schedule = round.job->schedule;
   const std::int64_t beats = stats.beats - beats_counted_;
   const std::int64_t elements = std::int64_t{round.block.rows.size} * round.block.columns.size;
-  // Output-stationary, a PE has an element in every beat; otherwise a line of PEs has one for a cut of n.
+  // Output-stationary, a PE has an element in every beat; otherwise a line of PEs has one line for a cut of
+  // n.
   const bool plain = round.job->setup.scheme == Scheme::kOutputStationary;
   const std::int64_t products = plain ? elements * beats : elements * schedule.cuts() * schedule.lanes();
   stats.losses =
@@ -295,14 +297,14 @@ void RollingUnit::count_losses(const Round& round, std::int64_t macs) {
   beats_counted_ = stats.beats;
 }
 
-// The front round's last cycle is `last`.
+// Ends the front round, whose last cycle is `last`.
 void RollingUnit::end_round(Cycle last) {
   Round& round = rounds_.front();
   const RollingSchedule& schedule = round.job->schedule;
   ++stats.rounds;
   count_reloading(round);
   if (round.records == Records::kLoaded) records_ = std::move(nth(arriving_, set_of(round)));
-  if (!round.job->conv.post_parameters) records_.clear();  // those of an earlier run are not this one's
+  if (!round.job->conv.post_parameters) records_.clear();  // records of an earlier run do not apply
   const Cycle added = last + tree_clocks(round);
   if (round.round + 1 == schedule.rounds_per_block()) {
     const std::int64_t macs = std::int64_t{round.block.rows.size} * round.block.columns.size *
@@ -323,7 +325,7 @@ void RollingUnit::end_round(Cycle last) {
   rounds_.pop();
 }
 
-// The elements that would be loaded if every block pair of the round were loaded anew.
+// Counts the elements that would be loaded if every block pair of the round were loaded anew.
 void RollingUnit::count_reloading(const Round& round) {
   const RollingSchedule& schedule = round.job->schedule;
   const Span cuts = schedule.cuts_of_round(round.round);

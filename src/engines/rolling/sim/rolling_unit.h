@@ -20,16 +20,17 @@
 
 namespace tilebeat::rolling {
 
-/// What the array counts.
+/// Counters of the array.
 struct ArrayStats {
   std::int64_t runs = 0, rounds = 0;
   std::int64_t beats = 0;
-  std::int64_t rolls = 0;        ///< of a ring, or of all rings of a computation
-  std::int64_t exchanges = 0;    ///< of blocks between groups
-  std::int64_t corrections = 0;  ///< of blocks that rolled within themselves
+  std::int64_t rolls = 0;        ///< rolls of a ring, or of all rings of a computation
+  std::int64_t exchanges = 0;    ///< exchanges of blocks between groups
+  std::int64_t corrections = 0;  ///< corrections of blocks that rolled within themselves
   std::int64_t useful_macs = 0;
   MacLosses losses{};
-  std::int64_t elements_reloading = 0;  ///< if every block pair were loaded anew
+  /// elements that would be loaded if every block pair were loaded anew
+  std::int64_t elements_reloading = 0;
 };
 
 /// The memories of a core that operands come from and results go to.
@@ -57,7 +58,7 @@ class RollingUnit : public CommandedUnit {
   std::array<std::unique_ptr<OperandLoader>, kOperands> loaders;
   ResultBuffer results;
 
-  /// `memories` are those of the core that the unit has ports of its own at; none: it uses a bus.
+  /// `memories`: those of the core, at which the unit has ports of its own; none: it uses a bus.
   RollingUnit(sc_core::sc_module_name name, const SimContext& context, const RollingConfig& config,
               int max_outstanding, const std::optional<OperandMemories>& memories, Granularity granularity);
   SC_HAS_PROCESS(RollingUnit);
@@ -68,14 +69,14 @@ class RollingUnit : public CommandedUnit {
   static constexpr int kNramPorts = 2, kWramPorts = 1;
   void bind_memories(Scratchpad& nram, Scratchpad& wram);
 
-  void inject_fault(const Fault& fault);  ///< of the operand registers
+  void inject_fault(const Fault& fault);  ///< fault in the operand registers
   void read_every_word();                 ///< see MatrixUnit::read_every_word
 
-  CycleLedger ledger;  ///< of the array
+  CycleLedger ledger;  ///< ledger of the array
   ArrayStats stats;
 
  private:
-  // The block of sums that a run left in the result buffer for the next one.
+  // The sums that a run left in the result buffer for the next one.
   struct OpenSums {
     int rows = 0, columns = 0;
     Variant variant{};
@@ -83,7 +84,7 @@ class RollingUnit : public CommandedUnit {
       return rows == other.rows && columns == other.columns && variant == other.variant;
     }
   };
-  // Sums on their way through the adder trees, one of each line at most.
+  // Sums in the adder trees, at most one per line.
   struct Sum {
     SumPlace place;
     std::int32_t value = 0;
@@ -91,7 +92,7 @@ class RollingUnit : public CommandedUnit {
   struct Sums {
     Cycle due = 0;
     std::int64_t number = 0;
-    std::size_t count = 0;  // of values
+    std::size_t count = 0;  // number of values
     std::vector<Sum> values;
   };
   static constexpr std::size_t kMostGroups = 64;  // as the configuration allows
@@ -108,7 +109,7 @@ class RollingUnit : public CommandedUnit {
   OperandLoader& loader(OperandName operand) { return *nth(loaders, operand); }
   void schedule(Cycle now);
 
-  // Lines that enter by cycle `last`.
+  // Enters lines up to cycle `last`.
   bool enter_lines(OperandName operand, Cycle last);
   void load_line(const OperandLoader::Line& line, Round& round, OperandName operand);
   int set_of(const Round& round) const { return to_int(round.number % round.job->sets); }
@@ -158,23 +159,24 @@ class RollingUnit : public CommandedUnit {
   std::deque<Instruction> queue_;  // the front one is loaded
   ConvSetup conv_;
   RollingSetup setup_;
-  std::optional<OpenSums> open_sums_;      // those that the next run has to go on with
-  std::shared_ptr<Job> loading_;           // of the front one, if it is a run
-  std::deque<std::shared_ptr<Job>> jobs_;  // that are not finished, oldest first
+  std::optional<OpenSums> open_sums_;      // sums that the next run continues
+  std::shared_ptr<Job> loading_;           // job of the front instruction, if it is a run
+  std::deque<std::shared_ptr<Job>> jobs_;  // unfinished jobs, oldest first
   Rounds rounds_;
-  std::array<std::optional<Cycle>, kOperands> loaded_;  // of the run that is loaded: its last line entered
-  std::array<Cycle, kMostGroups> ended_{};              // by number of the round modulo kMostGroups
+  // by operand: cycle in which the last line of the run being loaded entered
+  std::array<std::optional<Cycle>, kOperands> loaded_;
+  std::array<Cycle, kMostGroups> ended_{};  // by number of the round modulo kMostGroups
   std::int64_t rounds_ended_ = 0;
   std::optional<Cycle> last_ended_;
   std::int64_t sums_ = 0;                                         // number of the sums that are added to
   std::array<std::vector<PostParameter>, kMostGroups> arriving_;  // by set: records that came with a round
-  std::vector<PostParameter> records_;                            // of the columns at work
+  std::vector<PostParameter> records_;                            // post-parameters of the columns at work
 
   RoundCost cost_;                  // tile granularity: of the round at work
   std::optional<Step> step_;        // clock granularity: of the front round
-  std::int64_t beats_counted_ = 0;  // whose losses are known
+  std::int64_t beats_counted_ = 0;  // beats whose losses have been counted
   std::deque<Sums> trees_;
-  std::vector<std::vector<Sum>> spare_;  // of sums that have arrived
+  std::vector<std::vector<Sum>> spare_;  // storage of sums that have arrived, for reuse
   std::vector<std::int32_t> line_sums_, accumulators_;
   std::vector<std::int16_t> elements_;
   struct Signals {
@@ -183,7 +185,7 @@ class RollingUnit : public CommandedUnit {
     Strobe beat;
     std::vector<SignalId> sums;
   };
-  std::optional<Signals> signals_;  // of a trace
+  std::optional<Signals> signals_;  // trace signals
 };
 
 }  // namespace tilebeat::rolling

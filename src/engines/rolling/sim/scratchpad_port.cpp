@@ -120,7 +120,7 @@ ScratchpadPort::Contents ScratchpadPort::open_direct() {
   withdrawn_ = false;
   for (std::size_t bank = 0; bank < direct_.size(); ++bank) {
     tlm::tlm_dmi dmi;
-    payload_.set_command(tlm::TLM_READ_COMMAND);  // what others write must be heard of
+    payload_.set_command(tlm::TLM_READ_COMMAND);  // read access, so that writes of others revoke the pointer
     payload_.set_address(0);
     if (!banks[bank]->get_direct_mem_ptr(payload_, dmi))
       throw SimulationError(fmt::format("{}: a bank refuses direct memory access", banks.name()));

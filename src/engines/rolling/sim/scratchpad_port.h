@@ -29,9 +29,9 @@ class ScratchpadPort {
   /// Binds the port to port `port` of the memory's engine ports. The memory outlives it.
   void bind(Scratchpad& memory, int port);
 
-  /// An instruction uses the bytes of the memory from cycle `now` on; see Holds::open. Throws SimulationError
-  /// also when the memory does not hold all of them: when it begins, in both granularities, not when one of
-  /// them gets to the first that is missing.
+  /// An instruction uses the bytes of the memory from cycle `now` on; see Holds::open. Also throws
+  /// SimulationError when the memory does not contain all of them: at the beginning, in both granularities,
+  /// not when the first missing byte is reached.
   OpenHold hold(const std::string& user, Holds::Access access, const BytePattern& bytes, Cycle now);
   Holds& holds() { return target_->holds; }
 
@@ -41,15 +41,16 @@ class ScratchpadPort {
   bool in_one_access(int bytes) const {
     return bytes <= width_ && bytes <= (memory_.banks - 1) * memory_.bank_bytes + 1;
   }
-  /// Accesses that `bytes` bytes from `address` take. Throws SimulationError when the memory does not hold
-  /// them.
+  /// Number of accesses for `bytes` bytes from `address`. Throws SimulationError when the memory does not
+  /// contain them.
   int accesses(std::uint64_t address, int bytes) const;
-  /// Reads or writes them, the first access `delay` cycles from now; returns the accesses.
+  /// Reads or writes these bytes, with the first access `delay` cycles from now; returns the number of
+  /// accesses.
   int read(std::uint64_t address, std::uint8_t* to, int bytes, int delay);
   int write(std::uint64_t address, const std::uint8_t* from, int bytes, int delay);
 
-  /// Asks the banks for direct memory access, which the first write to one of them withdraws, and tells
-  /// whether that has happened since it was asked before.
+  /// Requests direct memory access from the banks; the first write to one of them withdraws it. Returns
+  /// whether that has happened since the previous request.
   enum class Contents : std::uint8_t { kUnchanged, kWritten };
   Contents open_direct();
   void direct_read(std::uint64_t address, std::uint8_t* to, int bytes) const;
@@ -59,9 +60,9 @@ class ScratchpadPort {
   struct Word {
     std::size_t bank = 0;
     std::uint64_t address = 0;
-    int bytes = 0;  // from the address on that belong to the word
+    int bytes = 0;  // bytes from the address on that belong to the word
   };
-  // Of sizes that are powers of two.
+  // Shifts in place of divisions, for sizes that are powers of two.
   struct Shifts {
     unsigned word = 0, bank = 0;
   };
@@ -78,7 +79,7 @@ class ScratchpadPort {
   std::optional<Shifts> shifts_;
   Scratchpad* target_ = nullptr;
   std::uint64_t base_ = 0, size_ = 0;
-  std::vector<std::uint8_t*> direct_;  // of every bank
+  std::vector<std::uint8_t*> direct_;  // by bank: direct pointer
   bool withdrawn_ = true;
   tlm::tlm_generic_payload payload_;
 };

@@ -13,15 +13,15 @@
 
 namespace tilebeat {
 
-/// What the runs of a switch array use of its buffers; the channels keep away from it.
+/// The buffer contents that runs of a switch array are using; channels must not touch them.
 struct ArrayHolds {
-  Holds input{"the input banks"};            ///< words of a bank, those of the second copy behind the first
+  Holds input{"the input banks"};            ///< words of a bank; the second copy follows the first
   Holds parameters{"the parameter buffer"};  ///< words of a column
   Holds records{"the post-parameters"};      ///< records
   Holds output{"the output buffer"};         ///< bytes
 };
 
-/// The registers change, nothing is computed.
+/// The registers change without computation.
 struct NewSetup {
   const ConvSetup& setup;
 };
@@ -29,7 +29,7 @@ struct NewSetup {
 /// The chunk that operands and results belong to.
 struct ArrayChunk {
   const ConvRun& run;
-  const Instruction& instruction;  ///< whose completion the last results report
+  const Instruction& instruction;  ///< the instruction that completes with the last results
   const SwitchSchedule& schedule;
 };
 
@@ -49,7 +49,7 @@ struct ArrayOperands {
     const std::vector<int>& cycle_clocks;  ///< read cycles of every operation cycle, a channel block
     Cycle first_mac;  ///< the cycle of the first MAC, had every beat taken one read cycle
   };
-  /// WaitsFor: the switch waits for this, or is at work again.
+  /// WaitsFor: the stall cause of the switch, or that it works again.
   std::variant<NewSetup, WaitsFor, OneBeat, WholeChunk> content;
   Cycle stalled = 0;  ///< answer: cycles by which the array held the switch back (`output_drain`)
 };
@@ -73,7 +73,7 @@ struct DrainMessage {
     int stride;                           ///< int32 from a pixel to the next
     const std::vector<Cycle>& last_macs;  ///< cycles of the last MAC of each operation cycle
   };
-  /// WaitsFor: what the post-processor waits for when it has drained everything.
+  /// WaitsFor: the stall cause of the post-processor when it has drained everything.
   std::variant<NewSetup, WaitsFor, OneCycle, WholeChunk> content;
 };
 

@@ -20,11 +20,11 @@
 
 namespace tilebeat {
 
-/// Takes a stream message: `begin(instruction)` when an instruction's data begins, and its data by bus beats,
-/// `take_beats(bytes, count, ready)` puts the words of the first beat of `count` bytes into `queues`, or
-/// those of several that wait for nothing, and returns how many beats these were. Answers when the beats were
-/// taken and written, and books the sink's cycles: busy for a beat, `bank_write` while one waits for a queue.
-/// What it waits for afterwards the channel says in the cycle after the last beat.
+/// Takes a stream message. Calls `begin(instruction)` when an instruction's data begins, and for its data, by
+/// bus beats, `take_beats(bytes, count, ready)`, which puts the words of the first beat of `count` bytes into
+/// `queues`, or those of several beats that wait for nothing, and returns their number. Answers when the
+/// beats are taken and written, and books the sink's cycles: busy for a beat, `bank_write` while one waits
+/// for a queue. In the cycle after the last beat the channel tells what the sink waits for next.
 template <class Begin, class TakeBeats>
 void take_stream(StreamMessage& message, WriteQueues& queues, CycleLedger& ledger, Cycle now,
                  int bytes_per_clock, Begin begin, TakeBeats take_beats) {
@@ -95,13 +95,13 @@ class ReadChannel : public CommandedUnit {
 
   std::deque<Instruction> commands_;   // sent and not fully requested; the front one is being requested
   std::deque<Instruction> streaming_;  // being requested or streamed, oldest first
-  std::deque<StridedBlock> blocks_;    // of the front command, not begun yet
+  std::deque<StridedBlock> blocks_;    // blocks of the front command that have not begun
   std::deque<BurstCutter> cutter_;     // at most one: the block being requested
   bool requesting_ = false, first_burst_ = false;
   std::deque<Delivery> order_;
   std::deque<Completion> completions_;
   int landing_used_ = 0, landing_freed_ = 0;  // bytes reserved; bytes to be freed at stream_free_
-  Cycle stream_begin_ = 0;                    // of the instruction being streamed
+  Cycle stream_begin_ = 0;                    // first cycle of the instruction being streamed
   std::int64_t streamed_before_ = 0;          // bytes before it
   WorkCounter landing_fill_;
   Cycle stream_free_ = 0;  // the sink can take the next beat from here on
@@ -127,7 +127,7 @@ class StoreChannel : public CommandedUnit {
                int bytes_per_clock);
   SC_HAS_PROCESS(StoreChannel);
 
-  Holds* source_holds = nullptr;  ///< of the output buffer, if an engine uses it
+  Holds* source_holds = nullptr;  ///< holds of the output buffer, if an engine uses it
   CycleLedger data_ledger;
   std::int64_t bytes = 0;  ///< bytes written
 
@@ -155,10 +155,10 @@ class StoreChannel : public CommandedUnit {
   std::deque<BurstCutter> cutter_;    // at most one: the front command's bursts
   std::uint64_t source_address_ = 0;
   std::deque<Staged> staged_;
-  std::deque<bool> last_flags_;  // of the bursts under way: the instruction's last one
+  std::deque<bool> last_flags_;  // by burst in flight: whether it is the instruction's last one
   int staged_bytes_ = 0, granting_bytes_ = 0;
   Cycle read_free_ = 0;             // the output buffer's port is free from here on
-  Cycle store_begin_ = 0;           // of the front command
+  Cycle store_begin_ = 0;           // first cycle of the front command
   std::int64_t stored_before_ = 0;  // bytes before it
   bool releasing_ = false;          // the front command's last beat is read at read_free_ - 1
   tlm::tlm_generic_payload payload_;

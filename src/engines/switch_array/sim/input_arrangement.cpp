@@ -65,7 +65,7 @@ void InputArrangement::b_transport(tlm::tlm_generic_payload& payload, sc_core::s
       });
 }
 
-// The words of the tile are written bit by bit.
+// Notes the whole tile at once: its words are written bit by bit.
 void InputArrangement::note_access() {
   if (holds == nullptr) return;
   const auto first = to_unsigned(tile_.copy * config_.bank_depth_words);
@@ -86,8 +86,8 @@ void InputArrangement::take_beat(const std::uint8_t* bytes, int count, Cycle rea
       address_ = to_unsigned(tile_.copy * config_.bank_depth_words + slot.address) * to_unsigned(p) +
                  to_unsigned(slice_begin_ / p) * plane_bytes_;
     }
-    // Whole words of a pixel are written from the beat. One that straddles beats or ends a pixel early is
-    // assembled and filled up first: as many bytes as there are, up to P.
+    // Whole words of a pixel are written straight from the beat. A word that straddles beats, or ends a pixel
+    // early, is assembled and padded first: it gets as many bytes as there are, up to P.
     Words words;
     int taken = std::min(slice_end_ - channel_, to_int(end - bytes));
     if (filled_ == 0 && taken >= p) {
@@ -124,7 +124,7 @@ void InputArrangement::take_beat(const std::uint8_t* bytes, int count, Cycle rea
   write_words();
 }
 
-// Into the banks' memory, where they leave that to the arrangement.
+// Writes into the banks' memory, where the banks grant direct access.
 void InputArrangement::write_words() {
   const auto copy = to_unsigned(tile_.copy * config_.bank_depth_words) * to_unsigned(config_.port_channels);
   if (direct_.open(bank_write, copy)) {

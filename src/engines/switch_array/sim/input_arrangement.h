@@ -36,10 +36,10 @@ class InputArrangement : public sc_core::sc_module {
   InputArrangement(sc_core::sc_module_name name, const SimContext& context, const SwitchArrayConfig& config,
                    int bytes_per_clock);
 
-  /// Tells the banks what was written into them so far, for who looks at their counters.
+  /// Tells the banks what has been written so far, before their counters are read.
   void settle() { direct_.settle(bank_write); }
 
-  ArrayHolds* holds = nullptr;  ///< of its engine, if it has one
+  ArrayHolds* holds = nullptr;  ///< holds of its engine, if it has one
   CycleLedger ledger;
 
  private:
@@ -49,10 +49,10 @@ class InputArrangement : public sc_core::sc_module {
   void note_access();
   void take_beat(const std::uint8_t* bytes, int count, Cycle ready);
 
-  // Words of one pixel, one behind the other.
+  // Successive words of one pixel.
   struct Words {
     int bank = 0, count = 1;
-    std::uint64_t address = 0;  // of the first, in the bank
+    std::uint64_t address = 0;  // address of the first word in the bank
     const std::uint8_t* from = nullptr;
   };
   void write_words();
@@ -65,14 +65,14 @@ class InputArrangement : public sc_core::sc_module {
   WriteQueues queues_;
   LoadInput tile_;
   std::optional<Arrangement> arrangement_;
-  int row_ = 0, column_ = 0, channel_ = 0;  // of the next byte
+  int row_ = 0, column_ = 0, channel_ = 0;  // position of the next byte
   int slice_begin_ = 0, slice_end_ = 0;     // channels
   int filled_ = 0;                          // bytes of its word that are there
-  int bank_ = 0;                            // of that pixel
-  std::uint64_t address_ = 0;               // of the word in the bank
+  int bank_ = 0;                            // bank of that pixel
+  std::uint64_t address_ = 0;               // address of the word in the bank
   std::uint64_t plane_bytes_ = 0;           // from a pixel's word to the next one
-  // Words put together from parts, P bytes each; a beat completes at most as many as it has bytes, and one
-  // stays under way.
+  // Words assembled from parts, P bytes each. A beat completes at most as many words as it has bytes, and one
+  // word may be in progress.
   std::vector<std::vector<std::uint8_t>> assembling_;
   std::size_t assembly_ = 0;
   std::vector<Words> words_;  // complete words of the beat

@@ -62,7 +62,7 @@ void ParameterLoader::b_transport(tlm::tlm_generic_payload& payload, sc_core::sc
       });
 }
 
-// Of all that the instruction loads: it comes piece by piece.
+// Notes the accesses of the whole instruction at once: its data arrive piece by piece.
 void ParameterLoader::note_access() {
   if (holds == nullptr) return;
   const Cycle now = context_.clock.cycle_of(now_ps());
@@ -93,8 +93,9 @@ void ParameterLoader::take_beat(const std::uint8_t* bytes, int count, Cycle read
   write_items();
 }
 
-// Beats of whole words, one for a bank at most, that find the queues empty, straight into the banks' memory;
-// none where the first one is another, or the banks want to see what is written. Returns their number.
+// Stores leading beats of whole words (at most one per bank) directly in the banks' memory when the queues
+// are empty. Returns the number of beats; 0 when the first beat is of another kind, or the banks grant no
+// direct access.
 int ParameterLoader::store_beats(const std::uint8_t* bytes, int count, Cycle ready) {
   const int p = config_.port_channels, beat = std::min(count, bytes_per_clock_), of_beat = beat / p;
   if (open_ || load_.group_channels != 0 || of_beat * p != beat || of_beat > config_.columns) return 0;
@@ -115,7 +116,7 @@ int ParameterLoader::store_beats(const std::uint8_t* bytes, int count, Cycle rea
   return beats;
 }
 
-// Words of which the beat brings all bytes are written from it as they are. Returns what is left of the beat.
+// Words whose bytes are all in the beat are written straight from it. Returns the rest of the beat.
 const std::uint8_t* ParameterLoader::take_whole_words(const std::uint8_t* bytes, const std::uint8_t* end) {
   const int p = config_.port_channels;
   if (open_ || load_.group_channels != 0) return bytes;
@@ -123,7 +124,7 @@ const std::uint8_t* ParameterLoader::take_whole_words(const std::uint8_t* bytes,
   return bytes;
 }
 
-// Where the next word or record goes.
+// Appends the place of the next word or record.
 ParameterLoader::Write& ParameterLoader::add_write() {
   Write& write = writes_.emplace_back();
   if (word_ < load_.words) {
@@ -138,7 +139,7 @@ ParameterLoader::Write& ParameterLoader::add_write() {
   return write;
 }
 
-// False: all words and records are there.
+// Begins the next word or record; false when all are loaded.
 bool ParameterLoader::begin_item() {
   const bool word = word_ < load_.words;
   if (!word && record_ == load_.post_records) return false;

@@ -34,10 +34,10 @@ class ParameterLoader : public sc_core::sc_module {
   ParameterLoader(sc_core::sc_module_name name, const SimContext& context, const SwitchArrayConfig& config,
                   int bytes_per_clock);
 
-  /// Tells the banks what was written into them so far, for who looks at their counters.
+  /// Tells the banks what has been written so far, before their counters are read.
   void settle() { direct_.settle(bank_write); }
 
-  ArrayHolds* holds = nullptr;  ///< of its engine, if it has one
+  ArrayHolds* holds = nullptr;  ///< holds of its engine, if it has one
   CycleLedger ledger;
 
  private:
@@ -55,7 +55,7 @@ class ParameterLoader : public sc_core::sc_module {
   struct Write {
     int bank = 0;  // the column, or C for the post-processor
     std::uint64_t address = 0;
-    const std::uint8_t* bytes = nullptr;  // of the beat; null: assembled
+    const std::uint8_t* bytes = nullptr;  // bytes in the beat; null: they are in `assembled_`
     std::size_t from = 0;                 // in `assembled_`
   };
   Write& add_write();
@@ -66,12 +66,12 @@ class ParameterLoader : public sc_core::sc_module {
   WriteQueues queues_;  // the columns' banks and, last, the post-processor
   LoadKernels load_;
   std::optional<switch_array::KernelWords> words_;
-  std::int64_t word_ = 0;        // of every column; load_.words: all are there
-  int column_ = 0, record_ = 0;  // of the next word, the next record
-  // Words and records of the beat, one behind the other. The last one may be under way: `taken_` of the bytes
-  // `brought_` of it that the stream brings are there.
+  std::int64_t word_ = 0;        // current word of the columns; load_.words: all are loaded
+  int column_ = 0, record_ = 0;  // column of the next word, number of the next record
+  // Successive words and records of the beat. The last one may be in progress: of its bytes `brought_`, which
+  // the stream brings, `taken_` are there.
   std::vector<std::uint8_t> assembled_;
-  std::size_t item_ = 0;  // where it begins
+  std::size_t item_ = 0;  // index where it begins
   bool open_ = false;     // there is one under way
   Interval brought_;
   int taken_ = 0;

@@ -162,8 +162,8 @@ void PeArray::forget_kernels() {
   chunk_kernels_.clear();
 }
 
-// The kernels of the chunk from the parameter banks, their zero point taken off, packed for the fast kernel;
-// each of the chunk's `beats` reads one word of every bank.
+// Reads the kernels of the chunk from the parameter banks, subtracts their zero point, and packs them for the
+// fast kernel; each of the chunk's `beats` reads one word of every bank.
 const std::vector<std::int16_t>& PeArray::read_kernels(const ConvRun& run, const TileConvolution& geometry,
                                                        std::int64_t beats) {
   const int p = config_.port_channels;

@@ -33,7 +33,7 @@ class PeArray : public sc_core::sc_module {
   /// `trace_accumulators` adds every PE's accumulator to the trace.
   PeArray(sc_core::sc_module_name name, const SimContext& context, const SwitchArrayConfig& config,
           bool trace_accumulators);
-  /// Tells the banks what was read so far.
+  /// Tells the banks what has been read so far.
   void settle() { words_.settle(parameter_read); }
 
  private:
@@ -62,13 +62,13 @@ class PeArray : public sc_core::sc_module {
   std::vector<std::int32_t> shadow_;
 
   std::vector<std::int32_t> chunk_sums_;  // tile granularity, [pixel][accumulator_stride]
-  /// Kernels that chunks have read, by first word, as the fast kernel wants them: good for later chunks until
-  /// a bank is written.
+  /// Kernels that chunks have read, by first word, in the form of the fast kernel; valid for later chunks
+  /// until a bank is written.
   std::map<std::uint32_t, std::vector<std::int16_t>> chunk_kernels_;
   std::vector<std::vector<std::int16_t>> spare_kernels_;  ///< storage of such that are forgotten
   std::vector<std::int16_t> wide_chunk_kernels_;
 
-  DirectReader words_;  // of the parameter buffer, in clock granularity
+  DirectReader words_;  // reader of the parameter buffer, in clock granularity
   Strobe valid_;        // the MAC stage works on a beat
   std::vector<SignalId> pe_signals_, accumulator_signals_;
   tlm::tlm_generic_payload payload_;

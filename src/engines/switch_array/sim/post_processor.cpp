@@ -67,19 +67,19 @@ void PostProcessor::begin_results(const ConvRun& run) {
   pixel_bytes_ = run.kernels * dtype_size(setup_.output_type);
 }
 
-// The drain of an operation cycle whose last MAC was in cycle `last_mac`.
+// Books the drain of an operation cycle whose last MAC was in cycle `last_mac`.
 void PostProcessor::book_drain(Cycle last_mac) {
   ledger.enter(Activity::kBusy, last_mac + 1);
   ledger.enter(Activity::kOutputReady, last_mac + 1 + drain_clocks());
   stats.lane_drains += config_.rows;
 }
 
-// The last results of a chunk's instruction drain after cycle `last_mac`.
+// Completes a chunk whose last results drain after cycle `last_mac`.
 void PostProcessor::complete_chunk(const ArrayChunk& chunk, Cycle last_mac) {
   const Cycle drained = last_mac + 1 + drain_clocks();
   const std::int64_t results = std::int64_t{chunk.run.rows} * chunk.run.columns * pixel_bytes_;
   show_work(context_, *this, chunk.instruction, last_mac + 1, drained, {results});
-  if (chunk.run.blocks > 1) return;  // of the same instruction
+  if (chunk.run.blocks > 1) return;  // further blocks of the same instruction
   const Cycle at = drained + config_.post_latency_cycles;
   if (holds != nullptr) holds->output.close_oldest(at);
   completions_.push_back({at, chunk.instruction.done_signals});

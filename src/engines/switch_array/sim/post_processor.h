@@ -14,7 +14,7 @@
 
 namespace tilebeat {
 
-/// What the post-processor counts.
+/// Counters of the post-processor.
 struct PostStats {
   std::int64_t results = 0;      ///< results written to the output buffer
   std::int64_t lane_drains = 0;  ///< lanes drained, surplus lanes included
@@ -36,7 +36,7 @@ class PostProcessor : public sc_core::sc_module {
   PostProcessor(sc_core::sc_module_name name, const SimContext& context, const SwitchArrayConfig& config);
   SC_HAS_PROCESS(PostProcessor);
 
-  ArrayHolds* holds = nullptr;  ///< of its engine, if it has one
+  ArrayHolds* holds = nullptr;  ///< holds of its engine, if it has one
   CycleLedger ledger;
   PostStats stats;
 

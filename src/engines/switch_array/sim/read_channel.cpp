@@ -181,7 +181,7 @@ void ReadChannel::schedule(Cycle now) {
   if (now < stream_free_) next.at(stream_free_);
   if (!completions_.empty()) next.at(completions_.front().at);
   if (port.ledger.current() == Activity::kBusy) next.at(now + 1);
-  // An instruction without bytes has no burst of its own that would wake the channel.
+  // An instruction without bytes has no burst that would wake the channel.
   if (!order_.empty() && order_.front().bytes == 0) next.at(now + 1);
   wake_at(next);
 }

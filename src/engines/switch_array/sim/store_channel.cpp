@@ -113,7 +113,7 @@ void StoreChannel::read_source(Cycle now) {
   }
 }
 
-// What keeps the front burst from being requested; kBusy when nothing does.
+// The cause that keeps the front burst from being requested; kBusy when nothing does.
 Activity StoreChannel::request_blocker(Cycle now) const {
   if (!port.granted(now)) return port.waits_for();
   if (staged_.empty()) return port.empty() ? blocker_ : Activity::kMemory;
@@ -123,7 +123,7 @@ Activity StoreChannel::request_blocker(Cycle now) const {
 }
 
 bool StoreChannel::request(Cycle now) {
-  if (port.granted(now)) {  // what was granted has left the staging buffer
+  if (port.granted(now)) {  // a granted burst has left the staging buffer
     staged_bytes_ -= granting_bytes_;
     granting_bytes_ = 0;
   }

@@ -115,15 +115,15 @@ void SwitchNetwork::begin_next(Cycle now) {
   tell_array(blocker_);
 }
 
-// What the modules behind the switch wait for from now on.
+// Tells the modules behind the switch their stall cause from now on.
 void SwitchNetwork::tell_array(Activity waits_for) {
   if (waits_for == told_) return;
   told_ = waits_for;
   send_(to_array, ArrayOperands{WaitsFor{waits_for}});
 }
 
-// Everything that a run reads and writes exists, so that both granularities find an error in one cycle. What
-// it reads of the banks is checked chunk by chunk.
+// Checks the places that a run reads and writes at its beginning, so that both granularities find an error in
+// the same cycle. Reads of the banks are checked chunk by chunk.
 void SwitchNetwork::check_places() const {
   const int last_slot = run_.slot + run_.blocks - 1;
   if (last_slot >= config_.parameter_slots || run_.kernels > config_.columns)
@@ -136,7 +136,7 @@ void SwitchNetwork::check_places() const {
                                       config_.parameter_depth_words));
   }
   if (!run_.last) return;
-  // As real numbers: fields may say more bytes than 64 bits can count.
+  // Computes with real numbers: fields may describe more bytes than 64 bits can count.
   const double pixels = static_cast<double>(run_.rows) * run_.columns;
   const double bytes = static_cast<double>(run_.blocks) * run_.kernels * dtype_size(setup_.output_type);
   if (run_.output_base + (pixels - 1) * run_.output_stride + bytes >
@@ -193,7 +193,7 @@ void SwitchNetwork::begin_run() {
   }
 }
 
-// A PE has one accumulator: only the sums of a single operation cycle stay there from one run to the next.
+// A PE has one accumulator: only the sums of a single operation cycle can stay there for the next run.
 void SwitchNetwork::check_sums() {
   if (run_.first == open_sums_.has_value()) {
     throw SimulationError(run_.first ? "conv.run: begins sums while others have not ended"
@@ -212,7 +212,7 @@ void SwitchNetwork::check_sums() {
   if (!run_.last) open_sums_ = pixels;
 }
 
-// The chunk for the next kernel block of the run: `run_` says what is left of it.
+// Moves on to the next kernel block; `run_` describes the rest of the run.
 void SwitchNetwork::next_block() {
   --run_.blocks;
   ++run_.slot;
@@ -279,7 +279,7 @@ void SwitchNetwork::count_losses(std::int64_t operation_cycles, std::int64_t act
                                           active_lanes * (run_.kernels * products - run_.macs_per_pixel)};
 }
 
-// The MAC stage's cycle. False: the array cannot copy its accumulators yet and every stage stands still.
+// One cycle of the MAC stage. False: the array cannot copy its accumulators yet, and all stages stall.
 bool SwitchNetwork::mac_stage(Cycle now) {
   if (!mac_.valid) {
     ledger.spend(mac_.bubble, 1, CycleOrder::kMixed);
@@ -426,7 +426,7 @@ void SwitchNetwork::run_tile(Cycle now) {
   wake_at(now + kFillClocks + read_clocks + operands.stalled);
 }
 
-// The memory of a bank's copy that the chunk reads; asked for again after it was withdrawn.
+// The bank memory that the chunk reads; requested again after a withdrawal.
 const std::uint8_t* SwitchNetwork::bank_memory(std::size_t bank) {
   const std::uint8_t*& memory = bank_memory_[run_.copy][bank];
   if (memory == nullptr) {
@@ -446,9 +446,8 @@ void SwitchNetwork::withdraw_memory(int bank, sc_dt::uint64 begin, sc_dt::uint64
   if (tile_of_ && tile_of_->copy == (second ? 1 : 0)) tile_of_.reset();
 }
 
-// Reads the chunk's operands in the banks' arranged layout through the direct memory interface. Chunks that
-// read the same tile one after the other, for other kernels, find it still there unless a bank was written
-// meanwhile.
+// Reads the chunk's operands in the banks' arranged layout through the direct memory interface. Successive
+// chunks that read the same tile for other kernels reuse it, unless a bank was written in between.
 void SwitchNetwork::read_tile() {
   const int p = config_.port_channels;
   for (std::size_t bank = 0; bank < census_.bank_reads.size(); ++bank) {

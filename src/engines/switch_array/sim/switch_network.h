@@ -20,7 +20,7 @@
 
 namespace tilebeat {
 
-/// What the switch network counts.
+/// Counters of the switch network.
 struct SwitchStats {
   std::int64_t beats = 0;
   std::int64_t chunks = 0;
@@ -47,10 +47,10 @@ class SwitchNetwork : public CommandedUnit {
                 Granularity granularity);
   SC_HAS_PROCESS(SwitchNetwork);
 
-  ArrayHolds* holds = nullptr;  ///< of its engine, if it has one
+  ArrayHolds* holds = nullptr;  ///< holds of its engine, if it has one
   CycleLedger ledger;
   SwitchStats stats;
-  /// Tells the banks what was read so far.
+  /// Tells the banks what has been read so far.
   void settle() { words_.settle(bank_read); }
 
  private:
@@ -100,9 +100,9 @@ class SwitchNetwork : public CommandedUnit {
   ArrayShape shape_;
   Granularity granularity_;
 
-  std::deque<Instruction>
-      queue_;  // what the command processor sent; while running, the front one is under way
-  Activity told_ = Activity::kHost;  // what the array was told to wait for
+  // Instructions from the command processor; while running, the front one is in progress.
+  std::deque<Instruction> queue_;
+  Activity told_ = Activity::kHost;  // the stall cause that the array was told last
   State state_ = State::kIdle;
 
   ConvSetup setup_;
@@ -114,28 +114,29 @@ class SwitchNetwork : public CommandedUnit {
   Beat next_beat_;
   bool more_beats_ = false;
   Cycle chunk_begin_ = 0;
-  // What the multipliers lost in operation cycles with so many lanes that have a pixel, all together.
+  // Counts the multipliers' losses in `operation_cycles` operation cycles with `active_lanes` lanes in total
+  // that have a pixel.
   void count_losses(std::int64_t operation_cycles, std::int64_t active_lanes);
 
-  std::int64_t macs_before_ = 0;  // of the chunk
+  std::int64_t macs_before_ = 0;  // useful MACs before the chunk
   WorkCounter work_;
   Stage read_, switch_, mac_;
   std::vector<int> pending_;         // lanes in the read stage that still have to read
   std::vector<Cycle> bank_read_at_;  // the crossbar's arbiter: one read a bank and cycle
-  DirectReader words_;               // of the input buffer, in clock granularity
+  DirectReader words_;               // reader of the input buffer, in clock granularity
   SignalId beat_signal_ = -1, row_block_signal_ = -1, column_block_signal_ = -1;
   std::vector<SignalId> word_signals_, row_signals_, column_signals_;
   std::vector<Strobe> valid_;  // by lane
 
-  // Direct memory interface of tile granularity, by copy and bank; the tile read last, while its memory is
-  // not withdrawn.
+  // Direct memory interface of tile granularity, by copy and bank; and the last tile, valid until its memory
+  // is withdrawn.
   std::array<std::vector<const std::uint8_t*>, 2> bank_memory_;
   TileOperands tile_;
   std::optional<ConvRun> tile_of_;
   DType tile_type_ = DType::kInt8;
   int tile_zero_point_ = 0;
   std::pair<std::uint16_t, std::uint16_t> tile_strides_{1, 1};
-  ChunkGeometry census_geometry_;  // what `census_` was taken for
+  ChunkGeometry census_geometry_;  // the geometry of `census_`
   BankCensus census_;
   tlm::tlm_generic_payload payload_;
   MessageSender send_;

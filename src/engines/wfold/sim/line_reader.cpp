@@ -107,7 +107,7 @@ void LineReader::form(std::uint8_t* line) {
     if (bytes.empty()) continue;
     while (from < requests.size() && requests[from].bytes.end <= bytes.begin) ++from;
     if (from == requests.size()) return;
-    // Where the position's first byte would be, were it not cut off by the row's edge.
+    // The position's first byte as it would be if the row's edge did not cut it off.
     const std::int64_t whole =
         column * pixel + schedule.geometry().first_channel + begin - schedule.geometry().lead_bytes;
     std::copy_n(window.data[from].begin() + (bytes.begin - requests[from].bytes.begin),

@@ -11,11 +11,11 @@
 
 namespace tilebeat {
 
-/// What a line reader counts.
+/// Counters of a line reader.
 struct LineReaderStats {
   std::int64_t requests = 0;  ///< to the first storage
   std::int64_t bytes = 0;
-  std::int64_t lines = 0;  ///< formed
+  std::int64_t lines = 0;  ///< lines formed
 };
 
 /// The reading half of the W-fold master (document 003 [0100]-[0116]; SPEC WF-1, WF-2): fetches what a run's
@@ -30,19 +30,19 @@ class LineReader {
  public:
   BurstPort port;
 
-  /// `nram` is the address of the first storage; `changed` is notified when the port has news.
+  /// `nram` is the address of the first storage; `changed` is notified when the port's state changes.
   LineReader(const char* name, const SimContext& context, const WfoldConfig& config, int max_outstanding,
              std::uint64_t nram, sc_core::sc_event& changed);
 
-  /// A run begins: its lines follow. All lines of the run before have left. The job outlives the run.
+  /// Begins a run, when all lines of the previous run have left. The job outlives the run.
   void begin(const WfoldJob& job);
-  /// Takes what has arrived before cycle `now`.
+  /// Takes arrivals before cycle `now`.
   void take(Cycle now);
-  /// Sends the next request, if there is room and the port takes it; `idle` is booked when nothing is left to
-  /// read. True when the cycle was used.
+  /// Sends the next request, if there is room and the port takes it; books `idle` when nothing is left to
+  /// read. Returns whether the cycle was used.
   bool request(Cycle now, Activity idle);
 
-  /// There are lines of the run that have not left.
+  /// Whether lines of the run have not left yet.
   bool more_lines() const { return job_ != nullptr && next_tile_ < job_->schedule.tiles(); }
   /// The first cycle in which the next line can leave; -1: not known yet.
   Cycle line_ready() const;
@@ -59,7 +59,7 @@ class LineReader {
   struct Window {
     WfoldFetch fetch;
     std::size_t issued = 0;
-    std::vector<std::vector<std::uint8_t>> data;  // of the requests that have arrived
+    std::vector<std::vector<std::uint8_t>> data;  // data of the requests that have arrived
     std::vector<Cycle> arrived;                   // the cycle after each arrival
     Cycle begun = 0;
     int lines_left = 0;
@@ -72,13 +72,13 @@ class LineReader {
   std::optional<WfoldReader> reader_;
   std::size_t limit_ = 1;
   std::deque<Window> windows_;     // with lines that have not left, oldest first
-  std::deque<std::size_t> order_;  // of the bursts under way: the number of their window
+  std::deque<std::size_t> order_;  // by burst in flight: number of its window
   std::size_t first_window_ = 0;   // number of the front one
   std::deque<Cycle> left_;         // when the last lines of windows leave, if that is not before the present
   // The line that leaves next.
   std::int64_t next_tile_ = 0;
   int next_refill_ = 0, next_line_ = 0;
-  WfoldTile tile_;                             // that it belongs to
+  WfoldTile tile_;                             // the tile that it belongs to
   mutable std::optional<std::size_t> needed_;  // requests of its window, once they are counted
 };
 

@@ -5,7 +5,7 @@
 
 namespace tilebeat {
 
-// Everything is decided on what the buffers hold at the beginning of the cycle.
+// All decisions depend on the contents of the buffers at the beginning of the cycle.
 void WfoldMaster::run_clock(Cycle now) {
   const std::int64_t freed = freed_;
   SlaveClock clock{*job_};
@@ -32,7 +32,7 @@ void WfoldMaster::trace_clock(const SlaveClock& clock, Cycle now) {
   trace.change(refill_signal_, at, to_unsigned(clock.beat->at.refill));
 }
 
-// What keeps the next beat from being done in this cycle; kBusy when nothing does.
+// The cause that keeps the next beat from being done in this cycle; kBusy when nothing does.
 Activity WfoldMaster::beat_blocker(Cycle now) const {
   const WfoldBeat& beat = beat_.beat;
   if (beat_.begins_tile()) {
@@ -65,7 +65,7 @@ SlaveClock::Beat WfoldMaster::next_beat() const {
   return made;
 }
 
-// The line that enters in this cycle; `freed` lines had left their places at its beginning.
+// Returns the line that enters in this cycle; `freed` lines had left their places at its beginning.
 std::optional<SlaveClock::Line> WfoldMaster::enter_line(std::int64_t freed, Cycle now) {
   if (!reader.more_lines()) {
     pipeline_.broadcast.enter(Activity::kNoWork, now);
@@ -90,7 +90,7 @@ std::optional<SlaveClock::Line> WfoldMaster::enter_line(std::int64_t freed, Cycl
   return SlaveClock::Line{line_.data(), slot};
 }
 
-// What the regions' ports read in this cycle.
+// Reads the regions' ports in this cycle.
 std::optional<SlaveClock::PortRead> WfoldMaster::read_weights(Cycle now) {
   if (!weights_.more) {
     pipeline_.ports.enter(Activity::kNoWork, now);

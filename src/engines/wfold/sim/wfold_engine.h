@@ -61,18 +61,18 @@ class WfoldSlave : public sc_core::sc_module {
 
   SimContext context_;
   WfoldConfig config_;
-  int kernels_;                       // of a tile, at most
+  int kernels_;                       // most kernels of a tile
   int accumulator_count_;             // int32 of one kernel: a pair sum each
   std::vector<std::int16_t> first_;   // [slot][M], widened
   std::vector<std::int16_t> second_;  // [slot][M], replicated
   std::vector<bool> first_filled_, second_filled_;
-  std::vector<std::uint8_t> port_line_;     // of the line that the port delivers
+  std::vector<std::uint8_t> port_line_;     // bytes of the line that the port delivers
   std::vector<std::int16_t> latched_;       // [Ncu][M]
   std::vector<std::int32_t> third_;         // [half][kernel][Ncu][M / 2]
   std::vector<PostParameter> records_;      // [set][kernel]
   std::vector<std::int16_t> kernel_lines_;  // tile granularity: every line of the kernel tile, in beat order
   AccessCount accesses_;
-  tlm::tlm_generic_payload report_;  // of accesses_
+  tlm::tlm_generic_payload report_;  // payload that reports accesses_
   WordAccess read_;
   std::vector<std::uint8_t> record_bytes_;
   tlm::tlm_generic_payload payload_;
@@ -83,10 +83,10 @@ class WfoldSlave : public sc_core::sc_module {
   Strobe valid_;  // the compute units work on a beat
 };
 
-/// Widens `count` bytes of a map and takes the zero point off.
+/// Widens `count` bytes of a map and subtracts the zero point.
 void widen_line(const std::uint8_t* bytes, int count, const ConvSetup& setup, std::int16_t* out);
 
-/// What the writer counts.
+/// Counters of the writer.
 struct WfoldWriterStats {
   std::int64_t results = 0;   ///< elements stored
   std::int64_t requests = 0;  ///< to the first storage
@@ -94,7 +94,7 @@ struct WfoldWriterStats {
 };
 
 /// The writing half of the W-fold master (document 003 [0147]-[0156], figure 11; SPEC WF-7): takes the
-/// results of a tile out of the slaves' third buffers, turned from CW to WC, drops surplus columns and
+/// results of a tile out of the slaves' third buffers, transposed from CW to WC, drops surplus columns and
 /// channels, and writes them to the first storage in lines of Pco channels x Wso columns.
 ///
 /// Throughput: M bytes of int32 results a cycle, that is one result of every slave with 16 slaves and 64
@@ -126,8 +126,8 @@ class WfoldWriter : public sc_core::sc_module {
   struct Request {
     std::uint64_t address = 0;
     int column = 0, columns = 1;
-    int begin = 0, end = 0;   // of a column's bytes
-    std::int64_t slices = 0;  // of the tile that have to be out
+    int begin = 0, end = 0;   // bounds of a column's bytes
+    std::int64_t slices = 0;  // slices of the tile that must have left
   };
   struct Staged {
     std::uint64_t address = 0;
@@ -155,7 +155,7 @@ class WfoldWriter : public sc_core::sc_module {
 
   std::deque<TileResults> tiles_;  // not drained, oldest first
   bool begun_ = false;             // the front tile's requests are made
-  std::vector<Request> requests_;  // of the front tile
+  std::vector<Request> requests_;  // requests of the front tile
   std::size_t next_request_ = 0;
   int kernels_per_slice_ = 1;  // int32 that leave a cycle, and what that makes of a column
   int column_slices_ = 0;
@@ -165,9 +165,9 @@ class WfoldWriter : public sc_core::sc_module {
   Cycle drain_free_ = 0;
   bool told_ = true;  // false: the master still has to hear that a tile is out
   std::deque<Staged> staged_;
-  std::deque<std::shared_ptr<const WfoldJob>> under_way_;  // what each request completes
-  Activity idle_ = Activity::kHost;                        // what is waited for when nothing is left
-  Activity news_ = Activity::kHost;                        // what it is from cycle `news_at_` on
+  std::deque<std::shared_ptr<const WfoldJob>> under_way_;  // by request: the job that it completes
+  Activity idle_ = Activity::kHost;                        // stall cause when nothing is left
+  Activity news_ = Activity::kHost;                        // the cause that replaces it in cycle `news_at_`
   Cycle news_at_ = 0;
   MessageSender send_;
   SignalId drain_signal_ = -1;

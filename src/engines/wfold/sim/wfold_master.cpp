@@ -12,7 +12,7 @@
 namespace tilebeat {
 namespace {
 
-// Before a schedule is made of it.
+// Checks the fields before a schedule is made from them.
 void check_fields(const WfoldRun& r, const WfoldConfig& config) {
   const auto is_granularity = [&config](int g) {
     return g >= 2 && g <= config.line_bytes && (g & (g - 1)) == 0;
@@ -96,7 +96,7 @@ void WfoldMaster::schedule(Cycle now, bool requested) {
   if (state_ == State::kRunning && granularity_ == Granularity::kClock) next.at(now + 1);
   if (state_ == State::kRunning || state_ == State::kFinishing) {
     next.at(reader.next_room(now));
-    // A line of padding alone is ready without anything arriving.
+    // A line of padding is ready without any arrival.
     if (state_ == State::kRunning && reader.more_lines()) next.at(reader.line_ready());
   }
   wake_at(next);
@@ -106,7 +106,7 @@ void WfoldMaster::begin_next(Cycle now) {
   while (!queue_.empty()) {
     const Instruction& front = queue_.front();
     if (const auto* setup = front.operation.get_if<ConvSetup>()) {
-      // Results on their way out are finished with the registers that they were computed with.
+      // Results in the third buffers still need the registers that they were computed with.
       const bool out = tiles_drained_ == tiles_before_ &&
                        (tiles_before_ == 0 || nth(drained_at_, (tiles_before_ - 1) % 4) < now);
       if (!out) {
@@ -127,7 +127,7 @@ void WfoldMaster::begin_next(Cycle now) {
   idle(blocker_, now);
 }
 
-// What the engine waits for while there is no run.
+// Sets the stall cause of the whole engine while there is no run.
 void WfoldMaster::idle(Activity cause, Cycle now) {
   pipeline_.idle(cause, now);
   send_(to_writer, WriterMessage{WaitsFor{cause}});
@@ -148,7 +148,7 @@ void WfoldMaster::check_run(const WfoldJob& job) const {
   }
 }
 
-// Partial sums lie in one half of the third buffers, as the runs that add to them see it.
+// Checks that open partial sums in the third buffers fit the run that continues them.
 void WfoldMaster::check_sums(const WfoldJob& job) {
   const WfoldRun& run = job.run;
   if ((!run.begins_sums || !run.ends_sums) && job.schedule.tiles() != 1) {
@@ -206,7 +206,7 @@ void WfoldMaster::begin_run(Cycle now) {
   reader.begin(*job_);
 }
 
-// Of every region, in which the same bytes are read.
+// Declares the run's reads of kernels: the same bytes of every region.
 void WfoldMaster::hold_kernels(Cycle now) {
   if (second_storage_ == nullptr) return;
   const BytePattern kernels{second_storage_->base() + job_->run.weights,
@@ -225,7 +225,7 @@ void WfoldMaster::finish_run(Cycle now) {
     kernel_tiles_before_ += job_->schedule.kernel_tiles();
     open_sums_.reset();
   } else {
-    // The next run goes on in the same half.
+    // The next run continues in the same half.
     tell(UnitMessage::Kind::kDone, job_->instruction.done_signals);
     open_sums_ = job_;
   }
@@ -233,8 +233,8 @@ void WfoldMaster::finish_run(Cycle now) {
   begin_next(now);
 }
 
-// Of the beats of a tile in one run. All products of its outputs count as lost until they are known to be
-// useful, when its sums end.
+// Counts the losses of a tile's beats in one run. All products of its outputs count as lost until its sums
+// end, when they are known to be useful.
 void WfoldMaster::count_losses(const WfoldTile& tile) {
   const std::int64_t beats = job_->schedule.beats_of(tile);
   const std::int64_t steps = beats / tile.kernels_per_slave;
@@ -245,8 +245,8 @@ void WfoldMaster::count_losses(const WfoldTile& tile) {
                                           used * tile.kernels * steps};
 }
 
-// The last beat of a step is done in cycle `last_beat`, `next` comes after it. The results of a tile drain
-// from the cycle after its last beat on.
+// Ends a step: its last beat is in cycle `last_beat`, and `next` follows. The results of a tile drain from
+// the cycle after its last beat on.
 void WfoldMaster::end_step(const WfoldWalk& walk, const WfoldWalk& next, Cycle last_beat) {
   const bool tile_ends = !next.more || next.beat.tile != walk.beat.tile;
   if (tile_ends || next.beat.refill != walk.beat.refill) ++stats.refills;

@@ -21,12 +21,12 @@
 
 namespace tilebeat {
 
-/// What the master counts; slaves work in lockstep, so these are the figures of each of them.
+/// Counters of the master; slaves work in lockstep, so they hold for each slave.
 struct WfoldStats {
   std::int64_t runs = 0, tiles = 0, refills = 0;
   std::int64_t beats = 0;
-  std::int64_t broadcast_lines = 0;  ///< that entered every first buffer
-  std::int64_t kernel_lines = 0;     ///< that entered every second buffer
+  std::int64_t broadcast_lines = 0;  ///< lines that entered every first buffer
+  std::int64_t kernel_lines = 0;     ///< lines that entered every second buffer
   std::int64_t useful_macs = 0;
   MacLosses losses{};
 };
@@ -62,14 +62,14 @@ class WfoldMaster : public CommandedUnit {
   /// The second storage, whose regions the slaves read. Outlives the master.
   void bind_second_storage(Scratchpad& wram) { second_storage_ = &wram; }
 
-  /// Of the slaves, the regions' ports and the broadcast bus, in both granularities.
+  /// Ledgers of the slaves, the regions' ports and the broadcast bus, in both granularities.
   CycleLedger& slaves_ledger() { return pipeline_.beats; }
   CycleLedger& weights_ledger() { return pipeline_.ports; }
   CycleLedger& broadcast_ledger() { return pipeline_.broadcast; }
   WfoldStats stats;
 
  private:
-  static constexpr Cycle kAlwaysFree = -1, kNotYet = -2;  // what half_drained answers otherwise
+  static constexpr Cycle kAlwaysFree = -1, kNotYet = -2;  // other results of half_drained
   enum class State : std::uint8_t { kIdle, kDraining, kRunning, kFinishing };
   void take(const Instruction& instruction, Cycle next) override;
   void take_drained(tlm::tlm_generic_payload& payload, sc_core::sc_time& delay);
@@ -83,7 +83,7 @@ class WfoldMaster : public CommandedUnit {
   void end_step(const WfoldWalk& walk, const WfoldWalk& next, Cycle last_beat);
   void count_losses(const WfoldTile& tile);
   void hold_kernels(Cycle now);
-  // The cycle in which the half that the run's tile `tile` uses was drained.
+  // The cycle in which the half of the run's tile `tile` was drained.
   Cycle half_drained(std::int64_t tile) const;
   Scratchpad* second_storage_ = nullptr;
   int half_of(std::int64_t tile) const { return to_int((tiles_before_ + tile) % 2); }
@@ -129,25 +129,26 @@ class WfoldMaster : public CommandedUnit {
   WfoldPipeline pipeline_;  // in clock granularity its ledgers alone
   WorkCounter work_;
   Cycle tile_began_ = 0;
-  std::int64_t macs_before_ = 0;  // of the run
+  std::int64_t macs_before_ = 0;  // useful MACs before the run
 
   // Clock granularity.
   WfoldWalk beat_;                  // the next beat
   WfoldWalk weights_;               // the next kernel line
-  int records_left_ = 0;            // of its kernel tile, that have to be read first
+  int records_left_ = 0;            // records of its kernel tile that must be read first
   int port_at_ = 0;                 // bytes of it that were read
   std::int64_t entered_ = 0;        // lines of the run
-  std::int64_t freed_ = 0;          // lines of the run whose places are free again
+  std::int64_t freed_ = 0;          // lines of the run whose places have become free
   std::vector<Cycle> entered_at_;   // by place of the first buffer
-  std::vector<Cycle> complete_at_;  // by slot of the second buffer; -1: under way
-  std::vector<bool> occupied_;      // likewise: complete or under way, and not used
-  std::vector<std::uint8_t> line_;  // that is broadcast
+  std::vector<Cycle> complete_at_;  // by slot of the second buffer; -1: in flight
+  std::vector<bool> occupied_;      // by slot of the second buffer: complete or in flight, and not used yet
+  std::vector<std::uint8_t> line_;  // the line that is being broadcast
 
   // Tile granularity.
-  std::deque<std::vector<std::int16_t>> tile_lines_;  // widened, of the tiles that are not computed yet
-  std::vector<std::int16_t> spare_lines_;             // of one that is
+  std::deque<std::vector<std::int16_t>> tile_lines_;  // widened lines of the tiles that are not computed yet
+  std::vector<std::int16_t> spare_lines_;             // storage of a computed tile, for reuse
   std::int64_t lines_in_back_ = 0;
-  std::vector<std::ptrdiff_t> step_lines_;  // where the lines of each step begin, of all refills of a tile
+  // index of the first line of each step, over all refills of a tile
+  std::vector<std::ptrdiff_t> step_lines_;
   MessageSender send_;
   SignalId beat_signal_ = -1, broadcast_signal_ = -1, weights_signal_ = -1, tile_signal_ = -1,
            refill_signal_ = -1;

@@ -22,8 +22,8 @@ struct WfoldJob {
   WfoldSchedule schedule;
 };
 
-/// From the master to a slave: what happens in this cycle (clock granularity). The beat works on what the
-/// buffers held before.
+/// From the master to a slave: the actions of this cycle (clock granularity). The beat uses the buffers'
+/// contents from before the cycle.
 struct SlaveClock {
   static constexpr const char* kMessageName = "SlaveClock";
   /// A broadcast line enters the first buffer.
@@ -34,8 +34,8 @@ struct SlaveClock {
   /// The port to the slave's region delivers bytes of a kernel line, or a post-parameter record.
   struct PortRead {
     struct KernelBytes {
-      int slot;         ///< of the second buffer
-      int line_offset;  ///< where in the line the bytes begin
+      int slot;         ///< slot of the second buffer
+      int line_offset;  ///< offset of the bytes in the line
       bool line_complete;
     };
     struct Record {
@@ -48,10 +48,10 @@ struct SlaveClock {
   struct Beat {
     WfoldBeat at;
     bool selects = false;  ///< the first beat of a step: the units latch new lines
-    int column = 0;        ///< of the first buffer, counted in positions from its slot 0: the first selected
+    int column = 0;        ///< first selected position of the first buffer, counted from its slot 0
     int map_column = 0;    ///< folded column of the map that lies there
-    int slot = 0;          ///< of the second buffer
-    int half = 0;          ///< of the third buffer
+    int slot = 0;          ///< slot of the second buffer
+    int half = 0;          ///< half of the third buffer
     bool first = false;    ///< the accumulators of this kernel begin anew
   };
   const WfoldJob& job;
@@ -67,11 +67,11 @@ struct SlaveChunk {
   WfoldBeat first;  ///< its first beat
   WfoldTile tile;
   const std::int16_t* lines;      ///< [lines of all refills][line_bytes], widened, without zero point
-  const std::ptrdiff_t* offsets;  ///< where those of each step begin, refill by refill
-  int steps;                      ///< of all refills
+  const std::ptrdiff_t* offsets;  ///< index of the first line of each step, refill by refill
+  int steps;                      ///< steps of all refills
   int half;
   int record_set;
-  int port_bytes;    ///< of the region's port, a cycle: for counting accesses
+  int port_bytes;    ///< bytes a cycle of the region's port, to count accesses
   bool new_kernels;  ///< the kernel tile's lines and records come from the region
 };
 
@@ -81,10 +81,10 @@ struct TileResults {
   WfoldTile tile;
   int half = 0, record_set = 0;
   Cycle ready = 0;
-  bool last = false;  ///< of its job
+  bool last = false;  ///< whether it is the last one of its job
 };
 
-/// From the master to the writer: results, or what the writer waits for when it has nothing left.
+/// From the master to the writer: results, or the writer's stall cause when it has nothing left.
 struct WriterMessage {
   static constexpr const char* kMessageName = "WriterMessage";
   std::variant<TileResults, WaitsFor> content;

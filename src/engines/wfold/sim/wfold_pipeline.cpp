@@ -1,4 +1,4 @@
-// The W-fold master in tile granularity: everything that is known is worked out at once.
+// The W-fold master in tile granularity: computes all cycles that are determined at once.
 #include "engines/wfold/sim/wfold_pipeline.h"
 
 #include "base/math.h"
@@ -72,7 +72,7 @@ void WfoldMaster::run_ahead() {
   }
 }
 
-// Lines that have arrived enter the first buffers.
+// Enters lines that have arrived into the first buffers.
 bool WfoldMaster::enter_lines() {
   const WfoldSchedule& schedule = job_->schedule;
   bool moved = false;
@@ -95,8 +95,8 @@ bool WfoldMaster::enter_lines() {
   return moved;
 }
 
-// The beats of a step; false when its lines are not there, or no half of the third buffers is known to be
-// free.
+// Computes the beats of a step; false when its lines are not there, or no half of the third buffers is known
+// to be free.
 bool WfoldMaster::do_step() {
   if (!pipeline_.lines_there()) return false;
   const WfoldWalk walk = pipeline_.next();
@@ -114,7 +114,7 @@ bool WfoldMaster::do_step() {
   return true;
 }
 
-// Steps of the same place in a tile read lines of the same place among the tile's.
+// Equal steps of all tiles read lines at equal positions of the tile.
 void WfoldMaster::find_step_lines() {
   const WfoldSchedule& schedule = job_->schedule;
   step_lines_.clear();
@@ -128,8 +128,7 @@ void WfoldMaster::find_step_lines() {
   }
 }
 
-// All beats of a tile in every slave, and the reads of the regions that they stand for; `last` is its last
-// step.
+// Computes all beats of a tile in every slave and counts their reads of the regions; `last` is its last step.
 void WfoldMaster::compute_tile(const WfoldWalk& last) {
   const auto steps = count_of(step_lines_);
   WfoldBeat first = last.beat;

@@ -25,26 +25,27 @@ struct WfoldWalk {
   std::int64_t lines_freed(const WfoldSchedule& schedule) const;
 };
 
-/// The cycles of broadcast lines, kernel lines and beats of a run, worked out as soon as what they depend on
-/// is known. Pure arithmetic; WfoldMaster works the same out cycle by cycle.
+/// The cycles of broadcast lines, kernel lines and beats of a run, computed as soon as they are determined.
+/// Pure arithmetic; in clock granularity WfoldMaster finds the same cycles one by one.
 class WfoldPipeline : public wfold::WfoldTiming<CycleLedger> {
  public:
   /// A region's port delivers `port_bytes` a cycle.
   explicit WfoldPipeline(int port_bytes) : port_bytes_(port_bytes) {}
 
-  /// A run begins in cycle `now`. The schedule outlives it.
+  /// Begins a run in cycle `now`. The schedule outlives it.
   void begin(const WfoldSchedule& schedule, Cycle now);
-  /// Nothing is to be done: the cycles from `now` on belong to `cause`.
+  /// The engine is idle: the cycles from `now` on belong to `cause`.
   void idle(Activity cause, Cycle now);
-  /// All lines of the run have entered.
+  /// Call it when all lines of the run have entered.
   void no_more_lines() { broadcast.enter(Activity::kNoWork, broadcast.settled_at()); }
 
-  /// The step that is done next.
+  /// The next step.
   const WfoldWalk& next() const { return walk_; }
-  /// Its lines have entered.
+  /// Whether the next step's lines have entered.
   bool lines_there() const { return walk_.more && walk_.lines_needed(*schedule_) <= entered(); }
-  /// Its beats; `drained_at` is the cycle in which the half of the third buffers was drained, or less than
-  /// `now` of the run's beginning when it does not wait for that. Returns the cycle of the last beat.
+  /// Computes the beats of the next step. The half of the third buffers was drained in cycle `drained_at`,
+  /// which is before the run's beginning when the step does not wait for it. Returns the cycle of the last
+  /// beat.
   Cycle do_step(Cycle drained_at);
 
  private:

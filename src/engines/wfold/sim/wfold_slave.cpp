@@ -67,7 +67,7 @@ void WfoldSlave::declare_signals() {
   for (int unit = 0; unit < config_.compute_units; ++unit)
     unit_signals_.push_back(trace.add_signal(name(), fmt::format("cu{}_w", unit), 16, Radix::kSigned));
   valid_ = Strobe(&trace, name(), "valid");
-  // What the multipliers get: nine bits signed (SPEC NU-1).
+  // The multipliers' operands: nine bits signed (SPEC NU-1).
   for (int lane = 0; lane < config_.line_bytes; ++lane)
     kernel_operands_.push_back(
         trace.add_signal(fmt::format("{}.kernel", name()), fmt::format("w{}", lane), 9, Radix::kSigned));
@@ -76,7 +76,7 @@ void WfoldSlave::declare_signals() {
                                              fmt::format("x{}", i % config_.line_bytes), 9, Radix::kSigned));
 }
 
-// A kernel line: the bytes without zero point, filled up to the granularity, Ws times (SPEC WF-3).
+// A kernel line: bytes after subtraction of the zero point, padded to the granularity, Ws times (SPEC WF-3).
 void WfoldSlave::replicate(const std::uint8_t* bytes, int count, const WfoldJob& job,
                            std::int16_t* line) const {
   const int granularity = job.run.granularity;
@@ -94,7 +94,7 @@ void WfoldSlave::replicate(const std::uint8_t* bytes, int count, const WfoldJob&
 
 void WfoldSlave::take_clock(tlm::tlm_generic_payload& payload, sc_core::sc_time&) {
   const auto& clock = message_of<SlaveClock>(payload, control);
-  // The beat works on what the buffers held before this cycle.
+  // The beat uses the buffers' contents from before this cycle.
   if (clock.beat) run_beat(*clock.beat, clock.job);
   if (clock.line) enter_line(*clock.line, clock.job);
   if (clock.port_read) read_port(*clock.port_read, clock.job);
@@ -125,7 +125,7 @@ void WfoldSlave::read_port(const SlaveClock::PortRead& read, const WfoldJob& job
   nth(second_filled_, line.slot) = true;
 }
 
-// Ncu lines at any position of the circular first buffer.
+// Selects Ncu lines at any position of the circular first buffer.
 void WfoldSlave::select(const SlaveClock::Beat& beat, const WfoldJob& job) {
   const int granularity = job.run.granularity;
   const int size = config_.first_buffer_lines * config_.line_bytes;
@@ -175,7 +175,7 @@ void WfoldSlave::trace_beat(const SlaveClock::Beat& beat, const WfoldSchedule& s
 
 // ---- tile granularity ----
 
-// Every line of a kernel tile in the order of the beats, and its records, through direct memory access.
+// Loads all lines of a kernel tile in the order of the beats, and its records, through direct memory access.
 void WfoldSlave::load_kernels(const SlaveChunk& chunk) {
   const WfoldSchedule& schedule = chunk.job.schedule;
   tlm::tlm_dmi dmi;
@@ -201,7 +201,7 @@ void WfoldSlave::load_kernels(const SlaveChunk& chunk) {
     nth(records_, chunk.record_set * kernels_ + k) = decode_post_parameter(record);
 }
 
-// Reads of the region that direct memory access stands for.
+// Counts the reads of the region that direct memory access replaces.
 void WfoldSlave::count_reads(std::int64_t accesses, int bytes) {
   accesses_.accesses = accesses;
   transport(region, report_, tlm::TLM_IGNORE_COMMAND, 0, nullptr, static_cast<unsigned>(bytes));

@@ -37,7 +37,7 @@ void WfoldWriter::take_tile(tlm::tlm_generic_payload& payload, sc_core::sc_time&
     notify_at(wake_, context_.clock, std::max(tile.ready, now + 1));
   };
   const auto take_news = [&](const WaitsFor& idle) {
-    // Known from the next cycle on, whichever of the two modules acts first in this one.
+    // Takes effect from the next cycle on, whichever of the two modules acts first in this one.
     hear_news(now);
     news_ = idle.activity, news_at_ = now + 1;
     notify_at(wake_, context_.clock, now + 1);
@@ -71,9 +71,9 @@ void WfoldWriter::take_responses(Cycle now) {
   }
 }
 
-// The front tile's requests in the order of document 003 [0152]-[0155]: lines of Wso columns, in each the
-// blocks of Pco bytes, in each a column after the other; or a line at once where nothing lies between its
-// columns.
+// Makes the front tile's requests in the order of document 003 [0152]-[0155]: lines of Wso columns, in each
+// the blocks of Pco bytes, in each column after column; or a whole line at once where its columns are
+// contiguous.
 void WfoldWriter::begin_tile() {
   const TileResults& front = tiles_.front();
   const WfoldRun& run = front.job->run;
@@ -117,8 +117,8 @@ void WfoldWriter::begin_tile() {
   begun_ = true;
 }
 
-// Slices [first, end) of the front tile leave the third buffers, one a cycle: from every column its kernels
-// in the order of the channels.
+// Slices [first, end) of the front tile leave the third buffers, one a cycle: column after column, its
+// kernels in the order of the channels.
 void WfoldWriter::read_slices(std::int64_t first, std::int64_t end) {
   const TileResults& front = tiles_.front();
   const int element = dtype_size(front.job->setup.output_type);
@@ -201,7 +201,7 @@ void WfoldWriter::drain(Cycle now) {
   }
 }
 
-// In the cycle of a tile's last slice.
+// Tells the master in the cycle of a tile's last slice that its half is drained.
 void WfoldWriter::tell_drained(Cycle now) {
   if (told_ || now < drain_free_ - 1) return;
   told_ = true;
@@ -209,7 +209,7 @@ void WfoldWriter::tell_drained(Cycle now) {
   send_(drained, message);
 }
 
-// What keeps the front request from being sent; kBusy when nothing does.
+// The cause that keeps the front request from being sent; kBusy when nothing does.
 Activity WfoldWriter::request_blocker(Cycle now) const {
   if (!port.granted(now)) return port.waits_for();
   if (staged_.empty())
