@@ -1,6 +1,5 @@
 #include "app/command_options.h"
 #include "app/commands.h"
-#include "app/completion.h"
 #include "app/provenance.h"
 #include "import/imported.h"
 #include "schema/place.h"

@@ -45,4 +45,11 @@ MemoryFault parse_fault(const std::string& text, const HardwareConfig& hardware)
 /// cut. Errors of writing are ignored, as the exit status also tells the outcome.
 void print_message(std::string_view text);
 
+/// A script that lets a shell ("bash" or "zsh") complete commands, options and the words that options take;
+/// made from the definitions of the options.
+std::string completion_script(const CLI::App& app, const std::string& shell);
+
+/// The manual page tilebeat(1), for man: commands and options with what their help says of them.
+std::string manual_page(const CLI::App& app);
+
 }  // namespace tilebeat

@@ -25,7 +25,8 @@ struct RunCommand {
   std::string granularity;  ///< "clock" or "tile"; empty: tile, or clock with a VCD
   std::string vcd, fst, timeline, konata;
   std::vector<std::string> vcd_signals;
-  Cycle vcd_from = 0, vcd_to = -1;  ///< cycles, `vcd_to` exclusive; -1: to the end
+  Cycle vcd_from = 0;           ///< first cycle of the waveform
+  std::optional<Cycle> vcd_to;  ///< first cycle behind the waveform; none: it goes to the end
   std::int64_t vcd_max_mb = 1024;
   std::int64_t timeline_max_mb = 48;
   bool vcd_accumulators = false;

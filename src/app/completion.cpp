@@ -1,4 +1,3 @@
-#include "app/completion.h"
 
 #include "app/command_options.h"
 #include "app/provenance.h"

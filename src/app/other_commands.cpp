@@ -1,7 +1,6 @@
 #include "app/command_options.h"
 #include "app/commands.h"
 #include "app/output_files.h"
-#include "app/plan_pictures.h"
 #include "app/planning.h"
 #include "app/sweep_file.h"
 #include "config/hardware_file.h"

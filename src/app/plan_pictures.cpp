@@ -1,4 +1,3 @@
-#include "app/plan_pictures.h"
 
 #include "app/planning.h"
 #include "config/hardware_file.h"

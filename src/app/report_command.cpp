@@ -5,7 +5,6 @@
 #include "app/provenance.h"
 #include "app/report_file.h"
 #include "config/hardware_file.h"
-#include "report/page.h"
 #include "report/report.h"
 #include "schema/values.h"
 #include "tilebeat/error.h"

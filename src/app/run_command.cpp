@@ -104,9 +104,9 @@ InputFiles input_files(const std::vector<std::string>& options) {
 }
 
 void check_command(const RunCommand& command) {
-  if (command.vcd_to >= 0 && command.vcd_to <= command.vcd_from) {
+  if (command.vcd_to && *command.vcd_to <= command.vcd_from) {
     throw UserError(
-        fmt::format("--vcd-to {}: more than --vcd-from ({}) is expected", command.vcd_to, command.vcd_from));
+        fmt::format("--vcd-to {}: more than --vcd-from ({}) is expected", *command.vcd_to, command.vcd_from));
   }
   if (command.fst.empty()) return;
   require_fst_converter();

@@ -22,7 +22,7 @@ TraceFilter filter_of(const RunCommand& command, Picoseconds period) {
   TraceFilter filter;
   filter.patterns = command.vcd_signals;
   filter.begin = command.vcd_from * period;
-  if (command.vcd_to >= 0) filter.end = command.vcd_to * period;
+  if (command.vcd_to) filter.end = *command.vcd_to * period;
   filter.max_bytes = command.vcd_max_mb << 20;
   return filter;
 }
@@ -95,7 +95,7 @@ void RunOutputs::write_waveform(const RunResult& result) {
   if (view_file_ != nullptr) {
     const std::string dump = std::filesystem::path(command_.vcd).filename().string();
     const Picoseconds begin = vcd_->window_begin();
-    const Picoseconds shown = command_.vcd_to >= 0 ? std::min(end, command_.vcd_to * period_) : end;
+    const Picoseconds shown = command_.vcd_to ? std::min(end, *command_.vcd_to * period_) : end;
     view_file_->write(gtkwave_view(vcd_->signals(), dump, begin, shown));
   }
   if (fst_file_ != nullptr) convert_to_fst(*vcd_file_, *fst_file_);

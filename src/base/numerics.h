@@ -109,6 +109,22 @@ constexpr std::array<std::string_view, 4> kRescaleNames{"real64", "real32", "sin
 enum class RealFunction : std::uint8_t { kNone, kLeakyRelu, kSigmoid, kTanh, kHardSwish, kGelu };
 
 /// f(v) as in docs/workloads.md, in IEEE doubles; `slope` is that of kLeakyRelu. kNone: v.
-double apply(RealFunction function, double v, double slope);
+inline double apply(RealFunction function, double v, double slope) {
+  switch (function) {
+    case RealFunction::kNone:
+      break;
+    case RealFunction::kLeakyRelu:
+      return v >= 0.0 ? v : v * slope;
+    case RealFunction::kSigmoid:
+      return 1.0 / (1.0 + std::exp(-v));
+    case RealFunction::kTanh:
+      return std::tanh(v);
+    case RealFunction::kHardSwish:
+      return v * std::min(std::max(v + 3.0, 0.0), 6.0) / 6.0;
+    case RealFunction::kGelu:
+      return 0.5 * v * (1.0 + std::erf(v / 1.4142135623730951));
+  }
+  return v;
+}
 
 }  // namespace tilebeat

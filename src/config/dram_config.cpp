@@ -1,6 +1,6 @@
 #include "config/dram_config.h"
 
-#include "base/math.h"
+#include "base/types.h"
 #include "tilebeat/error.h"
 
 #include <algorithm>

@@ -1,6 +1,6 @@
 #include "config/hardware_file.h"
 
-#include "base/math.h"
+#include "base/types.h"
 #include "config/engine_config_of.h"
 #include "config/hardware_config.h"
 #include "schema/fields.h"

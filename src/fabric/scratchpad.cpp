@@ -1,7 +1,7 @@
 #include "fabric/scratchpad.h"
 
 #include "base/copy_word.h"
-#include "base/math.h"
+#include "base/types.h"
 #include "fabric/burst.h"
 #include "tilebeat/error.h"
 

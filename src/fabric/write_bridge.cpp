@@ -1,6 +1,6 @@
 #include "fabric/write_bridge.h"
 
-#include "base/math.h"
+#include "base/types.h"
 #include "tilebeat/error.h"
 
 #include <algorithm>

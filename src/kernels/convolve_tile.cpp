@@ -1,4 +1,3 @@
-#include "base/math.h"
 #include "base/types.h"
 #include "kernels/mac.h"
 

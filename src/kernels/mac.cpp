@@ -1,6 +1,5 @@
 #include "kernels/mac.h"
 
-#include "base/math.h"
 #include "base/types.h"
 
 #include <algorithm>

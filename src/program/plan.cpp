@@ -1,6 +1,6 @@
 #include "program/plan.h"
 
-#include "base/math.h"
+#include "base/types.h"
 
 #include <algorithm>
 

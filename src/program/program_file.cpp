@@ -1,6 +1,6 @@
 #include "program/program_file.h"
 
-#include "base/math.h"
+#include "base/types.h"
 #include "isa/operations.h"
 #include "program/plan.h"
 #include "schema/json_file.h"

@@ -1,6 +1,5 @@
 #pragma once
 
-#include "base/math.h"
 #include "base/types.h"
 
 #include <algorithm>

@@ -1,6 +1,5 @@
 #include "units/command_processor.h"
 
-#include "base/math.h"
 #include "base/types.h"
 #include "sim/work_counter.h"
 #include "tilebeat/error.h"

@@ -20,6 +20,9 @@
 #include <nlohmann/json.hpp>
 
 namespace tilebeat {
+
+using switch_array::ConvRun;
+using switch_array::LoadInput;
 namespace testing {
 namespace {
 

@@ -12,6 +12,8 @@
 
 namespace tilebeat {
 
+using switch_array::SwitchArrayConfig;
+
 struct ToyConfig {
   int cells = 3;
 };

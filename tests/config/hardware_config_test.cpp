@@ -12,6 +12,9 @@
 #include <gtest/gtest.h>
 
 namespace tilebeat {
+
+using switch_array::ArrangementKind;
+using switch_array::SwitchArrayConfig;
 namespace {
 
 HardwareConfig parsed(const std::string& text) {

@@ -1,7 +1,7 @@
 // FR-FCFS, refresh and statistics of one DRAM channel, without SystemC (SPEC HI-6).
 #include "fabric/dram_channel.h"
 
-#include "base/math.h"
+#include "base/types.h"
 
 #include <map>
 #include <vector>

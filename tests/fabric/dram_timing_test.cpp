@@ -2,7 +2,7 @@
 // HI-6).
 #include "fabric/dram_timing.h"
 
-#include "base/math.h"
+#include "base/types.h"
 #include "parameter_names.h"
 #include "tilebeat/error.h"
 

@@ -14,6 +14,9 @@
 #include <gtest/gtest.h>
 
 namespace tilebeat {
+
+using switch_array::ConvRun;
+using switch_array::LoadInput;
 namespace {
 
 // With every field that must not be 0 at its least value.

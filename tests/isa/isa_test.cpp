@@ -15,6 +15,10 @@
 #include <rapidcheck/gtest.h>
 
 namespace tilebeat {
+
+using switch_array::ConvRun;
+using switch_array::LoadInput;
+using switch_array::StoreOutput;
 namespace {
 
 template <class T>

@@ -17,6 +17,8 @@
 #include <gtest/gtest.h>
 
 namespace tilebeat::testing {
+
+using switch_array::SwitchArrayConfig;
 namespace {
 
 using ::testing::HasSubstr;

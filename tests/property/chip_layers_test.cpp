@@ -1,6 +1,7 @@
 // Random layers and random networks on random chips: outputs against the reference operators, one granularity
 // against the other, a refusal where something cannot fit (SPEC HI_1 to HI_5, CY_3).
-#include "base/math.h"
+#include "base/types.h"
+#include "budget.h"
 #include "checked_run.h"
 #include "isa/address_map.h"
 #include "random_chip.h"
@@ -15,6 +16,8 @@
 #include <rapidcheck.h>
 
 namespace tilebeat::testing {
+
+using switch_array::SwitchArrayConfig;
 namespace {
 
 struct Tally : Refusals {
@@ -54,25 +57,26 @@ void check_on_chip(const Workload& workload, const HardwareConfig& hardware, Tal
 TEST(ChipLayers, HI_1_HI_4_CY_3_random_convolutions_on_random_chips) {
   Tally tally;
   const auto enough = [&] {
-    return tally.shared >= 10 && tally.staged >= 20 && tally.shared_maps >= 1 && tally.cut >= 40;
+    return tally.shared >= budget(10) && tally.staged >= budget(20) && tally.shared_maps >= 1 &&
+           tally.cut >= budget(40);
   };
-  check_cases_until(enough, 200, [&] {
+  check_cases_until(enough, budget(200, kFewest), [&] {
     const HardwareConfig hardware = random_chip();
     const ConvShape shape = random_layer(spec_array(hardware), {1500, 5, 3, 3, 4, 50});
     RC_LOG() << to_text(shape) << "\n";
     check_on_chip(conv_workload(shape), hardware, tally);
   });
   EXPECT_LE(tally.refused * 2, tally.cases) << "layers that cannot fit are the exception";
-  EXPECT_GE(tally.shared, 10) << "layers whose kernels come through the SRAM";
-  EXPECT_GE(tally.staged, 20) << "layers that the SRAM serves alone";
+  EXPECT_GE(tally.shared, budget(10)) << "layers whose kernels come through the SRAM";
+  EXPECT_GE(tally.staged, budget(20)) << "layers that the SRAM serves alone";
   EXPECT_GE(tally.shared_maps, 1) << "layers whose maps are fetched once for several cores";
-  EXPECT_GE(tally.cut, 40) << "layers that are cut";
+  EXPECT_GE(tally.cut, budget(40)) << "layers that are cut";
 }
 
 // Kernels that do not stay in WRAM: cores load them again and again, not all in step, and channels are cut.
 TEST(ChipLayers, HI_4_MA_1_CY_3_random_convolutions_with_little_wram) {
   Tally tally;
-  check_cases_until([&] { return tally.reduced >= 8; }, 300,
+  check_cases_until([&] { return tally.reduced >= budget(8); }, budget(300, kFewest),
                     [&] {
                       HardwareConfig hardware = random_chip();
                       const ConvShape shape = random_layer(spec_array(hardware), {1500, 5, 3, 3, 4, 50});
@@ -85,12 +89,12 @@ TEST(ChipLayers, HI_4_MA_1_CY_3_random_convolutions_with_little_wram) {
                       RC_LOG() << to_text(shape) << "\n";
                       check_on_chip(conv_workload(shape), hardware, tally);
                     });
-  EXPECT_GE(tally.reduced, 8) << "layers whose channels are cut";
+  EXPECT_GE(tally.reduced, budget(8)) << "layers whose channels are cut";
 }
 
 TEST(ChipNetworks, HI_2_HI_3_FU_7_random_networks_on_random_chips) {
   Tally tally;
-  check_cases(100, [&] {
+  check_cases(budget(100, kFewest), [&] {
     const RandomNetwork network(number(1, 7));
     RC_LOG() << network.text() << "\n";
     check_on_chip(network.load(), random_chip(), tally);
@@ -99,7 +103,7 @@ TEST(ChipNetworks, HI_2_HI_3_FU_7_random_networks_on_random_chips) {
 }
 
 TEST(ChipNetworks, HI_1_CY_3_the_same_bytes_on_every_chip_in_both_granularities) {
-  check_cases(8, [] {
+  check_cases(budget(8), [] {
     const RandomNetwork network(number(1, 5));
     RC_LOG() << network.text() << "\n";
     const Workload workload = network.load();

@@ -14,6 +14,9 @@
 #include <gtest/gtest.h>
 
 namespace tilebeat::testing {
+
+using switch_array::ConvRun;
+using switch_array::LoadInput;
 namespace {
 
 HardwareConfig core1() {

@@ -1,5 +1,6 @@
 // Adding to a chip does not make a layer slower (SPEC MA-4), and the examples that once did.
 
+#include "budget.h"
 #include "conv_workload.h"
 #include "random_cases.h"
 #include "simulated_run.h"
@@ -177,10 +178,10 @@ void check_pairs(int pairs, const std::vector<std::string>& dataflows) {
       kSeed);
 }
 TEST(MoreIsNotWorse, MA_4_random_layers_on_random_chips_that_get_more) {
-  check_pairs(60, {"dilated", "dilated", "wfold"});
+  check_pairs(budget(60), {"dilated", "dilated", "wfold"});
 }
 TEST(MoreIsNotWorse, MA_4_random_layers_on_matmul_units_that_get_more) {
-  check_pairs(20, {"rolling", "offset"});
+  check_pairs(budget(20), {"rolling", "offset"});
 }
 
 // The kernels of a short layer came through the SRAM: more controllers made that look better than it was.

@@ -15,6 +15,8 @@
 #include <gtest/gtest.h>
 
 namespace tilebeat::testing {
+
+using switch_array::ConvRun;
 namespace {
 
 struct SumsCase {

@@ -20,6 +20,11 @@
 #include <gtest/gtest.h>
 
 namespace tilebeat::testing {
+
+using switch_array::LoadInput;
+using switch_array::LoadKernels;
+using switch_array::StoreOutput;
+using wfold::WfoldRun;
 namespace {
 
 using ::testing::HasSubstr;

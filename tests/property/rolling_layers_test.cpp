@@ -1,6 +1,7 @@
 // Random layers on random chips of rolling-register units, and products on every matrix engine: outputs
 // against the reference operators, everything of one granularity against the other, other orders of processes
 // (SPEC RO_1 to RO_6, OP_1, CY_3, CY_4).
+#include "budget.h"
 #include "checked_run.h"
 #include "random_rolling.h"
 
@@ -24,14 +25,14 @@ bool check_rolling(const Workload& workload, const HardwareConfig& hardware, Ref
 TEST(RandomRollingLayers, RO_1_RO_2_RO_3_RO_4_RO_5_RO_6_CY_3_on_random_chips) {
   Refusals tally;
   int cut = 0;
-  check_cases(150, [&] {
+  check_cases(budget(150, kFewest), [&] {
     const ConvShape shape = random_wfold_layer(200'000);
     RC_LOG() << to_text(shape) << "\n";
     const HardwareConfig hardware = random_rolling_chip();
     cut += check_rolling(conv_workload(shape), hardware, tally) ? 1 : 0;
   });
   EXPECT_LE(tally.refused * 2, tally.cases) << "layers that cannot fit are the exception";
-  EXPECT_GE(cut, 75);
+  EXPECT_GE(cut * 2, tally.cases);
 }
 
 /// A product A x B: `axes` are those of A before its last one.
@@ -55,7 +56,7 @@ Workload product(std::vector<std::int64_t> axes, int length, int columns, const 
 
 TEST(RandomProducts, OP_1_RO_5_on_every_engine) {
   Refusals tally;
-  check_cases(120, [&] {
+  check_cases(budget(120, kFewest), [&] {
     std::vector<std::int64_t> axes;
     for (int axis = number(1, 3); axis > 0; --axis) axes.push_back(skewed(40));
     if (axes.size() == 3) axes[0] = number(1, 3);

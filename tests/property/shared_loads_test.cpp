@@ -3,6 +3,7 @@
 // outputs are the reference's, both granularities agree, DRAM moves what was planned (SPEC HI-3, HI-4, MA-1,
 // CY-3).
 
+#include "budget.h"
 #include "checked_run.h"
 #include "random_engine.h"
 
@@ -87,21 +88,21 @@ class SharedLoadsOn : public ::testing::TestWithParam<Engine> {
 TEST_P(SharedLoadsOn, HI_3_HI_4_MA_1_CY_3_CY_4_random_convolutions_on_random_chips) {
   SharedTally tally;
   const auto enough = [&] {
-    return tally.maps >= 10 && tally.kernels >= 10 && tally.broadcasts >= 20 && tally.strips >= 8 &&
-           tally.shared_strips >= 3;
+    return tally.maps >= budget(10) && tally.kernels >= budget(10) && tally.broadcasts >= budget(20) &&
+           tally.strips >= budget(8) && tally.shared_strips >= budget(3);
   };
-  check_cases_until(enough, 120, [&] {
+  check_cases_until(enough, budget(120), [&] {
     const HardwareConfig hardware = random_hardware();
     const ConvShape shape = random_shape();
     RC_LOG() << to_text(shape) << "\n" << hardware_to_json(hardware).dump() << "\n";
     check_hardware(hardware, "random hardware");
     check(conv_workload(shape), hardware, tally);
   });
-  EXPECT_GE(tally.maps, 10);
-  EXPECT_GE(tally.kernels, 10);
-  EXPECT_GE(tally.broadcasts, 20);
-  EXPECT_GE(tally.strips, 8);
-  EXPECT_GE(tally.shared_strips, 3);
+  EXPECT_GE(tally.maps, budget(10));
+  EXPECT_GE(tally.kernels, budget(10));
+  EXPECT_GE(tally.broadcasts, budget(20));
+  EXPECT_GE(tally.strips, budget(8));
+  EXPECT_GE(tally.shared_strips, budget(3));
 }
 INSTANTIATE_TEST_SUITE_P(Engines, SharedLoadsOn, ::testing::ValuesIn(kEngines), engine_name);
 

@@ -1,6 +1,7 @@
 // Channels or groups split over cores, on every matrix engine: random products and convolutions whose mapping
 // asks for it, outputs against the reference, everything of one granularity against the other, other orders
 // of processes (SPEC MA_1, RO_6, OP_1, HI_3, NU_2, CY_3, CY_4).
+#include "budget.h"
 #include "checked_run.h"
 #include "random_engine.h"
 #include "random_product.h"
@@ -92,8 +93,8 @@ class SharesOn : public ::testing::TestWithParam<Engine> {
 
 TEST_P(SharesOn, MA_1_OP_1_products) {
   ShareTally tally;
-  const auto enough = [&] { return tally.shared >= 15 && tally.raw >= 2 && tally.cut >= 1; };
-  check_cases_until(enough, 30, [&] {
+  const auto enough = [&] { return tally.shared >= budget(15) && tally.raw >= budget(2) && tally.cut >= 1; };
+  check_cases_until(enough, budget(30), [&] {
     const RandomProducts products({20, 500, 30, 3});
     RC_LOG() << products.text() << "\n";
     HardwareConfig hardware = random_hardware();
@@ -102,14 +103,14 @@ TEST_P(SharesOn, MA_1_OP_1_products) {
     if (one_in(2)) wram.size_bytes = row * std::max<std::int64_t>(1, 512 * number(2, 8) / row);
     check(products.load(), hardware, Cut::kChannels, tally);
   });
-  EXPECT_GE(tally.shared, 15);
-  EXPECT_GE(tally.raw, 2) << "results are the sums";
+  EXPECT_GE(tally.shared, budget(15));
+  EXPECT_GE(tally.raw, budget(2)) << "results are the sums";
   EXPECT_GE(tally.cut, 1) << "a core's channels are cut again";
 }
 
 TEST_P(SharesOn, MA_1_HI_3_convolutions) {
   ShareTally tally;
-  check_cases_until([&] { return tally.shared >= 10; }, 30,
+  check_cases_until([&] { return tally.shared >= budget(10); }, budget(30),
                     [&] {
                       const HardwareConfig hardware = random_hardware();
                       ConvShape shape = random_layer(spec_array(hardware), {1500, 5, 3, 3, 4, 120});
@@ -117,12 +118,12 @@ TEST_P(SharesOn, MA_1_HI_3_convolutions) {
                       RC_LOG() << to_text(shape) << "\n";
                       check(conv_workload(shape), hardware, Cut::kChannels, tally);
                     });
-  EXPECT_GE(tally.shared, 10);
+  EXPECT_GE(tally.shared, budget(10));
 }
 
 TEST_P(SharesOn, MA_1_convolutions_with_groups) {
   ShareTally tally;
-  check_cases_until([&] { return tally.shared >= 20 && tally.paths >= 3; }, 40,
+  check_cases_until([&] { return tally.shared >= budget(20) && tally.paths >= budget(3); }, budget(40),
                     [&] {
                       const HardwareConfig hardware = random_hardware();
                       ConvShape shape = random_layer(spec_array(hardware), {1500, 5, 3, 3, 4, 120});
@@ -135,8 +136,8 @@ TEST_P(SharesOn, MA_1_convolutions_with_groups) {
                       RC_LOG() << to_text(shape) << "\n";
                       check(conv_workload(shape), hardware, Cut::kGroups, tally);
                     });
-  EXPECT_GE(tally.shared, 20);
-  EXPECT_GE(tally.paths, 3) << "cores share maps or kernels";
+  EXPECT_GE(tally.shared, budget(20));
+  EXPECT_GE(tally.paths, budget(3)) << "cores share maps or kernels";
 }
 
 INSTANTIATE_TEST_SUITE_P(Engines, SharesOn, ::testing::ValuesIn(kEngines), engine_name);

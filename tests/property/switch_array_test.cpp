@@ -11,6 +11,9 @@
 #include <rapidcheck.h>
 
 namespace tilebeat::testing {
+
+using switch_array::ArrangementKind;
+using switch_array::SwitchArrayConfig;
 namespace {
 
 void compare_counts(const ConvShape& shape, const HardwareConfig& hardware, const PlannedTiles& tiling,

@@ -1,5 +1,6 @@
 // Random layers on random chips of W-fold cores: outputs against the reference operators, beats against SPEC
 // WF-4, everything of one granularity against the other (SPEC WF_1 to WF_8, CY_3).
+#include "budget.h"
 #include "checked_run.h"
 #include "engines/wfold/config.h"
 #include "random_wfold.h"
@@ -13,6 +14,10 @@
 #include <rapidcheck.h>
 
 namespace tilebeat::testing {
+
+using wfold::FoldPlace;
+using wfold::ReadChoice;
+using wfold::WfoldConfig;
 namespace {
 
 struct FoldTally : Refusals {
@@ -139,27 +144,29 @@ class RandomWfoldLayers : public ::testing::TestWithParam<Kind> {
 };
 
 TEST_P(RandomWfoldLayers, WF_1_WF_2_WF_5_WF_6_WF_7_CY_3_on_random_chips) {
+  const int cases = budget(110, kFewest);
   FoldTally tally;
   const auto enough = [&] {
-    if (GetParam() == Kind::kReduced) return tally.reduced >= 30 && tally.strided >= 10;
-    return tally.cases >= 110 && (GetParam() != Kind::kAny || (tally.cut >= 10 && tally.strided >= 10 &&
-                                                               tally.grouped >= 5 && tally.dilated >= 5));
+    if (GetParam() == Kind::kReduced) return tally.reduced >= budget(30) && tally.strided >= budget(10);
+    return tally.cases >= cases &&
+           (GetParam() != Kind::kAny || (tally.cut >= budget(10) && tally.strided >= budget(10) &&
+                                         tally.grouped >= budget(5) && tally.dilated >= budget(5)));
   };
-  check_cases_until(enough, 110, [&] {
+  check_cases_until(enough, cases, [&] {
     const auto [shape, hardware] = make();
     check_on_chip(shape, hardware, tally);
   });
-  EXPECT_GE(tally.cases, 110);
+  EXPECT_GE(tally.cases, cases);
   EXPECT_LE(tally.refused * 2, tally.cases) << "layers that cannot fit are the exception";
   if (GetParam() == Kind::kReduced) {
-    EXPECT_GE(tally.reduced, 30) << "layers whose channels are cut";
-    EXPECT_GE(tally.strided, 10);
+    EXPECT_GE(tally.reduced, budget(30)) << "layers whose channels are cut";
+    EXPECT_GE(tally.strided, budget(10));
   }
   if (GetParam() != Kind::kAny) return;
-  EXPECT_GE(tally.cut, 10) << "layers that are cut";
-  EXPECT_GE(tally.strided, 10);
-  EXPECT_GE(tally.grouped, 5);
-  EXPECT_GE(tally.dilated, 5);
+  EXPECT_GE(tally.cut, budget(10)) << "layers that are cut";
+  EXPECT_GE(tally.strided, budget(10));
+  EXPECT_GE(tally.grouped, budget(5));
+  EXPECT_GE(tally.dilated, budget(5));
 }
 INSTANTIATE_TEST_SUITE_P(Layers, RandomWfoldLayers,
                          ::testing::Values(Kind::kAny, Kind::kStrided, Kind::kGrouped, Kind::kWide,
@@ -178,7 +185,7 @@ HardwareConfig one_large_core() {
 
 TEST(RandomWfoldBeats, WF_4_WF_6_beats_of_a_layer) {
   FoldTally tally;
-  check_cases(100, [&] {
+  check_cases(budget(100, kFewest), [&] {
     ConvShape shape = random_wfold_layer(kMacs);
     if (shape.groups > 1) shape.groups = 1;
     const HardwareConfig hardware = one_large_core();

@@ -1,6 +1,5 @@
 // The page about runs (SPEC UI-8): every number on it is the report's, names are escaped, several runs stand
 // beside each other, and a report that lacks what the page needs is named.
-#include "report/page.h"
 
 #include "report/report.h"
 #include "report/text_table.h"

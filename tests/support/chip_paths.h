@@ -2,7 +2,7 @@
 
 // When a burst is where on an idle chip, computed from the configuration alone (docs/chip.md).
 
-#include "base/math.h"
+#include "base/types.h"
 #include "config/hardware_config.h"
 #include "sim/clock.h"
 

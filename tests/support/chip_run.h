@@ -20,6 +20,8 @@
 
 namespace tilebeat::testing {
 
+using switch_array::SwitchArrayConfig;
+
 /// A small chip: every memory a few KiB, engines of 4 x 4 PEs.
 inline HardwareConfig small_chip(int clusters, int cores) {
   HardwareConfig hardware;

@@ -10,6 +10,8 @@
 
 namespace tilebeat::testing {
 
+using switch_array::ConvRun;
+
 /// A full tile, the tiles of one map, the channel blocks of the largest chunk, and the chunks in all.
 struct PlannedTiles {
   int tile_rows = 0, tile_columns = 0;

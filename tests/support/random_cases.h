@@ -17,6 +17,9 @@
 
 namespace tilebeat::testing {
 
+using switch_array::ArrangementKind;
+using switch_array::SwitchArrayConfig;
+
 /// Checks `property` on exactly `cases` random cases. RapidCheck prints the seed; RC_PARAMS="seed=..." runs
 /// it again. With `seed` the cases are the same in every run.
 template <class Property>
@@ -36,7 +39,8 @@ void check_cases(int cases, Property property, std::optional<std::uint64_t> seed
 }
 
 /// Checks `property` on `cases` random cases, and on as many again, up to nine times, until `enough` holds:
-/// for tests that count how many of their cases are of a kind.
+/// for tests that count how many of their cases are of a kind. Within a budget (budget.h) all numbers may be
+/// smaller.
 template <class Enough, class Property>
 void check_cases_until(Enough enough, int cases, Property property) {
   constexpr int kRounds = 10;

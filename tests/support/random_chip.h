@@ -11,6 +11,8 @@
 
 namespace tilebeat::testing {
 
+using switch_array::SwitchArrayConfig;
+
 inline InterconnectConfig random_bus(int least_bytes) {
   InterconnectConfig bus;
   bus.bytes_per_clock = least_bytes << number(0, 2);

@@ -8,6 +8,12 @@
 
 namespace tilebeat::testing {
 
+using wfold::BlockOrder;
+using wfold::FoldPlace;
+using wfold::kWfoldDataflow;
+using wfold::ReadChoice;
+using wfold::WfoldConfig;
+
 inline SpecWfold spec_wfold(const HardwareConfig& hardware) {
   const WfoldConfig& c = hardware.engine<WfoldConfig>();
   return {c.slaves, c.compute_units, c.line_bytes, c.first_buffer_lines, c.second_buffer_lines};

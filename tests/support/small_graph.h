@@ -14,6 +14,10 @@
 
 namespace tilebeat::testing {
 
+using switch_array::LoadInput;
+using switch_array::LoadKernels;
+using switch_array::StoreOutput;
+
 /// An operation of a unit that carries a number, by which programs are searched.
 inline Operation tagged_operation(Unit unit, int tag) {
   const auto narrow = static_cast<std::uint16_t>(tag);

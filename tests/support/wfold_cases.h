@@ -11,6 +11,10 @@
 
 namespace tilebeat::testing {
 
+using wfold::WfoldGeometry;
+using wfold::WfoldSchedule;
+using wfold::WfoldShape;
+
 inline WfoldShape shape_of(const SpecWfold& w) {
   return {w.slaves, w.units, w.line, w.first, w.second};
 }

@@ -24,6 +24,14 @@
 
 namespace tilebeat::testing {
 
+using wfold::LineReaderStats;
+using wfold::WfoldConfig;
+using wfold::WfoldEngine;
+using wfold::WfoldReadMode;
+using wfold::WfoldRun;
+using wfold::WfoldStats;
+using wfold::WfoldWriterStats;
+
 constexpr Picoseconds kEnginePeriod = 1000;
 constexpr std::uint64_t kNram = std::uint64_t{1} << 42;
 constexpr std::int64_t kNramBytes = 1 << 18, kRegionBytes = 1 << 14;

@@ -12,6 +12,9 @@
 #include <gtest/gtest.h>
 
 namespace tilebeat::testing {
+
+using switch_array::ArrangementKind;
+using switch_array::SwitchArrayConfig;
 namespace {
 
 using Change = std::function<void(HardwareConfig&)>;

@@ -17,6 +17,9 @@
 #include <gtest/gtest.h>
 
 namespace tilebeat::testing {
+
+using wfold::FoldPlace;
+using wfold::WfoldConfig;
 namespace {
 
 using ::testing::HasSubstr;

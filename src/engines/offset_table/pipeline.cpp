@@ -1,6 +1,6 @@
 #include "engines/offset_table/pipeline.h"
 
-#include "base/math.h"
+#include "base/types.h"
 #include "engines/offset_table/schedule.h"
 
 #include <algorithm>

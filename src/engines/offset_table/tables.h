@@ -1,7 +1,6 @@
 #pragma once
 
 #include "base/map_layout.h"
-#include "base/math.h"
 #include "base/types.h"
 
 #include <algorithm>

@@ -1,6 +1,6 @@
 #include "engines/rolling/schedule.h"
 
-#include "base/math.h"
+#include "base/types.h"
 
 #include <algorithm>
 

@@ -8,7 +8,7 @@
 
 #include <fmt/format.h>
 
-namespace tilebeat {
+namespace tilebeat::switch_array {
 namespace {
 
 constexpr Range kLatencyCycles{0, 1024};
@@ -92,16 +92,12 @@ FaultSpace fault_space(const SwitchArrayConfig& c, const HardwareConfig&) {
   return {c.rows, std::int64_t{2} * c.bank_depth_words * c.port_channels};
 }
 
-namespace switch_array {
-
 EngineDescription description() {
   EngineDescription engine{kSwitchArrayDataflow, "switch_array", "sizes of the switch-array engine",
                            make_engine_config<SwitchArrayConfig>};
   engine.traces_accumulators = true;
   return engine;
 }
-
-}  // namespace switch_array
 
 void ConvRun::describe(FieldVisitor& visit) {
   visit("copy", copy, 1), visit("first", first, 1), visit("last", last, 1);
@@ -162,12 +158,8 @@ std::string StoreOutput::subject() const {
   return fmt::format("{}x{}x{} bytes", rows, columns, pixel_bytes);
 }
 
-namespace switch_array {
-
 std::vector<const OperationType*> operations() {
   return operation_types<ConvRun, LoadInput, LoadKernels, StoreOutput>();
 }
 
-}  // namespace switch_array
-
-}  // namespace tilebeat
+}  // namespace tilebeat::switch_array

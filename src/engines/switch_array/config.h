@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <string_view>
 
-namespace tilebeat {
+namespace tilebeat::switch_array {
 
 /// The name of the engine under `dataflow`.
 constexpr const char* kSwitchArrayDataflow = "dilated";
@@ -36,4 +36,4 @@ inline ArrayShape array_shape(const SwitchArrayConfig& c) {
   return {c.rows, c.columns, c.groups, c.port_channels};
 }
 
-}  // namespace tilebeat
+}  // namespace tilebeat::switch_array

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-namespace tilebeat {
+namespace tilebeat::switch_array {
 
 /// One chunk, or several for neighbouring kernel blocks one behind the other: output rows x columns from one
 /// copy of the input banks (SPEC SW-2, SW-7).
@@ -98,11 +98,7 @@ struct StoreOutput {
   std::string fault() const;
 };
 
-namespace switch_array {
-
 /// The operations of the switch array and its channels.
 std::vector<const OperationType*> operations();
 
-}  // namespace switch_array
-
-}  // namespace tilebeat
+}  // namespace tilebeat::switch_array

@@ -1,11 +1,11 @@
 #include "engines/switch_array/schedule.h"
 
-#include "base/math.h"
+#include "base/types.h"
 
 #include <algorithm>
 #include <tuple>
 
-namespace tilebeat {
+namespace tilebeat::switch_array {
 
 Arrangement::Arrangement(const ArrayShape& array, int height, int width, int stride_h, int stride_w)
     : groups_(array.groups), lanes_(array.lanes()), width_(width), stride_h_(stride_h), stride_w_(stride_w) {
@@ -105,4 +105,4 @@ BankCensus take_census(const SwitchSchedule& schedule, const Arrangement& arrang
   return census;
 }
 
-}  // namespace tilebeat
+}  // namespace tilebeat::switch_array

@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <vector>
 
-namespace tilebeat {
+namespace tilebeat::switch_array {
 
 /// Sizes of a switch array that its schedules depend on (SPEC section 3).
 struct ArrayShape {
@@ -137,4 +137,4 @@ struct BankCensus {
 };
 BankCensus take_census(const SwitchSchedule& schedule, const Arrangement& arrangement);
 
-}  // namespace tilebeat
+}  // namespace tilebeat::switch_array

@@ -1,4 +1,4 @@
-#include "base/math.h"
+#include "base/types.h"
 #include "engines/switch_array/chunks.h"
 #include "engines/switch_array/kernel_words.h"
 #include "engines/switch_array/lowering.h"

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <vector>
 
-namespace tilebeat {
+namespace tilebeat::switch_array {
 
 /// The queues in front of the write ports of a row of banks: each bank writes one word a cycle, each queue
 /// holds `depth` words. Words arrive with bus beats; a beat is taken in one cycle when there is room for all
@@ -77,4 +77,4 @@ class WriteQueues {
   std::vector<Words> words_;
 };
 
-}  // namespace tilebeat
+}  // namespace tilebeat::switch_array

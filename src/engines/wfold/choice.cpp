@@ -1,6 +1,6 @@
 #include "engines/wfold/choice.h"
 
-#include "base/math.h"
+#include "base/types.h"
 #include "engines/wfold/config.h"
 #include "tilebeat/error.h"
 

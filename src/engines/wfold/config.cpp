@@ -6,7 +6,7 @@
 
 #include <fmt/format.h>
 
-namespace tilebeat {
+namespace tilebeat::wfold {
 namespace {
 
 constexpr Range kWriterLatencyCycles{0, 1024};
@@ -82,14 +82,10 @@ FaultSpace fault_space(const WfoldConfig&, const HardwareConfig& hardware) {
   return {nram.banks, nram.size_bytes / nram.banks};
 }
 
-namespace wfold {
-
 EngineDescription description() {
   return {
       kWfoldDataflow, "wfold", "sizes of the W-fold engine", make_engine_config<WfoldConfig>, {}, {}, true};
 }
-
-}  // namespace wfold
 
 void WfoldRun::describe(FieldVisitor& visit) {
   visit("map", map, 32), visit("row_bytes", row_bytes, 32), visit("lead_bytes", lead_bytes, 32);
@@ -121,12 +117,8 @@ WfoldGeometry geometry_of(const ConvSetup& s, const WfoldRun& r) {
   return g;
 }
 
-namespace wfold {
-
 std::vector<const OperationType*> operations() {
   return operation_types<WfoldRun>();
 }
 
-}  // namespace wfold
-
-}  // namespace tilebeat
+}  // namespace tilebeat::wfold

@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <string_view>
 
-namespace tilebeat {
+namespace tilebeat::wfold {
 
 /// The name of the engine under `dataflow`.
 constexpr const char* kWfoldDataflow = "wfold";
@@ -49,4 +49,4 @@ inline WfoldShape wfold_shape(const WfoldConfig& c) {
   return {c.slaves, c.compute_units, c.line_bytes, c.first_buffer_lines, c.second_buffer_lines};
 }
 
-}  // namespace tilebeat
+}  // namespace tilebeat::wfold

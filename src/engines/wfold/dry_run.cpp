@@ -1,4 +1,4 @@
-#include "base/math.h"
+#include "base/types.h"
 #include "engines/wfold/choice.h"
 #include "isa/instruction.h"
 

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-namespace tilebeat {
+namespace tilebeat::wfold {
 
 constexpr FieldChoices choices_of(WfoldReadMode) {
   return {"way to read", kWfoldReadModeNames.data(), kWfoldReadModeNames.size()};
@@ -54,11 +54,7 @@ struct WfoldRun {
 /// The geometry of a run, with the registers of the convolution.
 WfoldGeometry geometry_of(const ConvSetup& setup, const WfoldRun& run);
 
-namespace wfold {
-
 /// The operations of the W-fold engine.
 std::vector<const OperationType*> operations();
 
-}  // namespace wfold
-
-}  // namespace tilebeat
+}  // namespace tilebeat::wfold

@@ -1,10 +1,10 @@
 #include "engines/wfold/schedule.h"
 
-#include "base/math.h"
+#include "base/types.h"
 
 #include <algorithm>
 
-namespace tilebeat {
+namespace tilebeat::wfold {
 namespace {
 
 constexpr int kRecordBytes = 16;  // bytes of a post-parameter record
@@ -255,4 +255,4 @@ void WfoldReader::advance() {
   ++tile_;
 }
 
-}  // namespace tilebeat
+}  // namespace tilebeat::wfold

@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-namespace tilebeat {
+namespace tilebeat::wfold {
 
 /// The mode in which the W-fold engine reads the lines of a map (SPEC WF-2; document 003 figures 7a-7c): one
 /// continuous request per line, one request for every position of a line, or requests for whole positions
@@ -262,4 +262,4 @@ bool transit_holds_block(const WfoldSchedule& schedule, std::int64_t transit_hal
 /// several blocks, strided otherwise.
 WfoldReadMode choose_read_mode(const WfoldSchedule& schedule, std::int64_t transit_half);
 
-}  // namespace tilebeat
+}  // namespace tilebeat::wfold

@@ -1,6 +1,6 @@
 #include "planner/fusion/cluster_split.h"
 
-#include "base/math.h"
+#include "base/types.h"
 #include "planner/layer/matrix_work.h"
 #include "tilebeat/error.h"
 

@@ -1,6 +1,6 @@
 #include "planner/fusion/cluster_tasks.h"
 
-#include "base/math.h"
+#include "base/types.h"
 #include "isa/address_map.h"
 #include "planner/language/relayout.h"
 #include "planner/layer/placement.h"

@@ -1,6 +1,6 @@
 #include "planner/fusion/fusion_group.h"
 
-#include "base/math.h"
+#include "base/types.h"
 #include "isa/address_map.h"
 #include "planner/fusion/group_tasks.h"
 #include "planner/layer/choose_layer.h"

@@ -50,6 +50,11 @@ struct GroupFacts {
 /// does not apply in this mode. Rules 1 to 3 concern the order in which layers are added.
 constexpr int kFirstRule = 4, kLastRule = 19;
 std::optional<std::string> violation(int rule, const GroupFacts& facts, const FusionConfig& config);
+/// Rules 5 to 7 count layers that compute and layers on vector units: they judge a complete group, the other
+/// rules judge every layer that is added.
+constexpr bool judges_complete_groups(int rule) {
+  return rule >= 5 && rule <= 7;
+}
 
 /// The remedy for a violation (SPEC FU-3, FU-10).
 enum class Remedy : std::uint8_t {

@@ -1,6 +1,6 @@
 #include "planner/fusion/group_tasks.h"
 
-#include "base/math.h"
+#include "base/types.h"
 #include "planner/fusion/cluster_tasks.h"
 #include "planner/layer/estimate.h"
 

@@ -1,6 +1,6 @@
 #include "planner/fusion/group_weights.h"
 
-#include "base/math.h"
+#include "base/types.h"
 #include "isa/address_map.h"
 #include "planner/layer/estimate.h"
 #include "planner/layer/placement.h"

@@ -1,4 +1,4 @@
-#include "base/math.h"
+#include "base/types.h"
 #include "planner/fusion/choose_groups.h"
 
 #include <algorithm>

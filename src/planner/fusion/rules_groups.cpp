@@ -1,4 +1,4 @@
-#include "base/math.h"
+#include "base/types.h"
 #include "planner/fusion/choose_groups.h"
 #include "planner/fusion/fusion_rules.h"
 
@@ -241,7 +241,7 @@ class RulesChooser {
   };
   std::optional<Violation> violated(const GroupFacts& facts) const {
     for (int rule = kFirstRule; rule <= kLastRule; ++rule) {
-      if (rule >= 5 && rule <= 7) continue;  // rules of complete groups
+      if (judges_complete_groups(rule)) continue;
       const auto why = violation(rule, facts, config_);
       if (!why) continue;
       const Remedy remedy = remedy_of(rule);
@@ -262,7 +262,8 @@ class RulesChooser {
       f.roles.push_back(role_of(space_.layer(i)));
       if (has_activation(space_.layer(i))) f.roles.push_back(LayerRole::kVector);
     }
-    for (int rule = 5; rule <= 7; ++rule) {
+    for (int rule = kFirstRule; rule <= kLastRule; ++rule) {
+      if (!judges_complete_groups(rule)) continue;
       if (auto why = violation(rule, f, config_)) return why;
     }
     return std::nullopt;

@@ -1,7 +1,7 @@
 #include "planner/language/problem.h"
 
-#include "base/math.h"
 #include "base/numerics.h"
+#include "base/types.h"
 #include "tilebeat/error.h"
 
 #include <algorithm>

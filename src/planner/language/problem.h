@@ -1,6 +1,6 @@
 #pragma once
 
-#include "base/math.h"
+#include "base/types.h"
 #include "config/hardware_config.h"
 #include "isa/instruction.h"
 #include "planner/language/transfer.h"

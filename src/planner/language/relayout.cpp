@@ -1,6 +1,6 @@
 #include "planner/language/relayout.h"
 
-#include "base/math.h"
+#include "base/types.h"
 
 #include <algorithm>
 #include <array>

@@ -1,6 +1,6 @@
 #include "planner/language/task_graph.h"
 
-#include "base/math.h"
+#include "base/types.h"
 #include "tilebeat/error.h"
 
 #include <algorithm>

@@ -1,6 +1,5 @@
-#include "planner/layer/core_steps.h"
-
-#include "base/math.h"
+#include "base/types.h"
+#include "planner/layer/matrix_work.h"
 
 #include <algorithm>
 

@@ -1,6 +1,6 @@
 #include "planner/layer/estimate.h"
 
-#include "base/math.h"
+#include "base/types.h"
 #include "planner/layer/matrix_tasks.h"
 #include "planner/layer/placement.h"
 #include "planner/layer/shards.h"

@@ -1,6 +1,6 @@
 #include "planner/layer/kernel_loads.h"
 
-#include "base/math.h"
+#include "base/types.h"
 #include "planner/language/relayout.h"
 #include "planner/layer/placement.h"
 

@@ -3,7 +3,6 @@
 #include "planner/language/problem.h"
 #include "planner/language/task_graph.h"
 #include "planner/layer/core_lane.h"
-#include "planner/layer/core_steps.h"
 #include "planner/layer/matrix_work.h"
 
 #include <algorithm>

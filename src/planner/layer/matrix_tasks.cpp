@@ -1,10 +1,10 @@
 #include "planner/layer/matrix_tasks.h"
 
-#include "base/math.h"
+#include "base/types.h"
 #include "isa/address_map.h"
 #include "planner/language/relayout.h"
-#include "planner/layer/core_steps.h"
 #include "planner/layer/matrix_core.h"
+#include "planner/layer/matrix_work.h"
 #include "planner/layer/partial_sum_exchange.h"
 #include "planner/layer/placement.h"
 #include "planner/layer/result_stores.h"

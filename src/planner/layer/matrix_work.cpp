@@ -1,6 +1,6 @@
 #include "planner/layer/matrix_work.h"
 
-#include "base/math.h"
+#include "base/types.h"
 #include "planner/layer/partial_sum_exchange.h"
 #include "planner/layer/placement.h"
 #include "tilebeat/error.h"

@@ -1,6 +1,6 @@
 #include "planner/layer/partial_sum_exchange.h"
 
-#include "base/math.h"
+#include "base/types.h"
 
 #include <algorithm>
 #include <utility>

@@ -1,6 +1,6 @@
 #include "planner/layer/placement.h"
 
-#include "base/math.h"
+#include "base/types.h"
 #include "isa/address_map.h"
 #include "planner/fusion/group_graph.h"
 #include "planner/language/relayout.h"

@@ -1,6 +1,6 @@
 #include "planner/layer/result_stores.h"
 
-#include "base/math.h"
+#include "base/types.h"
 #include "planner/language/relayout.h"
 
 #include <algorithm>

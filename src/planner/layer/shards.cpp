@@ -1,6 +1,6 @@
 #include "planner/layer/shards.h"
 
-#include "base/math.h"
+#include "base/types.h"
 #include "planner/language/mapping_file.h"
 #include "planner/layer/placement.h"
 #include "planner/schedule/schedule.h"

@@ -88,16 +88,16 @@ Explanation MatrixPart::explain() const {
 
 // ---- layers on vector units ----
 
-VectorPart::VectorPart(std::unique_ptr<VectorLayer> layer, std::string name, bool started,
+VectorPart::VectorPart(std::unique_ptr<VectorWork> work, std::string name, bool started,
                        const HardwareConfig& hardware)
-    : layer_(std::move(layer)),
+    : work_(std::move(work)),
       name_(std::move(name)),
       started_(started),
       hardware_(hardware),
       path_(hardware.chip->dram_path == DramPath::kSram ? DataPath::kSram : DataPath::kDirect) {}
 
 void VectorPart::place(DramPlaces& places) {
-  parameters_ = places.place("factors of " + name_, layer_->parameters());
+  parameters_ = places.place("factors of " + name_, work_->parameters());
   double best = 0;
   for (int cores = 1; cores <= hardware_.chip->cores(); cores *= 2) {
     TaskGraph graph;
@@ -120,7 +120,7 @@ std::vector<int> VectorPart::processors() const {
 }
 
 int VectorPart::build_on(int cores, TaskGraph& graph, PlannedBytes& bytes) const {
-  return layer_->add_tasks(graph, cores, path_, parameters_, bytes);
+  return add_vector_tasks(graph, *work_, name_, hardware_, cores, path_, parameters_, bytes);
 }
 
 PlannedUse VectorPart::build(TaskGraph& graph, const Prefetch&) const {

@@ -116,7 +116,7 @@ class MatrixPart : public PlannedPart {
 class VectorPart : public PlannedPart {
  public:
   /// `started`: the host starts processors for this layer, which takes cycles.
-  VectorPart(std::unique_ptr<VectorLayer> layer, std::string name, bool started,
+  VectorPart(std::unique_ptr<VectorWork> work, std::string name, bool started,
              const HardwareConfig& hardware);
   /// Also decides how many cores work on the layer.
   void place(DramPlaces& places) override;
@@ -128,7 +128,7 @@ class VectorPart : public PlannedPart {
   std::vector<int> processors_of_cores(int cores) const;
   int build_on(int cores, TaskGraph& graph, PlannedBytes& bytes) const;
 
-  std::unique_ptr<VectorLayer> layer_;
+  std::unique_ptr<VectorWork> work_;
   std::string name_;
   bool started_;
   const HardwareConfig& hardware_;

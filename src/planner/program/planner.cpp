@@ -1,6 +1,6 @@
 #include "planner/program/planner.h"
 
-#include "base/math.h"
+#include "base/types.h"
 #include "planner/fusion/choose_groups.h"
 #include "planner/fusion/fusion_group.h"
 #include "planner/layer/estimate.h"
@@ -302,7 +302,7 @@ class NetworkPlanner {
     const Layer& layer = *d.layer;
     std::vector<Placement> inputs;
     for (const std::string& name : layer.inputs) inputs.push_back(made_.plan.tensors.at(name));
-    auto vector = make_vector_layer(layer, hardware_, inputs, made_.plan.tensors.at(layer.name));
+    auto vector = make_vector_work(layer, hardware_, inputs, made_.plan.tensors.at(layer.name));
     d.plan.bound.dram = dram_bound(vector->touched_bytes(), hardware_);
     auto part = std::make_unique<VectorPart>(std::move(vector), layer.name, d.started, hardware_);
     part->place(places_);

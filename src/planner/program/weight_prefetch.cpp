@@ -1,6 +1,6 @@
 #include "planner/program/weight_prefetch.h"
 
-#include "base/math.h"
+#include "base/types.h"
 #include "planner/layer/estimate.h"
 #include "tilebeat/error.h"
 

@@ -1,5 +1,5 @@
 // Operators that compute element by element, or pixel by pixel: cut into runs of neighbouring elements.
-#include "base/math.h"
+#include "base/types.h"
 #include "planner/layer/placement.h"
 #include "planner/vector/families.h"
 

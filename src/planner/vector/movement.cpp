@@ -1,5 +1,5 @@
 // Operators that move elements without computing, and the traversal of strided views line by line.
-#include "base/math.h"
+#include "base/types.h"
 #include "planner/layer/placement.h"
 #include "planner/vector/families.h"
 

@@ -1,5 +1,5 @@
 // Operators that traverse all elements along axes: reductions, norms, argmax, and the range of a tensor.
-#include "base/math.h"
+#include "base/types.h"
 #include "planner/layer/placement.h"
 #include "planner/vector/families.h"
 

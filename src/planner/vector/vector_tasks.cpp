@@ -1,11 +1,10 @@
 #include "planner/vector/vector_tasks.h"
 
-#include "base/math.h"
+#include "base/types.h"
 #include "isa/address_map.h"
 #include "planner/layer/core_lane.h"
 #include "planner/layer/placement.h"
 #include "planner/layer/staging.h"
-#include "planner/vector/vector_work.h"
 
 #include <algorithm>
 #include <map>
@@ -16,23 +15,15 @@
 namespace tilebeat {
 namespace {
 
-class VectorTasks : public VectorLayer {
+class VectorTasks {
  public:
-  VectorTasks(const Layer& layer, const HardwareConfig& hardware, const std::vector<Placement>& inputs,
-              const Placement& output)
-      : hardware_(hardware),
-        chip_(*hardware.chip),
-        layer_(layer),
-        work_(make_vector_work(layer, hardware, inputs, output)) {}
+  VectorTasks(const VectorWork& work, const std::string& name, const HardwareConfig& hardware)
+      : work_(work), name_(name), hardware_(hardware), chip_(*hardware.chip) {}
 
-  const std::vector<std::uint8_t>& parameters() const override { return work_->parameters(); }
-  std::int64_t touched_bytes() const override { return work_->touched_bytes(); }
-
-  int add_tasks(TaskGraph& graph, int cores, DataPath path, std::uint64_t parameters,
-                PlannedBytes& bytes) override {
+  int add(TaskGraph& graph, int cores, DataPath path, std::uint64_t parameters, PlannedBytes& bytes) const {
     std::vector<std::vector<VectorPiece>> pieces;
-    for (int core = 0; core < cores; ++core) pieces.push_back(work_->pieces_of({core, cores, {}, {}}));
-    bytes.results = work_->result_bytes();
+    for (int core = 0; core < cores; ++core) pieces.push_back(work_.pieces_of({core, cores, {}, {}}));
+    bytes.results = work_.result_bytes();
     return add_pieces(graph, pieces, path, parameters, bytes);
   }
 
@@ -45,7 +36,7 @@ class VectorTasks : public VectorLayer {
   };
 
   int add_pieces(TaskGraph& graph, const std::vector<std::vector<VectorPiece>>& pieces, DataPath path,
-                 std::uint64_t parameters, PlannedBytes& bytes) {
+                 std::uint64_t parameters, PlannedBytes& bytes) const {
     CopyTasks copies(graph, hardware_);
     std::vector<Core> cores;
     std::size_t steps = 0;
@@ -60,7 +51,7 @@ class VectorTasks : public VectorLayer {
     if (path != DataPath::kDirect) make_streams(graph, cores, staging, dram);
     for (Core& core : cores) {
       if (parameters == 0) break;
-      const auto size = ssize(work_->parameters());
+      const auto size = ssize(work_.parameters());
       dram.load(core, {{parameters, core.place.nram, one_run(size)}},
                 {{core.parameters, 0, AccessKind::kWrite}});
       bytes.kernels += size;
@@ -76,7 +67,7 @@ class VectorTasks : public VectorLayer {
 
   void make_room(TaskGraph& graph, Core& core, const std::vector<VectorPiece>& pieces) const {
     CoreLane::PieceRoom& room = core.room;
-    room.operands_at = work_->parameter_room();
+    room.operands_at = work_.parameter_room();
     for (const VectorPiece& piece : pieces) {
       room.operand_bytes = std::max(room.operand_bytes, align_up(piece.in_bytes, kBufferAlignment));
       room.result_bytes = std::max(room.result_bytes, align_up(piece.out_bytes, kBufferAlignment));
@@ -85,7 +76,7 @@ class VectorTasks : public VectorLayer {
     core.operands = BufferRing(graph, BufferRole::kMap, 2);
     core.results = BufferRing(graph, BufferRole::kResult, 2);
     core.parameters = graph.add_buffer(BufferRole::kKernels);
-    if (!work_->parameters().empty()) room.parameters = core.parameters;
+    if (!work_.parameters().empty()) room.parameters = core.parameters;
   }
 
   void make_streams(TaskGraph& graph, const std::vector<Core>& cores, std::map<int, Staging>& staging,
@@ -93,8 +84,7 @@ class VectorTasks : public VectorLayer {
     std::map<int, std::vector<int>> in_cluster;
     for (const Core& core : cores) in_cluster[core.cluster].push_back(core.number);
     for (const auto& [cluster, numbers] : in_cluster) {
-      Staging& of_cluster =
-          staging.emplace(cluster, Staging(graph, hardware_, cluster, layer_.name)).first->second;
+      Staging& of_cluster = staging.emplace(cluster, Staging(graph, hardware_, cluster, name_)).first->second;
       const std::int64_t bytes = of_cluster.share(4 * count_of(numbers));
       for (const int number : numbers) {
         dram.load_by(number, of_cluster, of_cluster.add_stream(bytes, 2));
@@ -107,27 +97,27 @@ class VectorTasks : public VectorLayer {
     core.run_piece(
         piece, core.room, piece.destination,
         [&](std::uint64_t to, const Access& written) {
-          const std::vector<Transfer> loads = work_->loads_of(piece, to);
+          const std::vector<Transfer> loads = work_.loads_of(piece, to);
           bytes.maps += bytes_of(loads);
           dram.load(core, loads, {written});
         },
         [&](std::uint64_t from, const Access& read) {
-          dram.store(core, work_->stores_of(piece, from), read);
+          dram.store(core, work_.stores_of(piece, from), read);
         });
   }
 
+  const VectorWork& work_;
+  const std::string& name_;
   const HardwareConfig& hardware_;
   const ChipConfig& chip_;
-  const Layer& layer_;
-  std::unique_ptr<VectorWork> work_;
 };
 
 }  // namespace
 
-std::unique_ptr<VectorLayer> make_vector_layer(const Layer& layer, const HardwareConfig& hardware,
-                                               const std::vector<Placement>& inputs,
-                                               const Placement& output) {
-  return std::make_unique<VectorTasks>(layer, hardware, inputs, output);
+int add_vector_tasks(TaskGraph& graph, const VectorWork& work, const std::string& name,
+                     const HardwareConfig& hardware, int cores, DataPath path, std::uint64_t parameters,
+                     PlannedBytes& bytes) {
+  return VectorTasks(work, name, hardware).add(graph, cores, path, parameters, bytes);
 }
 
 }  // namespace tilebeat

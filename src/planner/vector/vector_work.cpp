@@ -1,6 +1,6 @@
 #include "planner/vector/vector_work.h"
 
-#include "base/math.h"
+#include "base/types.h"
 #include "planner/language/relayout.h"
 #include "planner/layer/placement.h"
 #include "planner/vector/families.h"

@@ -1,5 +1,5 @@
 // Operators on parts of maps: poolings, resizes, and padding of maps.
-#include "base/math.h"
+#include "base/types.h"
 #include "planner/layer/placement.h"
 #include "planner/vector/families.h"
 #include "tilebeat/error.h"

@@ -1,7 +1,7 @@
 #pragma once
 
-#include "report/page.h"
 #include "report/page/markup.h"
+#include "report/report.h"
 
 #include <cstdint>
 #include <optional>

@@ -1,7 +1,6 @@
-#include "report/page.h"
-
 #include "report/page/markup.h"
 #include "report/page/sections.h"
+#include "report/report.h"
 
 #include <fmt/format.h>
 

@@ -16,6 +16,12 @@
 #include <gtest/gtest.h>
 
 namespace tilebeat::testing {
+
+using switch_array::InputArrangement;
+using switch_array::LoadInput;
+using switch_array::LoadKernels;
+using switch_array::ParameterLoader;
+using switch_array::SwitchArrayConfig;
 namespace {
 
 constexpr int kWidth = 16;  // bytes of a beat

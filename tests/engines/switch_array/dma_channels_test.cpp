@@ -15,6 +15,12 @@
 #include <gtest/gtest.h>
 
 namespace tilebeat::testing {
+
+using switch_array::LoadInput;
+using switch_array::ReadChannel;
+using switch_array::StoreChannel;
+using switch_array::StoreOutput;
+using switch_array::SwitchArrayConfig;
 namespace {
 
 constexpr Picoseconds kPeriod = 1000;

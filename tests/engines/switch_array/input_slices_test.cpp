@@ -9,6 +9,8 @@
 #include <gtest/gtest.h>
 
 namespace tilebeat::testing {
+
+using switch_array::SwitchArrayConfig;
 namespace {
 
 constexpr int kHeight = 2, kMapWidth = 8;  // a pixel a bank

@@ -13,6 +13,14 @@
 #include <rapidcheck/gtest.h>
 
 namespace tilebeat::testing {
+
+using switch_array::Arrangement;
+using switch_array::ArrayShape;
+using switch_array::BankCensus;
+using switch_array::BankSlot;
+using switch_array::ChunkGeometry;
+using switch_array::SwitchSchedule;
+using switch_array::take_census;
 namespace {
 
 ArrayShape shape_of(const SpecArray& a) {

@@ -8,6 +8,11 @@
 #include <gtest/gtest.h>
 
 namespace tilebeat::testing {
+
+using wfold::kWfoldDataflow;
+using wfold::WfoldConfig;
+using wfold::WfoldReadMode;
+using wfold::WfoldRun;
 namespace {
 
 /// A core as EngineCore has it.

@@ -5,6 +5,9 @@
 #include <gtest/gtest.h>
 
 namespace tilebeat::testing {
+
+using wfold::WfoldEngine;
+using wfold::WfoldReadMode;
 namespace {
 
 // ---- reading: WF-2 ----

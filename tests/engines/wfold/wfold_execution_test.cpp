@@ -13,6 +13,20 @@
 #include <rapidcheck.h>
 
 namespace tilebeat::testing {
+
+using wfold::ByteRange;
+using wfold::can_read_continuously;
+using wfold::choose_read_mode;
+using wfold::transit_holds_block;
+using wfold::WfoldBeat;
+using wfold::WfoldFetch;
+using wfold::WfoldGeometry;
+using wfold::WfoldReader;
+using wfold::WfoldReadMode;
+using wfold::WfoldRefill;
+using wfold::WfoldRequest;
+using wfold::WfoldSchedule;
+using wfold::WfoldTile;
 namespace {
 
 using ByteValues = std::vector<int>;  // values of a byte each

@@ -14,6 +14,24 @@
 #include <rapidcheck.h>
 
 namespace tilebeat::testing {
+
+using wfold::ByteRange;
+using wfold::can_read_continuously;
+using wfold::choose_granularity;
+using wfold::choose_read_mode;
+using wfold::fold_kernel;
+using wfold::FoldedColumn;
+using wfold::GranularityCandidate;
+using wfold::GranularityChoice;
+using wfold::transit_holds_block;
+using wfold::transit_holds_pixels;
+using wfold::WfoldFetch;
+using wfold::WfoldReader;
+using wfold::WfoldReadMode;
+using wfold::WfoldRefill;
+using wfold::WfoldRequest;
+using wfold::WfoldSchedule;
+using wfold::WfoldTile;
 namespace {
 
 using Range = std::pair<std::int64_t, std::int64_t>;

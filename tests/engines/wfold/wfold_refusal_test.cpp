@@ -9,6 +9,10 @@
 #include <gtest/gtest.h>
 
 namespace tilebeat::testing {
+
+using switch_array::ConvRun;
+using wfold::WfoldReadMode;
+using wfold::WfoldRun;
 namespace {
 
 using ::testing::HasSubstr;

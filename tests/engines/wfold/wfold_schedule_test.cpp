@@ -12,6 +12,13 @@
 #include <rapidcheck.h>
 
 namespace tilebeat::testing {
+
+using wfold::ByteRange;
+using wfold::WfoldBeat;
+using wfold::WfoldRefill;
+using wfold::WfoldSchedule;
+using wfold::WfoldShape;
+using wfold::WfoldTile;
 namespace {
 
 /// All beats of a run, in order.

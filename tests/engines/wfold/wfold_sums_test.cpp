@@ -7,6 +7,8 @@
 #include <gtest/gtest.h>
 
 namespace tilebeat::testing {
+
+using wfold::WfoldReadMode;
 namespace {
 
 /// 4 columns of 64 kernels 1x1 over `blocks` channel blocks.

@@ -4,6 +4,8 @@
 #include <gtest/gtest.h>
 
 namespace tilebeat::testing {
+
+using wfold::WfoldEngine;
 namespace {
 
 TEST(WfoldEngine, CY_2_line_queue_bounds_what_is_read_ahead) {

@@ -1,5 +1,5 @@
 // The offset-table engine in tile granularity: the products of a slice at once, from the bytes in memory.
-#include "base/math.h"
+#include "base/types.h"
 #include "engines/offset_table/sim/offset_unit.h"
 #include "engines/rolling/sim/operand_image.h"
 #include "engines/rolling/sim/pe_array.h"

@@ -1,6 +1,6 @@
 #include "engines/offset_table/sim/offset_unit.h"
 
-#include "base/math.h"
+#include "base/types.h"
 #include "tilebeat/error.h"
 #include "units/post_processing.h"
 

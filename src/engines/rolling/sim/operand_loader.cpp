@@ -1,6 +1,6 @@
 #include "engines/rolling/sim/operand_loader.h"
 
-#include "base/math.h"
+#include "base/types.h"
 
 #include <algorithm>
 #include <array>

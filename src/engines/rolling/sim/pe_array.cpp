@@ -1,6 +1,6 @@
 #include "engines/rolling/sim/pe_array.h"
 
-#include "base/math.h"
+#include "base/types.h"
 
 #include <algorithm>
 

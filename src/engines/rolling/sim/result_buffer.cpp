@@ -1,6 +1,6 @@
 #include "engines/rolling/sim/result_buffer.h"
 
-#include "base/math.h"
+#include "base/types.h"
 #include "units/post_processing.h"
 
 #include <algorithm>

@@ -1,6 +1,6 @@
 #include "engines/rolling/sim/rolling_unit.h"
 
-#include "base/math.h"
+#include "base/types.h"
 #include "tilebeat/error.h"
 
 #include <algorithm>

@@ -11,7 +11,7 @@
 #include <variant>
 #include <vector>
 
-namespace tilebeat {
+namespace tilebeat::switch_array {
 
 /// The buffer contents that runs of a switch array are using; channels must not touch them.
 struct ArrayHolds {
@@ -77,4 +77,4 @@ struct DrainMessage {
   std::variant<NewSetup, WaitsFor, OneCycle, WholeChunk> content;
 };
 
-}  // namespace tilebeat
+}  // namespace tilebeat::switch_array

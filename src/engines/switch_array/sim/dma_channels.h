@@ -18,7 +18,7 @@
 
 #include <systemc>
 
-namespace tilebeat {
+namespace tilebeat::switch_array {
 
 /// Takes a stream message. Calls `begin(instruction)` when an instruction's data begins, and for its data, by
 /// bus beats, `take_beats(bytes, count, ready)`, which puts the words of the first beat of `count` bytes into
@@ -165,4 +165,4 @@ class StoreChannel : public CommandedUnit {
   SignalId busy_signal_ = -1;
 };
 
-}  // namespace tilebeat
+}  // namespace tilebeat::switch_array

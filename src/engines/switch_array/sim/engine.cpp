@@ -6,7 +6,7 @@
 
 #include <fmt/format.h>
 
-namespace tilebeat {
+namespace tilebeat::switch_array {
 
 SwitchArrayEngine::SwitchArrayEngine(sc_core::sc_module_name name, const SimContext& context,
                                      const SwitchArrayConfig& config, int bytes_per_clock,
@@ -194,12 +194,8 @@ class SwitchArrayUnit : public MatrixUnit {
 
 }  // namespace
 
-namespace switch_array {
-
 std::unique_ptr<MatrixUnit> make_unit(const MatrixUnitContext& context) {
   return std::make_unique<SwitchArrayUnit>(context);
 }
 
-}  // namespace switch_array
-
-}  // namespace tilebeat
+}  // namespace tilebeat::switch_array

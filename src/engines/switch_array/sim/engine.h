@@ -15,7 +15,7 @@
 
 #include <systemc>
 
-namespace tilebeat {
+namespace tilebeat::switch_array {
 
 /// The switch-array engine of document 000 figure 3: arrangement, R input banks, switch network, PE array,
 /// parameter buffer of C banks, post-processor, output buffer, joined by sockets. Its outward sockets are
@@ -39,4 +39,4 @@ class SwitchArrayEngine : public sc_core::sc_module {
   std::unique_ptr<SramBank> output_buffer;  ///< ports 0..G-1 write, port G reads
 };
 
-}  // namespace tilebeat
+}  // namespace tilebeat::switch_array

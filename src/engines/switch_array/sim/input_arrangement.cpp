@@ -1,6 +1,6 @@
 #include "engines/switch_array/sim/input_arrangement.h"
 
-#include "base/math.h"
+#include "base/types.h"
 #include "engines/switch_array/config.h"
 #include "engines/switch_array/sim/dma_channels.h"
 #include "tilebeat/error.h"
@@ -9,7 +9,7 @@
 
 #include <fmt/format.h>
 
-namespace tilebeat {
+namespace tilebeat::switch_array {
 
 InputArrangement::InputArrangement(sc_core::sc_module_name name, const SimContext& context,
                                    const SwitchArrayConfig& config, int bytes_per_clock)
@@ -147,4 +147,4 @@ void InputArrangement::write_words() {
   }
 }
 
-}  // namespace tilebeat
+}  // namespace tilebeat::switch_array

@@ -16,7 +16,7 @@
 
 #include <systemc>
 
-namespace tilebeat {
+namespace tilebeat::switch_array {
 
 /// The input arrangement (document 000 [0088], 260; SPEC SW-1): takes the bytes of an NHWC tile from the load
 /// channel, cuts each pixel into words of P channels, and writes each word to its bank and address.
@@ -80,4 +80,4 @@ class InputArrangement : public sc_core::sc_module {
   DirectWriter direct_;
 };
 
-}  // namespace tilebeat
+}  // namespace tilebeat::switch_array

@@ -8,7 +8,7 @@
 
 #include <fmt/format.h>
 
-namespace tilebeat {
+namespace tilebeat::switch_array {
 
 ParameterLoader::ParameterLoader(sc_core::sc_module_name name, const SimContext& context,
                                  const SwitchArrayConfig& config, int bytes_per_clock)
@@ -176,4 +176,4 @@ void ParameterLoader::write_items() {
   }
 }
 
-}  // namespace tilebeat
+}  // namespace tilebeat::switch_array

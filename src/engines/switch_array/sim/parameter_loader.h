@@ -16,7 +16,7 @@
 
 #include <systemc>
 
-namespace tilebeat {
+namespace tilebeat::switch_array {
 
 /// Writes kernels into the C banks of the parameter buffer and biases and scales into the post-processor
 /// (document 000 [0087], 202; SPEC SW-8). The stream carries the words of kernel blocks, word-major, then
@@ -80,4 +80,4 @@ class ParameterLoader : public sc_core::sc_module {
   DirectWriter direct_;
 };
 
-}  // namespace tilebeat
+}  // namespace tilebeat::switch_array

@@ -9,7 +9,7 @@
 
 #include <fmt/format.h>
 
-namespace tilebeat {
+namespace tilebeat::switch_array {
 
 PeArray::PeArray(sc_core::sc_module_name name, const SimContext& context, const SwitchArrayConfig& config,
                  bool trace_accumulators)
@@ -195,4 +195,4 @@ const std::vector<std::int16_t>& PeArray::read_kernels(const ConvRun& run, const
   return packed;
 }
 
-}  // namespace tilebeat
+}  // namespace tilebeat::switch_array

@@ -13,7 +13,7 @@
 
 #include <systemc>
 
-namespace tilebeat {
+namespace tilebeat::switch_array {
 
 /// The PE array (document 000 [0091], 250; SPEC SW-2, SW-8): R x C processing elements, each multiplying P
 /// channels of its row's lane with P channels of its column's kernel and accumulating in int32. The PEs are
@@ -75,4 +75,4 @@ class PeArray : public sc_core::sc_module {
   MessageSender send_;
 };
 
-}  // namespace tilebeat
+}  // namespace tilebeat::switch_array

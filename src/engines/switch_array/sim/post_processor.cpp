@@ -12,7 +12,7 @@
 
 #include <fmt/format.h>
 
-namespace tilebeat {
+namespace tilebeat::switch_array {
 
 PostProcessor::PostProcessor(sc_core::sc_module_name name, const SimContext& context,
                              const SwitchArrayConfig& config)
@@ -152,4 +152,4 @@ void PostProcessor::complete() {
   if (!completions_.empty()) notify_at(wake_, context_.clock, completions_.front().at);
 }
 
-}  // namespace tilebeat
+}  // namespace tilebeat::switch_array

@@ -12,7 +12,7 @@
 
 #include <systemc>
 
-namespace tilebeat {
+namespace tilebeat::switch_array {
 
 /// Counters of the post-processor.
 struct PostStats {
@@ -72,4 +72,4 @@ class PostProcessor : public sc_core::sc_module {
   tlm::tlm_generic_payload payload_;
 };
 
-}  // namespace tilebeat
+}  // namespace tilebeat::switch_array

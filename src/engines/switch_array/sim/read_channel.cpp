@@ -7,7 +7,7 @@
 
 #include <fmt/format.h>
 
-namespace tilebeat {
+namespace tilebeat::switch_array {
 namespace {
 
 std::deque<StridedBlock> blocks_of(const Instruction& instruction, const SwitchArrayConfig& array) {
@@ -186,4 +186,4 @@ void ReadChannel::schedule(Cycle now) {
   wake_at(next);
 }
 
-}  // namespace tilebeat
+}  // namespace tilebeat::switch_array

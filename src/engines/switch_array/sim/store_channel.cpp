@@ -7,7 +7,7 @@
 
 #include <fmt/format.h>
 
-namespace tilebeat {
+namespace tilebeat::switch_array {
 
 StoreChannel::StoreChannel(sc_core::sc_module_name name, const SimContext& context, const DmaConfig& config,
                            int bytes_per_clock)
@@ -145,4 +145,4 @@ void StoreChannel::schedule(Cycle now) {
   wake_at(next);
 }
 
-}  // namespace tilebeat
+}  // namespace tilebeat::switch_array

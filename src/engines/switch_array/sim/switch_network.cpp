@@ -10,7 +10,7 @@
 
 #include <fmt/format.h>
 
-namespace tilebeat {
+namespace tilebeat::switch_array {
 namespace {
 
 constexpr int kFillClocks = 2;  // bank read and switch, before the first MAC
@@ -483,4 +483,4 @@ void SwitchNetwork::read_tile() {
   }
 }
 
-}  // namespace tilebeat
+}  // namespace tilebeat::switch_array

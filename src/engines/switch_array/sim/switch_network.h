@@ -18,7 +18,7 @@
 
 #include <systemc>
 
-namespace tilebeat {
+namespace tilebeat::switch_array {
 
 /// Counters of the switch network.
 struct SwitchStats {
@@ -142,4 +142,4 @@ class SwitchNetwork : public CommandedUnit {
   MessageSender send_;
 };
 
-}  // namespace tilebeat
+}  // namespace tilebeat::switch_array

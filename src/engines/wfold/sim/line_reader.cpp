@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-namespace tilebeat {
+namespace tilebeat::wfold {
 
 LineReader::LineReader(const char* name, const SimContext& context, const WfoldConfig& config,
                        int max_outstanding, std::uint64_t nram, sc_core::sc_event& changed)
@@ -133,4 +133,4 @@ void LineReader::leave(Cycle at) {
   if (++next_tile_ < schedule.tiles()) tile_ = schedule.tile(next_tile_);
 }
 
-}  // namespace tilebeat
+}  // namespace tilebeat::wfold

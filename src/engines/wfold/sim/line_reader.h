@@ -9,7 +9,7 @@
 #include <optional>
 #include <vector>
 
-namespace tilebeat {
+namespace tilebeat::wfold {
 
 /// Counters of a line reader.
 struct LineReaderStats {
@@ -82,4 +82,4 @@ class LineReader {
   mutable std::optional<std::size_t> needed_;  // requests of its window, once they are counted
 };
 
-}  // namespace tilebeat
+}  // namespace tilebeat::wfold

@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-namespace tilebeat {
+namespace tilebeat::wfold {
 
 // All decisions depend on the contents of the buffers at the beginning of the cycle.
 void WfoldMaster::run_clock(Cycle now) {
@@ -152,4 +152,4 @@ void WfoldMaster::commit_beat(Cycle now) {
   if (!beat_.more || beat_.beat.kernel == 0) end_step(done, beat_, now);
 }
 
-}  // namespace tilebeat
+}  // namespace tilebeat::wfold

@@ -6,7 +6,7 @@
 
 #include <fmt/format.h>
 
-namespace tilebeat {
+namespace tilebeat::wfold {
 
 WfoldEngine::WfoldEngine(sc_core::sc_module_name name, const SimContext& context, const WfoldConfig& config,
                          int max_outstanding, std::uint64_t nram, std::int64_t region_bytes,
@@ -125,12 +125,8 @@ class WfoldUnit : public MatrixUnit {
 
 }  // namespace
 
-namespace wfold {
-
 std::unique_ptr<MatrixUnit> make_unit(const MatrixUnitContext& context) {
   return std::make_unique<WfoldUnit>(context);
 }
 
-}  // namespace wfold
-
-}  // namespace tilebeat
+}  // namespace tilebeat::wfold

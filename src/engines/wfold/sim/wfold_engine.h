@@ -17,7 +17,7 @@
 
 #include <systemc>
 
-namespace tilebeat {
+namespace tilebeat::wfold {
 
 /// A slave of the W-fold engine (document 003 figure 5, 520; SPEC WF-4, WF-8): first buffer of L1 map lines,
 /// second buffer of L2 kernel lines, Ncu compute units, third buffer of two tiles of int32 results, and the
@@ -188,4 +188,4 @@ class WfoldEngine : public sc_core::sc_module {
   std::vector<std::unique_ptr<WfoldSlave>> slaves;  ///< sl0..sl(Ns-1)
 };
 
-}  // namespace tilebeat
+}  // namespace tilebeat::wfold

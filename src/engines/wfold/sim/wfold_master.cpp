@@ -9,7 +9,7 @@
 
 #include <fmt/format.h>
 
-namespace tilebeat {
+namespace tilebeat::wfold {
 namespace {
 
 // Checks the fields before a schedule is made from them.
@@ -273,4 +273,4 @@ void WfoldMaster::end_step(const WfoldWalk& walk, const WfoldWalk& next, Cycle l
   send_(to_writer, WriterMessage{std::move(results)});
 }
 
-}  // namespace tilebeat
+}  // namespace tilebeat::wfold

@@ -19,7 +19,7 @@
 
 #include <systemc>
 
-namespace tilebeat {
+namespace tilebeat::wfold {
 
 /// Counters of the master; slaves work in lockstep, so they hold for each slave.
 struct WfoldStats {
@@ -154,4 +154,4 @@ class WfoldMaster : public CommandedUnit {
            refill_signal_ = -1;
 };
 
-}  // namespace tilebeat
+}  // namespace tilebeat::wfold

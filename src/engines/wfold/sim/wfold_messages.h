@@ -12,7 +12,7 @@
 #include <optional>
 #include <variant>
 
-namespace tilebeat {
+namespace tilebeat::wfold {
 
 /// The run that slaves and writer work for, from its first cycle until its last result is stored.
 struct WfoldJob {
@@ -108,4 +108,4 @@ struct HalfDrained {
   Cycle at = 0;
 };
 
-}  // namespace tilebeat
+}  // namespace tilebeat::wfold

@@ -1,13 +1,13 @@
 // The W-fold master in tile granularity: computes all cycles that are determined at once.
 #include "engines/wfold/sim/wfold_pipeline.h"
 
-#include "base/math.h"
+#include "base/types.h"
 #include "engines/wfold/sim/wfold_engine.h"
 #include "engines/wfold/sim/wfold_master.h"
 
 #include <algorithm>
 
-namespace tilebeat {
+namespace tilebeat::wfold {
 void WfoldWalk::begin(const WfoldSchedule& schedule) {
   beat = {};
   tile = schedule.tile(0);
@@ -150,4 +150,4 @@ void WfoldMaster::compute_tile(const WfoldWalk& last) {
   tile_lines_.pop_front();
 }
 
-}  // namespace tilebeat
+}  // namespace tilebeat::wfold

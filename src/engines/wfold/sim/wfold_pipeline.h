@@ -6,7 +6,7 @@
 
 #include <cstdint>
 
-namespace tilebeat {
+namespace tilebeat::wfold {
 
 /// A walk over the beats of a run, with the tile and refill that it is at.
 struct WfoldWalk {
@@ -54,4 +54,4 @@ class WfoldPipeline : public wfold::WfoldTiming<CycleLedger> {
   WfoldWalk walk_;
 };
 
-}  // namespace tilebeat
+}  // namespace tilebeat::wfold

@@ -9,7 +9,7 @@
 
 #include <fmt/format.h>
 
-namespace tilebeat {
+namespace tilebeat::wfold {
 namespace {
 
 constexpr std::uint64_t kNineBits = 0x1FF;
@@ -243,4 +243,4 @@ void WfoldSlave::read_results(tlm::tlm_generic_payload& payload, sc_core::sc_tim
   results_read += std::int64_t{read.end_column - read.first_column} * (read.end_kernel - read.first_kernel);
 }
 
-}  // namespace tilebeat
+}  // namespace tilebeat::wfold

@@ -1,4 +1,3 @@
-#include "base/math.h"
 #include "base/types.h"
 #include "engines/wfold/config.h"
 #include "engines/wfold/sim/wfold_engine.h"
@@ -7,7 +6,7 @@
 #include <algorithm>
 #include <cstring>
 
-namespace tilebeat {
+namespace tilebeat::wfold {
 
 WfoldWriter::WfoldWriter(sc_core::sc_module_name name, const SimContext& context, const WfoldConfig& config,
                          int max_outstanding, std::uint64_t nram, Granularity granularity)
@@ -242,4 +241,4 @@ void WfoldWriter::schedule(Cycle now) {
   notify_at(wake_, context_.clock, next);
 }
 
-}  // namespace tilebeat
+}  // namespace tilebeat::wfold

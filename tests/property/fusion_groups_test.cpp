@@ -1,6 +1,7 @@
 // Random networks of which random layers run as fusion groups, on random chips: the bytes of every output are
 // the reference's, in both granularities, and DRAM moves what was planned (SPEC FU-1, FU-4, FU-5, FU-8).
 
+#include "budget.h"
 #include "checked_run.h"
 #include "random_chip.h"
 #include "random_network.h"
@@ -195,31 +196,34 @@ void check_fused(const Network& network, HardwareConfig hardware, FusedTally& ta
 TEST(FusionGroups, FU_4_FU_5_FU_9_random_units_on_random_chips_give_the_reference) {
   FusedTally tally;
   const auto enough = [&] {
-    return tally.joins >= 10 && tally.steps >= 20 && tally.strips >= 20 && tally.ahead >= 10 &&
-           tally.maps >= 5 && tally.streamed >= 10 && tally.sums >= 10;
+    return tally.joins >= budget(10) && tally.steps >= budget(20) && tally.strips >= budget(20) &&
+           tally.ahead >= budget(10) && tally.maps >= budget(5) && tally.streamed >= budget(10) &&
+           tally.sums >= budget(10);
   };
-  check_cases_until(enough, 250,
+  check_cases_until(enough, budget(250, kFewest),
                     [&] { check_fused(RandomNetwork(number(3, 10)), random_engines_chip(), tally); });
   EXPECT_LE(tally.refused * 2, tally.cases) << "units that cannot fit are the exception";
   EXPECT_GE(tally.layers, 2 * (tally.cases - tally.refused)) << "units have several layers";
-  EXPECT_GE(tally.joins, 10) << "layers with two inputs";
-  EXPECT_GE(tally.steps, 20) << "units in several steps";
-  EXPECT_GE(tally.strips, 20) << "units in strips of columns";
-  EXPECT_GE(tally.ahead, 10) << "units with kernels ahead";
-  EXPECT_GE(tally.maps, 5) << "units that make several maps of a batch at a time";
-  EXPECT_GE(tally.streamed, 10) << "units that load their kernels in every step";
-  EXPECT_GE(tally.sums, 10) << "layers whose channels several cores share";
+  EXPECT_GE(tally.joins, budget(10)) << "layers with two inputs";
+  EXPECT_GE(tally.steps, budget(20)) << "units in several steps";
+  EXPECT_GE(tally.strips, budget(20)) << "units in strips of columns";
+  EXPECT_GE(tally.ahead, budget(10)) << "units with kernels ahead";
+  EXPECT_GE(tally.maps, budget(5)) << "units that make several maps of a batch at a time";
+  EXPECT_GE(tally.streamed, budget(10)) << "units that load their kernels in every step";
+  EXPECT_GE(tally.sums, budget(10)) << "layers whose channels several cores share";
 }
 
 TEST(FusionGroups, FU_1_FU_4_OP_3_random_units_of_products_give_the_reference) {
   FusedTally tally;
-  const auto enough = [&] { return tally.products >= 60 && tally.names >= 10 && tally.steps >= 20; };
-  check_cases_until(enough, 120,
+  const auto enough = [&] {
+    return tally.products >= budget(60) && tally.names >= budget(10) && tally.steps >= budget(20);
+  };
+  check_cases_until(enough, budget(120, kFewest),
                     [&] { check_fused(RandomRows(number(3, 8)), random_engines_chip(), tally); });
   EXPECT_LE(tally.refused * 2, tally.cases) << "units that cannot fit are the exception";
-  EXPECT_GE(tally.products, 60) << "products in units";
-  EXPECT_GE(tally.names, 10) << "tensors with two shapes in one unit";
-  EXPECT_GE(tally.steps, 20) << "units in several steps";
+  EXPECT_GE(tally.products, budget(60)) << "products in units";
+  EXPECT_GE(tally.names, budget(10)) << "tensors with two shapes in one unit";
+  EXPECT_GE(tally.steps, budget(20)) << "units in several steps";
 }
 
 struct ChosenTally : Refusals {
@@ -271,10 +275,10 @@ void check_chosen(HardwareConfig hardware, ChosenTally& tally) {
 
 TEST(FusionGroups, FU_3_FU_5_FU_8_planners_on_random_networks_and_chips) {
   ChosenTally tally;
-  check_cases_until([&] { return tally.units >= 30; }, 250,
+  check_cases_until([&] { return tally.units >= budget(30); }, budget(250, kFewest),
                     [&] { check_chosen(random_engines_chip(), tally); });
   EXPECT_LE(tally.refused * 2, tally.cases) << "networks that cannot fit are the exception";
-  EXPECT_GE(tally.units, 30) << "units are chosen";
+  EXPECT_GE(tally.units, budget(30)) << "units are chosen";
   EXPECT_GE(tally.layers, 2 * tally.units) << "of several layers each";
 }
 
