@@ -21,19 +21,6 @@
 namespace tilebeat {
 namespace {
 
-void print_layer(const LayerPlan& layer) {
-  fmt::print("layer {} ({}, scene {})\n", layer.name, layer.op, layer.scene);
-  for (const auto* decisions : {&layer.choices, &layer.facts}) {
-    for (const auto& [name, text] : *decisions) fmt::print("  {:<16} {}\n", name, text);
-  }
-  fmt::print("  DRAM bytes       {} of maps, {} of kernels, {} of results\n", layer.input_bytes,
-             layer.kernel_bytes, layer.output_bytes);
-  fmt::print("  useful MACs      {}\n", layer.macs);
-  fmt::print("  lower bound      {} cycles of multiplying, {} of beats, {} of DRAM\n", layer.bound.compute,
-             layer.bound.beats, layer.bound.dram);
-  fmt::print("  estimate         {} cycles\n\n", layer.estimated_cycles);
-}
-
 std::string_view name_of(FusionPlanner planner) {
   return nth(kFusionPlannerNames, planner);
 }
@@ -98,21 +85,11 @@ int plan(const PlanCommand& command) {
   if (!command.sram_kib.empty()) curve = sram_curve(command.sram_kib, workload, hardware, command.layer);
   write_files(command, {{command.mapping, mapping_text(planned.mappings, planned.groups)},
                         {command.picture, fusion_picture(workload, planned)}});
-  for (const LayerPlan& layer : made.layers) print_layer(layer);
+  fmt::print("{}", layers_text(made));
   if (summaries) print_fusion(planned, *summaries, hardware.fusion);
   if (!curve.empty()) fmt::print("{}\n", curve);
-  for (const ProgramImage& program : made.programs) {
-    fmt::print("program {} of {} at {:#x}: {} instructions of {} bytes\n", program.label,
-               processor_name(hardware.chip, program.processor), program.address, program.instructions.size(),
-               kInstructionBytes);
-    if (!command.disassemble) continue;
-    std::uint64_t address = program.address;
-    for (const Instruction& instruction : program.instructions) {
-      fmt::print("  {:#010x}  {}\n", address, disassemble(instruction));
-      address += kInstructionBytes;
-    }
-  }
-  fmt::print("DRAM in use: {} bytes\n", made.dram_bytes);
+  fmt::print("{}", programs_text(made, hardware,
+                                 command.disassemble ? ProgramText::kInstructions : ProgramText::kSizes));
   return 0;
 }
 

@@ -4,6 +4,8 @@
 
 #include <algorithm>
 
+#include <fmt/format.h>
+
 namespace tilebeat {
 namespace {
 
@@ -13,7 +15,42 @@ void append(std::vector<std::uint8_t>& bytes, std::uint64_t value, int count) {
   for (int i = 0; i < count; ++i) bytes.push_back(static_cast<std::uint8_t>(value >> 8 * i));
 }
 
+std::string layer_text(const LayerPlan& layer) {
+  std::string text = fmt::format("layer {} ({}, scene {})\n", layer.name, layer.op, layer.scene);
+  for (const auto* decisions : {&layer.choices, &layer.facts}) {
+    for (const auto& [name, what] : *decisions) text += fmt::format("  {:<16} {}\n", name, what);
+  }
+  text += fmt::format("  DRAM bytes       {} of maps, {} of kernels, {} of results\n", layer.input_bytes,
+                      layer.kernel_bytes, layer.output_bytes);
+  text += fmt::format("  useful MACs      {}\n", layer.macs);
+  text += fmt::format("  lower bound      {} cycles of multiplying, {} of beats, {} of DRAM\n",
+                      layer.bound.compute, layer.bound.beats, layer.bound.dram);
+  return text + fmt::format("  estimate         {} cycles\n\n", layer.estimated_cycles);
+}
+
 }  // namespace
+
+std::string layers_text(const Plan& plan) {
+  std::string text;
+  for (const LayerPlan& layer : plan.layers) text += layer_text(layer);
+  return text;
+}
+
+std::string programs_text(const Plan& plan, const HardwareConfig& hardware, ProgramText detail) {
+  std::string text;
+  for (const ProgramImage& program : plan.programs) {
+    text += fmt::format("program {} of {} at {:#x}: {} instructions of {} bytes\n", program.label,
+                        processor_name(hardware.chip, program.processor), program.address,
+                        program.instructions.size(), kInstructionBytes);
+    if (detail == ProgramText::kSizes) continue;
+    std::uint64_t address = program.address;
+    for (const Instruction& instruction : program.instructions) {
+      text += fmt::format("  {:#010x}  {}\n", address, disassemble(instruction));
+      address += kInstructionBytes;
+    }
+  }
+  return text + fmt::format("DRAM in use: {} bytes\n", plan.dram_bytes);
+}
 
 void place_start_tables(Plan& plan, const HardwareConfig& hardware) {
   if (!hardware.chip || hardware.host.start != HostStart::kTable) return;

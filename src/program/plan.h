@@ -86,6 +86,14 @@ struct Plan {
   std::uint64_t dram_bytes = 0;  ///< highest address in use
 };
 
+/// The planner's decisions and estimates as text, a paragraph per layer.
+std::string layers_text(const Plan& plan);
+/// What `programs_text` says of a program.
+enum class ProgramText : std::uint8_t { kSizes, kInstructions };
+/// The programs of a plan as text, a line each, or with every instruction and its address; and the DRAM in
+/// use.
+std::string programs_text(const Plan& plan, const HardwareConfig& hardware, ProgramText detail);
+
 /// Where the hardware has a start unit (`host.start` = "table"), places a table of the programs of every
 /// label behind everything else in DRAM: an entry per program with its address (8 bytes), its length in bytes
 /// (4) and its processor (4), little-endian. `programs` have their addresses already. `dram_bytes` grows

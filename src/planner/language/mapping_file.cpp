@@ -185,13 +185,15 @@ void describe(V& v, MappingFile& file) {
   v.objects("groups", file.groups, {0, 65536}, "fusion groups; layers in none run by themselves");
 }
 
-NetworkMapping load_mapping(const std::string& path) {
+namespace {
+
+NetworkMapping checked_mapping(const nlohmann::json& json, const std::string& name) {
   MappingFile file;
-  read_document(read_json_file(path), path, file);
+  read_document(json, name, file);
   std::set<std::string> seen;
   for (std::size_t i = 0; i < file.layers.size(); ++i) {
     const MappingRequest& request = file.layers[i];
-    const Place place = Place(path).key("layers").item(i);
+    const Place place = Place(name).key("layers").item(i);
     if (!seen.insert(request.layer).second)
       place.key("layer").refuse(fmt::format("\"{}\"", request.layer), "every layer once");
     if (request.results && broadcasts(*request.results))
@@ -203,11 +205,21 @@ NetworkMapping load_mapping(const std::string& path) {
     for (std::size_t k = 0; k < file.groups[i].layers.size(); ++k) {
       const std::string& layer = file.groups[i].layers[k];
       if (!seen.insert(layer).second)
-        Place(path).key("groups").item(i).key("layers").item(k).refuse(fmt::format("\"{}\"", layer),
+        Place(name).key("groups").item(i).key("layers").item(k).refuse(fmt::format("\"{}\"", layer),
                                                                        "every layer in one group, once");
     }
   }
-  return {path, std::move(file.layers), std::move(file.groups)};
+  return {name, std::move(file.layers), std::move(file.groups)};
+}
+
+}  // namespace
+
+NetworkMapping load_mapping(const std::string& path) {
+  return checked_mapping(read_json_file(path), path);
+}
+
+NetworkMapping parse_mapping(const std::string& text, const std::string& file) {
+  return checked_mapping(parse_json(text, file), file);
 }
 
 HardwareConfig with_choices(const HardwareConfig& hardware, const MappingRequest& request,

@@ -129,6 +129,8 @@ HardwareConfig with_choices(const HardwareConfig& hardware, const MappingRequest
 
 /// Reads a mapping file. Throws UserError naming file, JSON path, value and allowed range.
 NetworkMapping load_mapping(const std::string& path);
+/// `load_mapping` of a file's text; `file` is named in errors.
+NetworkMapping parse_mapping(const std::string& text, const std::string& file);
 /// The request that fixes every field to this mapping.
 MappingRequest request_of(const LayerMapping& mapping);
 /// The text of a mapping file that requests exactly these mappings.
