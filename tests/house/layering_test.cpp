@@ -37,18 +37,18 @@ const Edges kAllowed{
     {"report", {"base", "schema", "workload", "config", "observe"}},
     {"sim", {"base", "observe"}},
     {"fabric", {"base", "config", "observe", "sim"}},
-    {"groups", {"base", "config", "isa", "kernels", "observe", "sim", "fabric"}},
-    {"engines_sim", {"base", "config", "isa", "engines", "kernels", "observe", "sim", "fabric", "groups"}},
-    {"engine_units", {"config", "engine_list", "groups", "engines_sim"}},
+    {"units", {"base", "config", "isa", "kernels", "observe", "sim", "fabric"}},
+    {"engines_sim", {"base", "config", "isa", "engines", "kernels", "observe", "sim", "fabric", "units"}},
+    {"engine_units", {"config", "engine_list", "units", "engines_sim"}},
     {"system",
-     {"base", "config", "workload", "isa", "program", "observe", "report", "sim", "fabric", "groups"}},
+     {"base", "config", "workload", "isa", "program", "observe", "report", "sim", "fabric", "units"}},
     {"embed", {"base", "config", "workload", "program", "report", "sim", "fabric", "system"}},
     {"app",
      {"base", "schema", "workload", "config", "reference", "import", "program", "planner_language", "planner",
       "observe", "report", "system"}},
 };
-const std::set<std::string> kWithSystemC{"sim",          "fabric", "groups", "engines_sim",
-                                         "engine_units", "system", "embed",  "app"};
+const std::set<std::string> kWithSystemC{"sim",          "fabric", "units", "engines_sim",
+                                         "engine_units", "system", "embed", "app"};
 
 /// The level that a file belongs to: its folder; of the planner its language apart, of an engine's folder
 /// sim/, and the list of engines. Of the headers of include/tilebeat that of the errors belongs to the lowest
