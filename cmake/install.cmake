@@ -40,16 +40,13 @@ endforeach()
 add_library(tilebeat_library STATIC ${objects})
 set_target_properties(tilebeat_library PROPERTIES OUTPUT_NAME tilebeat EXPORT_NAME tilebeat LINKER_LANGUAGE CXX)
 target_compile_features(tilebeat_library INTERFACE cxx_std_17)
-# Headers name each other by their path from src/, which is installed as include/tilebeat.
-target_include_directories(tilebeat_library INTERFACE
-  $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}> $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}/tilebeat>)
-target_link_libraries(tilebeat_library INTERFACE
-  fmt::fmt nlohmann_json::nlohmann_json PkgConfig::SYSTEMC Threads::Threads)
+# Users see the headers of include/tilebeat alone, which know the standard library and SystemC. What the archive is linked with besides
+# has no part in compiling.
+target_include_directories(tilebeat_library INTERFACE $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
+target_link_libraries(tilebeat_library INTERFACE PkgConfig::SYSTEMC Threads::Threads $<LINK_ONLY:fmt::fmt>)
 
 install(TARGETS tilebeat_library EXPORT tilebeat-targets ARCHIVE COMPONENT development)
-install(DIRECTORY include/tilebeat DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} COMPONENT development)
-install(DIRECTORY src/ DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/tilebeat COMPONENT development
-  FILES_MATCHING PATTERN "*.h" PATTERN app EXCLUDE PATTERN import EXCLUDE)
+install(DIRECTORY include/tilebeat DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} COMPONENT development FILES_MATCHING PATTERN "*.h")
 install(DIRECTORY examples DESTINATION ${CMAKE_INSTALL_DATADIR}/tilebeat COMPONENT development)
 set(package ${CMAKE_INSTALL_LIBDIR}/cmake/tilebeat)
 install(EXPORT tilebeat-targets NAMESPACE tilebeat:: DESTINATION ${package} COMPONENT development)
@@ -78,7 +75,7 @@ set(CPACK_DEBIAN_TILEBEAT_PACKAGE_SECTION science)
 set(CPACK_DEBIAN_TILEBEAT_PACKAGE_SHLIBDEPS ON)
 set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_NAME libtilebeat-dev)
 set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_SECTION libdevel)
-set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_DEPENDS "libsystemc-dev, libfmt-dev, nlohmann-json3-dev, pkg-config")
+set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_DEPENDS "libsystemc-dev, libfmt-dev, pkg-config")
 set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_RECOMMENDS "tilebeat, cmake, g++")
 set(CPACK_DEBIAN_TILEBEAT_DESCRIPTION "${CPACK_PACKAGE_DESCRIPTION_SUMMARY}
 Two JSON files go in, hardware and a layer or network; out come results, the cycles of every module, a waveform and a timeline.")

@@ -1,11 +1,15 @@
-#include "embed/accelerator.h"
+#include "tilebeat/accelerator.h"
 
+#include "embed/handles.h"
+#include "fabric/burst_port.h"
 #include "system/simulation.h"
 #include "tilebeat/error.h"
 
 #include <algorithm>
 #include <cstring>
 #include <utility>
+
+#include <tlm_utils/simple_target_socket.h>
 
 #include <fmt/format.h>
 
@@ -15,48 +19,105 @@ namespace {
 constexpr int kOutstanding = 8;
 constexpr std::uint64_t kBurstBytes = 256;  // no burst crosses a multiple of it
 
-SimulationOptions embedded(Granularity granularity) {
-  SimulationOptions options;
-  options.granularity = granularity;
-  options.started_by = StartedBy::kOutside;
-  return options;
+SimulationOptions embedded(const RunOptions& options) {
+  SimulationOptions made;
+  made.granularity = granularity_of(options);
+  made.started_by = StartedBy::kOutside;
+  return made;
 }
 
 bool is_register(std::uint64_t address) {
   return address >= to_unsigned(AcceleratorRegister::kStart);
 }
 
+void check_size(const std::vector<std::uint8_t>& bytes, std::int64_t wanted) {
+  if (ssize(bytes) != wanted)
+    throw UserError(fmt::format("a tensor of {} bytes, where {} bytes belong", bytes.size(), wanted));
+}
+
+const Hardware& checked(const Hardware& hardware, const NetworkPlan& plan) {
+  check_made_for(hardware, plan);
+  return hardware;
+}
+
 }  // namespace
 
-Accelerator::Accelerator(sc_core::sc_module_name name, HardwareConfig hardware, Plan plan,
-                         Granularity granularity)
-    : sc_module(name),
-      socket("socket"),
-      interrupt("interrupt"),
-      hardware_(std::move(hardware)),
-      plan_(std::move(plan)),
-      options_(embedded(granularity)),
-      clock_(hardware_.clock_ps()),
-      system_(make_system(hardware_, plan_, options_, nullptr)),
-      port_("port", SimContext{clock_}, kOutstanding, wake_),
-      turn_("turn") {
-  socket.register_b_transport(this, &Accelerator::transport);
-  socket.register_transport_dbg(this, &Accelerator::debug);
-  port_.socket.bind(*system_->external_port());
-  SC_METHOD(finish);
-  sensitive << system_->run_ended();
-  dont_initialize();
+struct TensorPlace::Inner {
+  Placement place;
+};
+
+std::uint64_t TensorPlace::address() const {
+  return inner_->place.address;
 }
 
-void Accelerator::start_of_simulation() {
-  for (MemorySegment& segment : plan_.image) {
-    system_->write_memory(segment.address, segment.bytes);
-    std::vector<std::uint8_t>().swap(segment.bytes);
+std::int64_t TensorPlace::size_bytes() const {
+  return inner_->place.size_bytes();
+}
+
+const std::vector<std::int64_t>& TensorPlace::shape() const {
+  return inner_->place.info.shape;
+}
+
+TensorData::Type TensorPlace::type() const {
+  return public_type(inner_->place.info.dtype);
+}
+
+std::int32_t TensorPlace::zero_point() const {
+  return inner_->place.info.zero_point;
+}
+
+std::vector<std::uint8_t> TensorPlace::to_memory(const std::vector<std::uint8_t>& elements) const {
+  check_size(elements, inner_->place.info.size_bytes());
+  return inner_->place.stored ? bytes_to_store(*inner_->place.stored, elements) : elements;
+}
+
+std::vector<std::uint8_t> TensorPlace::from_memory(const std::vector<std::uint8_t>& stored) const {
+  check_size(stored, size_bytes());
+  return inner_->place.stored ? bytes_as_nhwc(*inner_->place.stored, stored) : stored;
+}
+
+/// The chip, and what turns accesses of the socket into bursts on its interconnect. Its modules are children
+/// of the accelerator, in whose constructor it is made.
+struct Accelerator::Inner {
+  sc_core::sc_event wake;  // declared first: the port notifies it
+  std::shared_ptr<const Hardware::Inner> hardware;
+  const HardwareConfig& config;
+  Plan plan;
+  SimulationOptions options;
+  ClockDomain clock;
+  std::unique_ptr<System> system;
+  tlm_utils::simple_target_socket<Inner> socket;
+  BurstPort port;
+  sc_core::sc_mutex turn;
+  AcceleratorStatus status = AcceleratorStatus::kIdle;
+
+  Inner(const Hardware& made_for, const NetworkPlan& made, const RunOptions& chosen)
+      : hardware(made_for.inner()),
+        config(hardware->config),
+        plan(made.inner()->planned.plan),
+        options(embedded(chosen)),
+        clock(config.clock_ps()),
+        system(make_system(config, plan, options, nullptr)),
+        socket("accesses"),
+        port("port", SimContext{clock}, kOutstanding, wake),
+        turn("turn") {
+    socket.register_b_transport(this, &Inner::transport);
+    socket.register_transport_dbg(this, &Inner::debug);
+    port.socket.bind(*system->external_port());
   }
-}
 
-void Accelerator::transport(tlm::tlm_generic_payload& payload, sc_core::sc_time& delay) {
-  wait(delay);
+  std::uint64_t memory_bytes() const { return to_unsigned(config.dram.size_bytes); }
+  void transport(tlm::tlm_generic_payload& payload, sc_core::sc_time& delay);
+  unsigned debug(tlm::tlm_generic_payload& payload);
+  tlm::tlm_response_status access_register(tlm::tlm_generic_payload& payload);
+  void access_memory(tlm::tlm_generic_payload& payload);
+  /// Sends one more burst of an access of which `sent` bytes are in flight or done. Returns the burst's
+  /// bytes.
+  int send(tlm::tlm_generic_payload& payload, unsigned sent, Cycle now);
+};
+
+void Accelerator::Inner::transport(tlm::tlm_generic_payload& payload, sc_core::sc_time& delay) {
+  sc_core::wait(delay);
   delay = sc_core::SC_ZERO_TIME;
   const std::uint64_t address = payload.get_address(), bytes = payload.get_data_length();
   if (payload.get_byte_enable_ptr() != nullptr) {
@@ -70,27 +131,27 @@ void Accelerator::transport(tlm::tlm_generic_payload& payload, sc_core::sc_time&
   } else if (bytes > memory_bytes() || address > memory_bytes() - bytes) {
     payload.set_response_status(tlm::TLM_ADDRESS_ERROR_RESPONSE);
   } else {
-    turn_.lock();
+    turn.lock();
     access_memory(payload);
-    turn_.unlock();
+    turn.unlock();
     payload.set_response_status(tlm::TLM_OK_RESPONSE);
   }
 }
 
-tlm::tlm_response_status Accelerator::access_register(tlm::tlm_generic_payload& payload) {
+tlm::tlm_response_status Accelerator::Inner::access_register(tlm::tlm_generic_payload& payload) {
   const unsigned bytes = payload.get_data_length();
   if (bytes != 4 && bytes != 8) return tlm::TLM_BURST_ERROR_RESPONSE;
   switch (static_cast<AcceleratorRegister>(payload.get_address())) {
     case AcceleratorRegister::kStart:
       if (!payload.is_write()) return tlm::TLM_COMMAND_ERROR_RESPONSE;
-      if (status_ == AcceleratorStatus::kIdle) {
-        status_ = AcceleratorStatus::kRunning;
-        system_->start();
+      if (status == AcceleratorStatus::kIdle) {
+        status = AcceleratorStatus::kRunning;
+        system->start();
       }
       return tlm::TLM_OK_RESPONSE;
     case AcceleratorRegister::kStatus: {
       if (!payload.is_read()) return tlm::TLM_COMMAND_ERROR_RESPONSE;
-      const auto value = to_unsigned(status_);
+      const auto value = to_unsigned(status);
       std::memcpy(payload.get_data_ptr(), &value, bytes);
       return tlm::TLM_OK_RESPONSE;
     }
@@ -98,60 +159,87 @@ tlm::tlm_response_status Accelerator::access_register(tlm::tlm_generic_payload& 
   return tlm::TLM_ADDRESS_ERROR_RESPONSE;
 }
 
-int Accelerator::send(tlm::tlm_generic_payload& payload, unsigned sent, Cycle now) {
+int Accelerator::Inner::send(tlm::tlm_generic_payload& payload, unsigned sent, Cycle now) {
   const std::uint64_t address = payload.get_address() + sent;
   const auto bytes =
       to_int(std::min<std::uint64_t>(payload.get_data_length() - sent, kBurstBytes - address % kBurstBytes));
   std::vector<std::uint8_t> data;
   if (payload.is_write()) data.assign(payload.get_data_ptr() + sent, payload.get_data_ptr() + sent + bytes);
-  port_.issue(payload.get_command(), address, bytes, std::move(data), now);
+  port.issue(payload.get_command(), address, bytes, std::move(data), now);
   return bytes;
 }
 
-void Accelerator::access_memory(tlm::tlm_generic_payload& payload) {
-  wait(to_sc_time(clock_.at(clock_.round_up(now_ps())) - now_ps()));
+void Accelerator::Inner::access_memory(tlm::tlm_generic_payload& payload) {
+  sc_core::wait(to_sc_time(clock.at(clock.round_up(now_ps())) - now_ps()));
   unsigned sent = 0, done = 0;
   while (done < payload.get_data_length()) {
-    const Cycle now = clock_.cycle_of(now_ps());
-    while (port_.front_ready(now)) {
-      const std::vector<std::uint8_t> data = port_.take_front();
+    const Cycle now = clock.cycle_of(now_ps());
+    while (port.front_ready(now)) {
+      const std::vector<std::uint8_t> data = port.take_front();
       if (payload.is_read()) std::copy(data.begin(), data.end(), payload.get_data_ptr() + done);
       done += static_cast<unsigned>(data.size());
     }
-    if (sent < payload.get_data_length() && port_.granted(now) && port_.has_room())
+    if (sent < payload.get_data_length() && port.granted(now) && port.has_room())
       sent += static_cast<unsigned>(send(payload, sent, now));
-    if (done < payload.get_data_length()) wait(wake_);
+    if (done < payload.get_data_length()) sc_core::wait(wake);
   }
 }
 
-unsigned Accelerator::debug(tlm::tlm_generic_payload& payload) {
+unsigned Accelerator::Inner::debug(tlm::tlm_generic_payload& payload) {
   if (is_register(payload.get_address())) return 0;
-  return port_.socket->transport_dbg(payload);
+  return port.socket->transport_dbg(payload);
+}
+
+Accelerator::Accelerator(sc_core::sc_module_name name, const Hardware& hardware, const NetworkPlan& plan,
+                         const RunOptions& options)
+    : sc_module(name),
+      socket("socket"),
+      interrupt("interrupt"),
+      inner_(std::make_unique<Inner>(checked(hardware, plan), plan, options)) {
+  socket.bind(inner_->socket);
+  SC_METHOD(finish);
+  sensitive << inner_->system->run_ended();
+  dont_initialize();
+}
+
+Accelerator::~Accelerator() = default;
+
+void Accelerator::start_of_simulation() {
+  for (MemorySegment& segment : inner_->plan.image) {
+    inner_->system->write_memory(segment.address, segment.bytes);
+    std::vector<std::uint8_t>().swap(segment.bytes);
+  }
 }
 
 void Accelerator::finish() {
-  status_ = AcceleratorStatus::kDone;
+  inner_->status = AcceleratorStatus::kDone;
   if (interrupt.size() > 0) interrupt->write(true);
 }
 
-const Placement& Accelerator::placement(const std::string& tensor) const {
-  const auto found = plan_.tensors.find(tensor);
-  if (found == plan_.tensors.end())
-    throw UserError(fmt::format("{}: no tensor '{}' lies in DRAM", plan_.name, tensor));
-  return found->second;
+AcceleratorStatus Accelerator::status() const {
+  return inner_->status;
 }
 
-RunResult Accelerator::result() {
-  if (status_ != AcceleratorStatus::kDone) throw UserError(fmt::format("{}: the run has not ended", name()));
-  return collect_result(hardware_, plan_, options_, *system_);
+std::uint64_t Accelerator::memory_bytes() const {
+  return inner_->memory_bytes();
 }
 
-std::vector<std::uint8_t> to_memory(const Placement& placement, const std::vector<std::uint8_t>& elements) {
-  return placement.stored ? bytes_to_store(*placement.stored, elements) : elements;
+TensorPlace Accelerator::placement(const std::string& tensor) const {
+  const auto found = inner_->plan.tensors.find(tensor);
+  if (found == inner_->plan.tensors.end())
+    throw UserError(fmt::format("{}: no tensor '{}' lies in DRAM", inner_->plan.name, tensor));
+  return TensorPlace(std::make_shared<const TensorPlace::Inner>(TensorPlace::Inner{found->second}));
 }
 
-std::vector<std::uint8_t> from_memory(const Placement& placement, const std::vector<std::uint8_t>& stored) {
-  return placement.stored ? bytes_as_nhwc(*placement.stored, stored) : stored;
+Result Accelerator::result() {
+  if (inner_->status != AcceleratorStatus::kDone)
+    throw UserError(fmt::format("{}: the run has not ended", name()));
+  return make_result(collect_result(inner_->config, inner_->plan, inner_->options, *inner_->system),
+                     inner_->hardware);
+}
+
+std::string Accelerator::describe_state() const {
+  return inner_->system->describe_state();
 }
 
 }  // namespace tilebeat

@@ -1,15 +1,18 @@
 // A chip as a module of somebody else's top level: docs/embedding.md (UI-12).
-#include "embed/accelerator.h"
+#include "tilebeat/accelerator.h"
 
-#include "config/hardware_file.h"
-#include "planner/program/planner.h"
-#include "reference/reference.h"
-#include "simulated_run.h"
+#include "systemc_test.h"
 #include "tilebeat/error.h"
-#include "workload/tensor_source.h"
+#include "tilebeat/hardware.h"
+#include "tilebeat/plan.h"
+#include "tilebeat/result.h"
+#include "tilebeat/workload.h"
 
+#include <array>
 #include <cstring>
 #include <functional>
+#include <random>
+#include <sstream>
 #include <utility>
 
 #include <tlm_utils/simple_initiator_socket.h>
@@ -20,6 +23,7 @@ namespace tilebeat::testing {
 namespace {
 
 const std::string kFolder = std::string(TILEBEAT_SOURCE_DIR) + "/";
+constexpr RunOptions kClockByClock{RunOptions::Granularity::kClock};
 
 /// Somebody's processor: a thread that makes blocking accesses.
 class Cpu : public sc_core::sc_module {
@@ -32,14 +36,18 @@ class Cpu : public sc_core::sc_module {
     SC_HAS_PROCESS(Cpu);
     SC_THREAD(run);
   }
-  tlm::tlm_response_status access(tlm::tlm_command command, std::uint64_t address, void* data,
-                                  std::size_t bytes) {
-    tlm::tlm_generic_payload payload;
+  static void prepare(tlm::tlm_generic_payload& payload, tlm::tlm_command command, std::uint64_t address,
+                      void* data, std::size_t bytes) {
     payload.set_command(command);
     payload.set_address(address);
     payload.set_data_ptr(static_cast<unsigned char*>(data));
     payload.set_data_length(static_cast<unsigned>(bytes));
     payload.set_streaming_width(static_cast<unsigned>(bytes));
+  }
+  tlm::tlm_response_status access(tlm::tlm_command command, std::uint64_t address, void* data,
+                                  std::size_t bytes) {
+    tlm::tlm_generic_payload payload;
+    prepare(payload, command, address, data, bytes);
     sc_core::sc_time delay = sc_core::SC_ZERO_TIME;
     socket->b_transport(payload, delay);
     wait(delay);
@@ -51,6 +59,14 @@ class Cpu : public sc_core::sc_module {
   std::vector<std::uint8_t> read(std::uint64_t address, std::int64_t size) {
     std::vector<std::uint8_t> bytes(static_cast<std::size_t>(size));
     EXPECT_EQ(access(tlm::TLM_READ_COMMAND, address, bytes.data(), bytes.size()), tlm::TLM_OK_RESPONSE);
+    return bytes;
+  }
+  /// Reads by debug transport, which takes no time.
+  std::vector<std::uint8_t> peek(std::uint64_t address, std::int64_t size) {
+    std::vector<std::uint8_t> bytes(static_cast<std::size_t>(size));
+    tlm::tlm_generic_payload payload;
+    prepare(payload, tlm::TLM_READ_COMMAND, address, bytes.data(), bytes.size());
+    EXPECT_EQ(socket->transport_dbg(payload), bytes.size());
     return bytes;
   }
   void start() { write(static_cast<std::uint64_t>(AcceleratorRegister::kStart), {1, 0, 0, 0}); }
@@ -71,24 +87,20 @@ class Cpu : public sc_core::sc_module {
 };
 
 struct RunTotals {
-  Cycle cycles = 0;
-  std::int64_t macs = 0;
+  std::int64_t cycles = 0, macs = 0;
 };
 
 /// A top level of a processor and a chip.
 struct Top {
-  HardwareConfig hardware;
-  Workload workload;
+  Network network;
   Accelerator chip;
   Cpu cpu{"cpu"};
   sc_core::sc_signal<bool> interrupt{"interrupt"};
 
-  Top(const std::string& config, const std::string& layer, Granularity granularity = Granularity::kTile)
-      : Top(load_hardware(kFolder + config), layer, granularity) {}
-  Top(HardwareConfig configured, const std::string& layer, Granularity granularity)
-      : hardware(std::move(configured)),
-        workload(load_workload(kFolder + layer)),
-        chip("chip", hardware, make_plan(workload, hardware), granularity) {
+  Top(const std::string& config, const std::string& layer, const RunOptions& options = {})
+      : Top(Hardware::load(kFolder + config), layer, options) {}
+  Top(const Hardware& hardware, const std::string& layer, const RunOptions& options)
+      : network(Network::load(kFolder + layer)), chip("chip", hardware, plan(hardware, network), options) {
     strict_systemc();
     cpu.socket.bind(chip.socket);
     chip.interrupt(interrupt);
@@ -96,20 +108,23 @@ struct Top {
   }
 };
 
-/// The processor of `top` writes other inputs than the workload's, and reads the results back.
+/// The processor of `top` writes other inputs than the network's, and reads the results back.
 void expect_results_of_own_inputs(Top& top) {
-  Workload changed = top.workload;
-  std::uint64_t seed = 77;
-  for (auto& [name, tensor] : changed.input_data)
-    tensor =
-        random_tensor(tensor.shape, tensor.dtype, seed++, dtype_min(tensor.dtype), dtype_max(tensor.dtype));
-  const std::map<std::string, Tensor> wanted = run_reference(changed);
+  Network changed = top.network;
+  std::mt19937 random(77);
+  for (const std::string& name : changed.inputs()) {
+    TensorData input = changed.input(name);
+    for (std::uint8_t& byte : input.bytes) byte = static_cast<std::uint8_t>(random());
+    changed.set_input(name, std::move(input.bytes));
+    EXPECT_NE(changed.input(name).bytes, top.network.input(name).bytes) << "the copy alone has changed";
+  }
+  const std::map<std::string, TensorData> wanted = changed.reference_outputs();
   bool ended = false;
   top.cpu.software = [&](Cpu& cpu) {
     EXPECT_EQ(cpu.status(), 0U);
-    for (const auto& [name, tensor] : changed.input_data) {
-      const Placement& place = top.chip.placement(name);
-      cpu.write(place.address, to_memory(place, tensor.bytes));
+    for (const std::string& name : changed.inputs()) {
+      const TensorPlace place = top.chip.placement(name);
+      cpu.write(place.address(), place.to_memory(changed.input(name).bytes));
     }
     sc_core::wait(3, sc_core::SC_US);  // the cycles of a run do not depend on when it begins
     EXPECT_FALSE(top.interrupt.read());
@@ -117,9 +132,13 @@ void expect_results_of_own_inputs(Top& top) {
     EXPECT_EQ(cpu.status(), 1U);
     cpu.until_interrupt();
     EXPECT_EQ(cpu.status(), 2U);
-    for (const std::string& name : top.workload.outputs) {
-      const Placement& place = top.chip.placement(name);
-      EXPECT_EQ(from_memory(place, cpu.read(place.address, place.size_bytes())), wanted.at(name).bytes);
+    for (const std::string& name : top.network.outputs()) {
+      const TensorPlace place = top.chip.placement(name);
+      EXPECT_EQ(place.shape(), wanted.at(name).shape);
+      EXPECT_EQ(place.type(), wanted.at(name).type);
+      const std::vector<std::uint8_t> stored = cpu.read(place.address(), place.size_bytes());
+      EXPECT_EQ(stored, cpu.peek(place.address(), place.size_bytes()));
+      EXPECT_EQ(place.from_memory(stored), wanted.at(name).bytes);
     }
     ended = true;
   };
@@ -128,39 +147,68 @@ void expect_results_of_own_inputs(Top& top) {
 }
 
 /// A run that begins by itself.
-RunTotals alone(const std::string& config, const std::string& layer, Granularity granularity) {
-  const auto report =
-      simulate_in_child(load_workload(kFolder + layer), load_hardware(kFolder + config), granularity).report;
-  return {report["total"]["cycles"].get<Cycle>(), report["total"]["macs"].get<std::int64_t>()};
+RunTotals alone(const std::string& config, const std::string& layer, const RunOptions& options = {}) {
+  std::istringstream text(in_child([&] {
+    strict_systemc();
+    const Hardware hardware = Hardware::load(kFolder + config);
+    const Result result = simulate(hardware, plan(hardware, Network::load(kFolder + layer)), options);
+    if (!result.passed()) throw std::runtime_error(result.failures().front());
+    return std::to_string(result.cycles()) + " " + std::to_string(result.macs());
+  }));
+  RunTotals totals;
+  text >> totals.cycles >> totals.macs;
+  return totals;
 }
 
 /// The cycles are the same but for where in its refreshes and rows DRAM stands.
 void expect_totals(Top& top, const RunTotals& wanted) {
-  const RunResult result = top.chip.result();
-  EXPECT_TRUE(result.passed()) << result.failures.front();
+  const Result result = top.chip.result();
+  EXPECT_TRUE(result.passed()) << result.failures().front();
   const auto cycles = static_cast<double>(wanted.cycles);
-  EXPECT_NEAR(static_cast<double>(result.cycles), cycles, 0.02 * cycles + 30);
-  EXPECT_EQ(result.macs, wanted.macs);
+  EXPECT_NEAR(static_cast<double>(result.cycles()), cycles, 0.02 * cycles + 30);
+  EXPECT_EQ(result.macs(), wanted.macs);
 }
 
 TEST(Accelerator, UI_12_an_engine_computes_what_a_master_outside_wrote) {
-  const RunTotals wanted = alone("configs/switch16.json", "models/worked_dilated.json", Granularity::kTile);
+  const RunTotals wanted = alone("configs/switch16.json", "models/worked_dilated.json");
   Top top("configs/switch16.json", "models/worked_dilated.json");
   expect_results_of_own_inputs(top);
   expect_totals(top, wanted);
 }
 
 TEST(Accelerator, UI_12_a_chip_of_clusters_in_clock_granularity) {
-  const RunTotals wanted = alone("configs/cluster4.json", "models/small_chain.json", Granularity::kClock);
-  Top top("configs/cluster4.json", "models/small_chain.json", Granularity::kClock);
+  const RunTotals wanted = alone("configs/cluster4.json", "models/small_chain.json", kClockByClock);
+  Top top("configs/cluster4.json", "models/small_chain.json", kClockByClock);
   expect_results_of_own_inputs(top);
   expect_totals(top, wanted);
 }
 
+/// The hardware of a file with `from` replaced by `to` in its effective configuration.
+Hardware changed_hardware(const std::string& config, const std::string& from, const std::string& to) {
+  std::string text = Hardware::load(kFolder + config).json();
+  const std::size_t at = text.find(from);
+  if (at == std::string::npos) throw std::runtime_error(config + " has no " + from);
+  return Hardware::parse(text.replace(at, from.size(), to));
+}
+
 TEST(Accelerator, UI_12_a_chip_with_a_start_unit_has_both_ports) {
-  HardwareConfig hardware = load_hardware(kFolder + "configs/cluster4x4.json");
-  hardware.host.start = HostStart::kTable;
-  Top top(hardware, "models/small_chain.json", Granularity::kTile);
+  const Hardware hardware =
+      changed_hardware("configs/cluster4x4.json", R"("start": "each")", R"("start": "table")");
+  Top top(hardware, "models/small_chain.json", {});
+  expect_results_of_own_inputs(top);
+}
+
+TEST(Accelerator, UI_12_maps_may_lie_in_another_order_in_memory) {
+  const Hardware hardware =
+      changed_hardware("configs/cluster4.json", R"("map_layout": "nhwc")", R"("map_layout": "nchw")");
+  Top top(hardware, "models/small_chain.json", {});
+  const std::string name = top.network.inputs().front();
+  const TensorPlace place = top.chip.placement(name);
+  const std::vector<std::uint8_t> elements = top.network.input(name).bytes;
+  EXPECT_NE(place.to_memory(elements), elements);
+  EXPECT_EQ(place.from_memory(place.to_memory(elements)), elements);
+  EXPECT_THROW(place.to_memory({1}), UserError);
+  EXPECT_THROW(place.from_memory({1}), UserError);
   expect_results_of_own_inputs(top);
 }
 
@@ -194,11 +242,10 @@ TEST(Accelerator, UI_12_wrong_accesses_are_answered_with_errors_and_change_nothi
 
 // What a master moves while the programs run costs time and changes no result.
 TEST(Accelerator, UI_12_a_master_that_reads_beside_the_run_competes_with_it) {
-  const RunTotals undisturbed =
-      alone("configs/switch16.json", "models/worked_dilated.json", Granularity::kTile);
+  const RunTotals undisturbed = alone("configs/switch16.json", "models/worked_dilated.json");
   Top top("configs/switch16.json", "models/worked_dilated.json");
-  const std::map<std::string, Tensor> wanted = run_reference(top.workload);
-  Cycle accesses = 0;
+  const std::map<std::string, TensorData> wanted = top.network.reference_outputs();
+  int accesses = 0;
   top.cpu.software = [&](Cpu& cpu) {
     cpu.start();
     while (!top.interrupt.read()) {
@@ -208,11 +255,19 @@ TEST(Accelerator, UI_12_a_master_that_reads_beside_the_run_competes_with_it) {
   };
   sc_core::sc_start();
   EXPECT_GT(accesses, 1);
-  const RunResult result = top.chip.result();
-  EXPECT_TRUE(result.passed()) << result.failures.front();
-  EXPECT_GT(result.cycles, undisturbed.cycles);
-  for (const std::string& name : top.workload.outputs)
-    EXPECT_EQ(result.outputs.at(name).bytes, wanted.at(name).bytes);
+  const Result result = top.chip.result();
+  EXPECT_TRUE(result.passed()) << result.failures().front();
+  EXPECT_GT(result.cycles(), undisturbed.cycles);
+  for (const std::string& name : top.network.outputs())
+    EXPECT_EQ(result.outputs().at(name).bytes, wanted.at(name).bytes);
+}
+
+TEST(Accelerator, UI_12_a_plan_for_other_hardware_is_refused) {
+  const Hardware planned = Hardware::load(kFolder + "configs/cluster4.json");
+  const NetworkPlan made = plan(planned, Network::load(kFolder + "models/small_chain.json"));
+  EXPECT_THROW(Accelerator("chip", Hardware::load(kFolder + "configs/cluster4x4.json"), made), UserError);
+  const Accelerator same("same", Hardware::load(kFolder + "configs/cluster4.json"), made);
+  EXPECT_EQ(same.status(), AcceleratorStatus::kIdle) << "the same file again is the same hardware";
 }
 
 }  // namespace

@@ -42,7 +42,9 @@ const Edges kAllowed{
     {"engine_units", {"config", "engine_list", "units", "engines_sim"}},
     {"system",
      {"base", "config", "workload", "isa", "program", "observe", "report", "sim", "fabric", "units"}},
-    {"embed", {"base", "config", "workload", "program", "report", "sim", "fabric", "system"}},
+    {"embed",
+     {"base", "schema", "workload", "config", "reference", "program", "planner_language", "planner", "report",
+      "sim", "fabric", "system"}},
     {"app",
      {"base", "schema", "workload", "config", "reference", "import", "program", "planner_language", "planner",
       "observe", "report", "system"}},
@@ -133,6 +135,25 @@ TEST(Layering, systemc_is_seen_below_its_line_only) {
     EXPECT_EQ(kWithSystemC.count(include.level), 1U) << include.file << " includes " << include.target;
   }
   EXPECT_TRUE(seen);
+}
+
+// tests/CMakeLists.txt compiles each of them by itself, scripts/check-install sees that no others are
+// installed.
+TEST(Layering, UI_12_public_headers_know_the_standard_library_and_systemc_alone) {
+  const std::regex standard("[a-z_]+|std[a-z]+\\.h");
+  const std::regex ours("tilebeat/\\w+\\.h");
+  std::set<std::string> files;
+  for (const Include& include : includes()) {
+    if (include.file.compare(0, 8, "include/") != 0) continue;
+    files.insert(include.file);
+    EXPECT_TRUE(std::regex_match(include.target, include.quoted ? ours : standard))
+        << include.file << " includes " << include.target;
+    if (include.target == "systemc" || include.target == "tlm") {
+      EXPECT_EQ(include.file, "include/tilebeat/accelerator.h") << "the others do without SystemC";
+    }
+  }
+  for (const char* name : {"accelerator", "error", "hardware", "plan", "result", "workload"})
+    EXPECT_EQ(files.count(std::string("include/tilebeat/") + name + ".h"), 1U) << name;
 }
 
 TEST(Layering, allowed_edges_have_no_cycle) {
