@@ -5,7 +5,7 @@
 
 namespace tilebeat {
 
-/// An error in a command line or a file of the user. `what()` is one line that names the file, the JSON path,
+/// An error in a file, command or call of the user. `what()` is one line that names the file, the JSON path,
 /// the value and the allowed range where these apply. The command line turns it into exit status 2, and
 /// nothing is written.
 class UserError : public std::runtime_error {

@@ -38,7 +38,7 @@ Granularity granularity_of(const RunOptions& options) {
 
 namespace {
 
-std::map<std::string, TensorData> public_tensors(std::map<std::string, Tensor> tensors) {
+std::map<std::string, TensorData> public_tensors(std::map<std::string, Tensor>&& tensors) {
   std::map<std::string, TensorData> made;
   for (auto& [name, tensor] : tensors)
     made[name] = {std::move(tensor.shape), public_type(tensor.dtype), std::move(tensor.bytes)};
