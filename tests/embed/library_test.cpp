@@ -81,6 +81,27 @@ TEST(Library, UI_12_a_plan_has_layers_a_text_and_a_mapping_that_can_be_asked_for
   EXPECT_THAT(error_of([&] { plan(hardware, network, {"["}); }), HasSubstr("mapping"));
 }
 
+TEST(Library, UI_12_layers_that_run_as_one_are_one_layer_of_plan_and_result) {
+  nlohmann::json fusing = nlohmann::json::parse(Hardware::load(kCheckout + "configs/cluster4.json").json());
+  fusing["fused"] = true;
+  const Hardware hardware = Hardware::parse(fusing.dump());
+  const Network network = Network::load(kCheckout + "models/small_chain.json");
+  const NetworkPlan made = plan(hardware, network);
+  const std::string output = network.outputs().at(0);
+  ASSERT_EQ(made.layers().size(), 1U);
+  const NetworkPlan::Layer group = made.layers()[0];
+  EXPECT_EQ(group.name, output);
+  EXPECT_EQ(group.op, "fused");
+  EXPECT_EQ(group.layers.size(), 3U);
+  strict_systemc();
+  const Result result = simulate(hardware, made, {RunOptions::Granularity::kClock});
+  EXPECT_TRUE(result.passed()) << result.failures().front();
+  ASSERT_EQ(result.layers().size(), 1U);
+  EXPECT_EQ(result.layers()[0].layers, group.layers);
+  ASSERT_EQ(result.outputs().size(), 1U) << "the other maps stay on the chip";
+  EXPECT_EQ(result.outputs().at(output).bytes, network.reference_outputs().at(output).bytes);
+}
+
 TEST(Library, UI_12_what_does_not_fit_names_its_layer) {
   std::string text = Hardware::load(kCheckout + "configs/cluster4.json").json();
   nlohmann::json small = nlohmann::json::parse(text);
