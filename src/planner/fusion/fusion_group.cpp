@@ -47,7 +47,7 @@ Layer on_maps(Layer layer, const MapExtents& output) {
 // The layer in `cores` shards of its channels; 1: as a single core computes it.
 ShardedLayer in_shards(const Workload& workload, const Layer& layer, const HardwareConfig& hardware,
                        const std::shared_ptr<MatrixLayer>& whole, int cores) {
-  // Addresses of the map count from its beginning.
+  // The address of the map is 0: places are counted from its beginning.
   const OperandPlaces places{whole->problem().map_layout(0), std::nullopt};
   if (cores == 1) return whole_layer(whole, places, hardware);
   return sharded_layers(workload, layer, hardware, *whole, ShardCut::kChannels, cores, places).front();
