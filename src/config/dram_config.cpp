@@ -261,6 +261,10 @@ DramClocks dram_clocks(const DramConfig& config) {
   return result;
 }
 
+std::int64_t peak_bytes_per_clock(const DramConfig& config) {
+  return std::int64_t{config.data_bits} / 8 * std::min(config.transfers_per_clock, config.burst_length);
+}
+
 Cycle DramClocks::refresh_and_burst() const {
   const Cycle open = std::max({ras, rtp, write_to_precharge()});
   constexpr Cycle kCommands = 4;  // the one before it, PRE, REF, RD or WR

@@ -112,4 +112,8 @@ struct DramClocks {
 /// The rules of `config` in its cycles.
 DramClocks dram_clocks(const DramConfig& config);
 
+/// Payload bytes that the data bus of a channel carries in a cycle of the DRAM while it is never idle: a
+/// burst takes at least one.
+std::int64_t peak_bytes_per_clock(const DramConfig& config);
+
 }  // namespace tilebeat

@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <stdexcept>
+#include <utility>
 #include <vector>
 
 #include <gtest/gtest.h>
@@ -64,6 +65,23 @@ TEST_F(Placement, MA_1_an_engine_whose_blocks_are_longer_than_it_said_is_an_erro
   KernelBytes kernels = three_blocks();
   kernels.layout.blocks.back() -= 1;
   EXPECT_THROW(places_.place_weights("l", kernels, {0}), std::logic_error);
+}
+
+// 8 bytes a transfer, a DRAM clock of 800 ps, an NPU clock of 1000 ps: 6400 bytes are 800 transfers.
+TEST(DramBound, MA_3_is_the_bytes_by_the_bytes_of_a_clock_whatever_the_transfers_of_a_clock) {
+  HardwareConfig hardware;
+  hardware.clock_mhz = 1000;
+  hardware.dram.clock_ps = 800;
+  for (const auto& [transfers, cycles] : {std::pair(1, 640), {2, 320}, {4, 160}, {8, 80}}) {
+    hardware.dram.transfers_per_clock = transfers;
+    EXPECT_EQ(dram_bound(6400, hardware), cycles) << transfers << " transfers a clock";
+    EXPECT_EQ(dram_bound(6401, hardware), (800 / transfers + 1) * 800 / 1000) << "one clock of DRAM more";
+  }
+  // A burst of eight transfers takes a clock, also where the bus could carry 16.
+  hardware.dram.transfers_per_clock = 16;
+  EXPECT_EQ(dram_bound(6400, hardware), 80);
+  hardware.dram.channels = 2;
+  EXPECT_EQ(dram_bound(6400, hardware), 40);
 }
 
 }  // namespace

@@ -70,7 +70,8 @@ RunResult run_result() {
 }
 
 const Json kHardware = Json::parse(R"({"clock_mhz": 800.5, "chip": {"memory_controllers": 2},
-    "dram": {"channels": 1, "data_bits": 64, "transfers_per_clock": 2, "clock_ps": 1250}})");
+    "dram": {"channels": 1, "data_bits": 64, "burst_length": 8, "transfers_per_clock": 2,
+    "clock_ps": 1250}})");
 
 PageReport page_report(const RunResult& run, const std::string& file = "a/report.json") {
   PageReport made{file, Json::parse(report_text(run, kHardware))};

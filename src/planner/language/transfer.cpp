@@ -153,8 +153,11 @@ Runs merged_runs(std::int64_t run, std::int64_t columns, std::int64_t column_str
 
 double dram_bytes_per_clock(const HardwareConfig& hardware) {
   const DramConfig& d = hardware.dram;
-  const double channel =
-      (d.data_bits / 8.0) * d.transfers_per_clock * static_cast<double>(hardware.clock_ps()) / d.clock_ps;
+  // Bursts follow one another tCCD apart, also where their data would take less.
+  const DramClocks clocks = dram_clocks(d);
+  const double bytes =
+      static_cast<double>(d.burst_length * d.data_bits / 8) / static_cast<double>(clocks.ccd);
+  const double channel = bytes * static_cast<double>(hardware.clock_ps()) / static_cast<double>(d.clock_ps);
   return d.channels * std::min<double>(channel, d.port_bytes_per_clock);
 }
 

@@ -166,9 +166,8 @@ std::uint64_t DramPlaces::used() const {
 std::int64_t dram_bound(std::int64_t bytes, const HardwareConfig& hardware) {
   const DramConfig& d = hardware.dram;
   const int controllers = hardware.chip ? hardware.chip->memory_controllers : 1;
-  // Peak: data_bits / 8 bytes a transfer and channel, two transfers a DRAM clock.
-  const std::int64_t transfer = std::int64_t{controllers} * d.channels * d.data_bits / 8;
-  return ceil_div(bytes, transfer * 2) * d.clock_ps / hardware.clock_ps();
+  const std::int64_t peak = std::int64_t{controllers} * d.channels * peak_bytes_per_clock(d);
+  return ceil_div(bytes, peak) * d.clock_ps / hardware.clock_ps();
 }
 
 BoundCycles bound_of(const Problem& p, const Layer& layer, std::int64_t macs,

@@ -37,7 +37,9 @@ double peak_dram_bytes_per_second(const PageReport& page) {
   const double controllers = chip ? positive(page, {"chip", "memory_controllers"}) : 1;
   const double channels = positive(page, {"dram", "channels"});
   const double bytes_a_transfer = positive(page, {"dram", "data_bits"}) / 8;
-  const double transfers = positive(page, {"dram", "transfers_per_clock"});
+  // A burst takes at least one cycle (peak_bytes_per_clock).
+  const double transfers =
+      std::min(positive(page, {"dram", "transfers_per_clock"}), positive(page, {"dram", "burst_length"}));
   const double clock_ps = positive(page, {"dram", "clock_ps"});
   return controllers * channels * bytes_a_transfer * transfers * kPicoseconds / clock_ps;
 }
