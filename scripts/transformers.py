@@ -3,6 +3,7 @@
 Elements are int8 with a standard deviation near STEPS. A product of K elements with weights of mean square WEIGHT_RMS^2 has one of
 STEPS * WEIGHT_RMS * sqrt(K), from which its scale follows; sums of two branches are divided by sqrt(2).
 """
+import json
 import math
 
 STEPS = 32.0
@@ -21,6 +22,11 @@ def text(value):
     if isinstance(value, bool):
         return "true" if value else "false"
     return f'"{value}"' if isinstance(value, str) else f"{value}"
+
+
+def comment_lines(lines):
+    """The field `comment` of a workload file."""
+    return [' "comment": [', ",\n".join(f"  {json.dumps(line)}" for line in lines), " ],"]
 
 
 class Transformer:
@@ -81,7 +87,7 @@ class Transformer:
         return self.residual(f"{prefix}_sum2", x, down)
 
     def file(self, outputs):
-        lines = [f"// {line}" for line in self.comment] + ["{", f' "name": "{self.name}",', ' "inputs": [']
+        lines = ["{", *comment_lines(self.comment), f' "name": "{self.name}",', ' "inputs": [']
         lines.append(",\n".join(f"  {text(x)}" for x in self.inputs) + "\n ],\n \"layers\": [")
         lines.append(",\n".join(f"  {text(layer)}" for layer in self.layers) + "\n ],")
         return "\n".join(lines) + f'\n "outputs": {text(outputs)}\n}}\n'

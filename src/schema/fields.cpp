@@ -8,10 +8,28 @@
 namespace tilebeat {
 namespace {
 
+constexpr std::size_t kMostCommentLines = 1000;
+
+void check_comment(const Json& json, const Place& place) {
+  if (json.is_string()) return;
+  if (!json.is_array()) place.refuse_value(json, "a text, or a list of texts");
+  check_list(json, place, {0, kMostCommentLines});
+  for (std::size_t i = 0; i < json.size(); ++i) {
+    if (!json[i].is_string()) place.item(i).refuse_value(json[i], "a text");
+  }
+}
+
+OrderedJson comment_schema() {
+  const OrderedJson text{{"type", "string"}};
+  return {{"description", "for readers; it has no effect"},
+          {"anyOf", {text, list_schema(text, {0, kMostCommentLines})}}};
+}
+
 class Reader : public Fields {
  public:
   Reader(const Json& json, const Place& place) : json_(json), place_(place) {
     if (!json.is_object()) place.refuse_value(json, "an object: {...}");
+    if (json.contains(kCommentKey)) check_comment(json[kCommentKey], place.key(kCommentKey));
   }
   bool reading() const override { return true; }
   void exactly_one(std::initializer_list<const char*> keys) override {
@@ -35,6 +53,7 @@ class Reader : public Fields {
   /// The first key that no field has taken; null if there is none.
   const std::string* unknown() const {
     for (auto item = json_.begin(); item != json_.end(); ++item) {
+      if (item.key() == kCommentKey) continue;
       if (std::find(known_.begin(), known_.end(), item.key()) == known_.end()) return &item.key();
     }
     return nullptr;
@@ -98,6 +117,7 @@ class SchemaBuilder : public Fields {
     choices_.push_back({{"required", others}});
   }
   OrderedJson take() {
+    properties_[kCommentKey] = comment_schema();
     OrderedJson schema{{"type", "object"}, {"properties", std::move(properties_)}};
     if (!needed_.empty()) schema["required"] = std::move(needed_);
     if (!alternatives_.empty()) schema["oneOf"] = std::move(alternatives_);

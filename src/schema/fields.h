@@ -195,8 +195,13 @@ Describe fields_of(T& value) {
   return [&value](Fields& v) { describe(v, value); };
 }
 
+/// The key that every object may have besides its fields: a text, or a list of lines, for readers. It has no
+/// effect, and tables of fields leave it out.
+constexpr const char* kCommentKey = "comment";
+
 /// Sets fields from a JSON object; those that it does not name keep their values. Throws UserError if `json`
-/// is no object, and for a key that is no field, with the nearest known name. The key `ignored` is allowed.
+/// is no object, and for a key that is no field, with the nearest known name. The keys `ignored` and
+/// `comment` are allowed.
 void read_object(const Json& json, const Place& place, const Describe& fields, const char* ignored = nullptr);
 /// The same for an object that has several kinds: a key that only other kinds have is refused with the name
 /// of this kind. `others` visits the fields of all kinds; it is called after the fields are read.

@@ -46,6 +46,7 @@ class Table {
  public:
   void add_fields(const OrderedJson& schema, const std::string& path) {
     for (const auto& [key, field] : schema["properties"].items()) {
+      if (key == kCommentKey) continue;
       const std::string here = fmt::format("{}/{}", path, key);
       add_row(schema, key, fmt::format("`{}`", here));
       add_below(field, here);
@@ -72,7 +73,7 @@ class Table {
       return std::all_of(kinds.begin(), kinds.end(), same);
     };
     for (const auto& [key, field] : kinds[0]["properties"].items()) {
-      if (common(key)) add_row(kinds[0], key, fmt::format("`{}/{}`", path, key));
+      if (common(key) && key != kCommentKey) add_row(kinds[0], key, fmt::format("`{}/{}`", path, key));
     }
     for (const OrderedJson& kind : kinds) {
       for (const auto& [key, field] : kind["properties"].items()) {
@@ -106,7 +107,8 @@ std::string schema_markdown(const OrderedJson& schema) {
   table += "| field | allowed | default | meaning |\n| --- | --- | --- | --- |\n";
   Table rows;
   rows.add_fields(schema, "");
-  return table + rows.take();
+  return table + rows.take() +
+         "\nEvery object may have a `comment` besides: a text, or a list of lines. It has no effect.\n";
 }
 
 }  // namespace tilebeat

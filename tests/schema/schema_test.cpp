@@ -73,6 +73,24 @@ TEST(Schema, UI_2_one_declaration_makes_schema_and_table) {
   EXPECT_NE(table.find("| `/flag` | boolean | required | a switch |"), std::string::npos) << table;
 }
 
+TEST(Schema, UI_2_every_object_may_have_a_comment_which_has_no_effect) {
+  Outer outer;
+  const Json document = Json::parse(
+      R"({"flag": true, "comment": "a text", "list": [{"comment": ["two", "lines"], "depth_words": 3}]})");
+  read_document(document, "f.json", outer);
+  EXPECT_EQ(outer.list.at(0).depth_words, 3);
+  EXPECT_EQ(ObjectValue<Outer>{outer}.write().dump().find("comment"), std::string::npos);
+  EXPECT_EQ(refusal([&] { read_document(Json::parse(R"({"flag": true, "comment": 7})"), "f.json", outer); }),
+            "f.json: /comment: 7 is not allowed, allowed is a text, or a list of texts");
+  EXPECT_EQ(refusal([&] {
+              read_document(Json::parse(R"({"flag": true, "inner": {"comment": ["a", 7]}})"), "f.json",
+                            outer);
+            }),
+            "f.json: /inner/comment/1: 7 is not allowed, allowed is a text");
+  const std::string table = schema_markdown(schema_document("T", "W.", ObjectValue<Outer>{outer}.schema()));
+  EXPECT_EQ(table.find("| `/comment`"), std::string::npos) << table;
+}
+
 TEST(Schema, UI_2_the_nearest_name_has_the_fewest_changes) {
   const std::vector<std::string> names{"rows", "columns", "groups"};
   EXPECT_EQ(nearest_name("row", names), "rows");
@@ -205,6 +223,29 @@ TEST(SchemaAgreement, UI_6_operators_loader_and_schema) {
     SCOPED_TRACE(op);
     EXPECT_GT(expect_agreement(validator, sample_workload(layer), load_any_workload, "/layers/0"), 50)
         << kBadEnough;
+  }
+}
+
+TEST(SchemaAgreement, UI_2_comments) {
+  for (const bool workload : {true, false}) {
+    Validator validator(workload ? workload_schema() : hardware_schema());
+    const std::string file = workload ? "/models/worked_scenes.json" : "/configs/cluster4x4.json";
+    for (const char* place : {"", workload ? "/layers/0" : "/chip/core"}) {
+      for (const auto& [comment, allowed] : {std::pair("\"text\"", true),
+                                             {"[\"a\", \"b\"]", true},
+                                             {"7", false},
+                                             {"[1]", false},
+                                             {"{}", false}}) {
+        Json document = read_json_file(TILEBEAT_SOURCE_DIR + file);
+        document[Json::json_pointer(place)]["comment"] = Json::parse(comment);
+        const TemporaryFolder folder;
+        const std::string path = folder.write("f.json", document.dump());
+        const std::string message =
+            refusal([&] { workload ? load_any_workload(path) : static_cast<void>(load_hardware(path)); });
+        EXPECT_EQ(validator.accepts(document), allowed) << place << ": " << comment;
+        EXPECT_EQ(message.empty(), allowed) << place << ": " << comment << ": " << message;
+      }
+    }
   }
 }
 
