@@ -249,6 +249,14 @@ void define_compare(CLI::App& app, CompareCommand& c) {
   app.add_option("--format", c.format, "text, or a table for other programs")
       ->capture_default_str()
       ->check(CLI::IsMember({"text", "csv", "markdown"}));
+  app.add_option("--fail-above", c.limits,
+                 "exit status 1 where a number differs from the first report's by more than PERCENT, up or "
+                 "down (+PERCENT: up, -PERCENT: down); of one quantity, such as cycles=2% or "
+                 "dram_read_bytes=+1%, or without a name of all others; of layers with --layers; may be said "
+                 "several times")
+      ->check(kNotEmpty)
+      ->allow_extra_args(false)
+      ->type_name("[QUANTITY=]PERCENT");
   app.callback([&c] {
     if (c.reports.size() < 2 && c.configs.empty())
       throw CLI::ValidationError("two or more reports, or --config twice and --layer, are expected");
@@ -256,6 +264,7 @@ void define_compare(CLI::App& app, CompareCommand& c) {
   app.footer(R"(Examples:
   tilebeat compare dense/report.json dilated/report.json
   tilebeat compare a/report.json b/report.json c/report.json --layers --format csv
+  tilebeat compare before/report.json after/report.json --fail-above 2% --fail-above cycles=+0.5%
   tilebeat compare --config configs/core1.json --config configs/wfold16x4.json --layer models/vgg16_conv3_2.json)");
 }
 

@@ -102,7 +102,8 @@ struct CompareCommand {
   std::string layer;
   std::string out = "tilebeat-compare";
   std::string granularity;
-  bool layers = false;  ///< show every layer besides the totals
+  bool layers = false;              ///< every layer besides the totals
+  std::vector<std::string> limits;  ///< [QUANTITY=]PERCENT that fail it where they are exceeded
   std::string format = "text";
 };
 int compare(const CompareCommand& command);

@@ -200,7 +200,9 @@ std::vector<std::string> files_read(const std::string& config, const std::string
   std::vector<std::string> tensors;
   collect_files(workload, tensors);
   if (workload.contains("expected")) {
-    for (const auto& file : workload["expected"]) tensors.push_back(file.get<std::string>());
+    for (const auto& file : workload["expected"]) {
+      if (file.is_string()) tensors.push_back(file.get<std::string>());
+    }
   }
   for (const std::string& tensor : tensors)
     files.push_back((fs::path(layer).parent_path() / tensor).string());

@@ -128,14 +128,52 @@ int rerun(const RerunCommand& asked) {
 
 namespace {
 
-void print_comparison(const CompareCommand& command, const std::vector<std::string>& files,
-                      const std::vector<std::string>& names) {
+// "2%", "cycles=2%", "cycles=+2%": without a sign up or down.
+CompareLimit parse_limit(const std::string& text) {
+  const std::size_t equals = text.find('=');
+  CompareLimit limit;
+  if (equals != std::string::npos) limit.quantity = text.substr(0, equals);
+  std::string number = equals == std::string::npos ? text : text.substr(equals + 1);
+  if (!number.empty() && number.back() == '%') number.pop_back();
+  if (!number.empty() && (number[0] == '+' || number[0] == '-')) {
+    limit.direction = number[0] == '+' ? LimitDirection::kMore : LimitDirection::kLess;
+    number.erase(0, 1);
+  }
+  constexpr double kMost = 1e6;
+  const nlohmann::json value = nlohmann::json::parse(number, nullptr, false);
+  if (equals == 0 || !value.is_number() || value.get<double>() < 0 || value.get<double>() > kMost)
+    throw UserError(
+        fmt::format("--fail-above {}: PERCENT or QUANTITY=PERCENT is expected, such as 2% or "
+                    "cycles=+0.5%, from 0 to 1e6",
+                    text));
+  limit.percent = value.get<double>();
+  return limit;
+}
+
+std::vector<CompareLimit> limits_of(const CompareCommand& command) {
+  std::vector<CompareLimit> limits;
+  for (const std::string& text : command.limits) {
+    limits.push_back(parse_limit(text));
+    const auto same = [&](const CompareLimit& limit) { return limit.quantity == limits.back().quantity; };
+    if (std::count_if(limits.begin(), limits.end(), same) > 1)
+      throw UserError(fmt::format("--fail-above {}: there is a limit of it already", text));
+  }
+  return limits;
+}
+
+// Returns the exit status.
+int print_comparison(const CompareCommand& command, const std::vector<std::string>& files,
+                     const std::vector<std::string>& names) {
   std::vector<NamedReport> reports;
   for (std::size_t i = 0; i < files.size(); ++i) reports.push_back({names[i], read_report(files[i])});
-  fmt::print("{}", compare_reports(reports, command.layers ? CompareDetail::kLayers : CompareDetail::kTotals,
+  const CompareDetail detail = command.layers ? CompareDetail::kLayers : CompareDetail::kTotals;
+  const std::vector<std::string> exceeded = exceeded_limits(reports, detail, limits_of(command));
+  fmt::print("{}", compare_reports(reports, detail,
                                    command.format == "csv"        ? TableFormat::kCsv
                                    : command.format == "markdown" ? TableFormat::kMarkdown
                                                                   : TableFormat::kText));
+  for (const std::string& line : exceeded) print_message(line);
+  return exceeded.empty() ? 0 : 1;
 }
 
 // Runs in a process of its own, because a process builds only one chip; its table is not printed. Returns the
@@ -171,6 +209,7 @@ int run_apart(const RunCommand& command) {
 }
 
 int run_and_compare(const CompareCommand& command) {
+  limits_of(command);  // a wrong one is found before anything runs
   const Workload workload = load_workload(command.layer);
   std::vector<RunCommand> runs;
   std::vector<std::string> names, reports;
@@ -194,20 +233,19 @@ int run_and_compare(const CompareCommand& command) {
     if (status == 2) return 2;
     worst = std::max(worst, status);
   }
-  print_comparison(command, reports, names);
-  // In formats for other programs only the table is printed.
+  const int compared = print_comparison(command, reports, names);
+  // A table for another program is not followed by anything.
   if (command.format == "text")
     fmt::print("\nWrote {}/{{{}}}/{{report.json,outputs/}}\n", command.out, fmt::join(names, ","));
   if (worst != 0) print_message("a check or a simulation failed, see the reports");
-  return worst;
+  return std::max(worst, compared);
 }
 
 }  // namespace
 
 int compare(const CompareCommand& command) {
   if (!command.configs.empty()) return run_and_compare(command);
-  print_comparison(command, command.reports, command.reports);
-  return 0;
+  return print_comparison(command, command.reports, command.reports);
 }
 
 }  // namespace tilebeat

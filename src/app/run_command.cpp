@@ -15,6 +15,7 @@
 #include "workload/npy.h"
 
 #include <algorithm>
+#include <cmath>
 #include <cstdio>
 #include <filesystem>
 #include <numeric>
@@ -49,7 +50,31 @@ void check_outputs(const Workload& workload, const std::map<std::string, Tensor>
   }
 }
 
-/// Adds the quality of the run's outputs against those of the float network (SPEC RN-3).
+/// A run that takes other cycles than the workload expects fails as one with wrong outputs does.
+void check_cycles(const ExpectedCycles& expected, RunResult& result) {
+  const auto check = [&result](const std::string& what, const CycleTarget& target, Cycle cycles) {
+    const auto wanted = static_cast<double>(target.cycles);
+    if (std::abs(static_cast<double>(cycles) - wanted) <= wanted * target.tolerance_percent / 100) return;
+    result.failures.push_back(fmt::format(
+        "{} took {} cycles, the workload expects {}{}", what, cycles, target.cycles,
+        target.tolerance_percent > 0 ? fmt::format(" within {} %", target.tolerance_percent) : ""));
+  };
+  if (!result.failures.empty()) return;  // the run did not come to its end
+  for (const auto& [name, target] : expected.layers) {
+    const auto named = [&name = name](const LayerResult& layer) { return layer.name == name; };
+    const auto layer = std::find_if(result.layers.begin(), result.layers.end(), named);
+    if (layer != result.layers.end()) {
+      check(fmt::format("layer '{}'", name), target, layer->cycles);
+    } else {
+      result.failures.push_back(fmt::format(
+          "layer '{}' ran as a part of a fusion group, the workload expects {} cycles of it alone", name,
+          target.cycles));
+    }
+  }
+  if (expected.total) check("the run", *expected.total, result.cycles);
+}
+
+/// How well the outputs of the run stand for those of the float network (SPEC RN-3).
 void add_qualities(const std::map<std::string, FloatReference>& references, RunResult& result) {
   for (LayerResult& layer : result.layers) {
     const auto real = references.find(layer.name);
@@ -103,6 +128,18 @@ InputFiles input_files(const std::vector<std::string>& options) {
   return files;
 }
 
+/// What runs, and the files that it was read from.
+HandPrograms programs_of(const RunCommand& command, const std::optional<Workload>& workload,
+                         const HardwareConfig& hardware, const NetworkMapping& asked) {
+  HandPrograms made = workload ? HandPrograms{plan_workload(*workload, hardware, command.layer, asked).plan,
+                                              files_read(command.config, command.layer)}
+                               : load_programs(command.program, hardware);
+  for (const std::string& file : {command.config, command.mapping, command.tables}) {
+    if (!file.empty()) made.files.push_back(file);
+  }
+  return made;
+}
+
 void check_command(const RunCommand& command) {
   if (command.vcd_to && *command.vcd_to <= command.vcd_from) {
     throw UserError(
@@ -153,16 +190,13 @@ int run_on(const RunCommand& command, HardwareConfig loaded, const std::optional
   const std::int64_t macs = workload ? macs_of(*workload) : 0;
   const bool check = workload && (command.check == "on" || (command.check.empty() && macs <= kCheckedMacs));
   std::map<std::string, FloatReference> references;
-  if (workload) references = std::move(workload->float_references);
+  ExpectedCycles expected_cycles;
+  if (workload)
+    references = std::move(workload->float_references), expected_cycles = workload->expected_cycles;
   std::optional<ReferenceRun> reference;
   if (check) reference.emplace(*workload);
   if (macs > kAnnouncedMacs) progress.announce(fmt::format("planning {} layers", workload->layers.size()));
-  HandPrograms made = workload ? HandPrograms{plan_workload(*workload, hardware, command.layer, asked).plan,
-                                              files_read(command.config, command.layer)}
-                               : load_programs(command.program, hardware);
-  for (const std::string& file : {command.config, command.mapping, command.tables}) {
-    if (!file.empty()) made.files.push_back(file);
-  }
+  HandPrograms made = programs_of(command, workload, hardware, asked);
   for (const auto& [name, file] : given) made.files.push_back(file);
   Plan& plan = made.plan;
   if (ahead && ahead->used() == 0)
@@ -202,6 +236,7 @@ int run_on(const RunCommand& command, HardwareConfig loaded, const std::optional
         result.cycles));
     if (reference) check_outputs(*workload, reference->take(progress), result);
     add_qualities(references, result);
+    check_cycles(expected_cycles, result);
     outputs.write(hardware, provenance_json(command, inputs), result);
     remarks = outputs.remarks(result);
     for (const auto& [option, file] : outputs.files()) written.push_back(file);

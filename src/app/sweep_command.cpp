@@ -1,68 +1,24 @@
 #include "app/command_options.h"
 #include "app/commands.h"
 #include "app/output_files.h"
+#include "app/point_progress.h"
 #include "app/sweep_folder.h"
 #include "report/sweep_table.h"
 #include "tilebeat/error.h"
 
 #include <algorithm>
-#include <chrono>
-#include <cmath>
 #include <csignal>
 #include <cstdio>
 #include <filesystem>
-#include <thread>
 
 #include <fmt/format.h>
-#include <unistd.h>
 
 namespace tilebeat {
 namespace {
 
 namespace fs = std::filesystem;
 
-std::string duration(double seconds) {
-  const std::int64_t whole = std::llround(seconds);
-  constexpr std::int64_t kMinute = 60, kHour = 3600;
-  if (whole < kMinute) return fmt::format("{} s", whole);
-  if (whole < kHour) return fmt::format("{} min {} s", whole / kMinute, whole % kMinute);
-  return fmt::format("{} h {} min", whole / kHour, whole % kHour / kMinute);
-}
-
-// A progress line of a sweep, on a terminal and after the first second.
-class SweepProgress {
- public:
-  SweepProgress(std::size_t points, std::size_t before) : points_(points), before_(before) {}
-  ~SweepProgress() {
-    if (printed_) show("");
-    std::fputs(printed_ ? "\r" : "", stderr);
-  }
-  SweepProgress(const SweepProgress&) = delete;
-  SweepProgress& operator=(const SweepProgress&) = delete;
-
-  void operator()(std::size_t ended, std::size_t running) {
-    const std::chrono::duration<double> gone = std::chrono::steady_clock::now() - begin_;
-    if (!terminal_ || gone < std::chrono::seconds(1)) return;
-    const std::size_t done = before_ + ended, left = points_ - done;
-    std::string text = fmt::format("{} of {} points done, {} running", done, points_, running);
-    if (ended > 0)
-      text += fmt::format(", about {} left", duration(gone.count() * static_cast<double>(left) / ended));
-    show(text);
-  }
-
- private:
-  void show(const std::string& text) {
-    fmt::print(stderr, "\r  {:<70}", text);
-    std::fflush(stderr);
-    printed_ = true;
-  }
-
-  std::size_t points_, before_;
-  bool terminal_ = isatty(STDERR_FILENO) != 0, printed_ = false;
-  std::chrono::steady_clock::time_point begin_ = std::chrono::steady_clock::now();
-};
-
-// The two columns; labels of an axis must all be numbers.
+// The two columns; of an axis all labels must be numbers.
 ParetoAxes pareto_axes(const std::string& text, const SweepFile& file) {
   const std::size_t comma = text.find(',');
   ParetoAxes axes{text.substr(0, comma), comma == std::string::npos ? "" : text.substr(comma + 1)};
@@ -83,11 +39,25 @@ ParetoAxes pareto_axes(const std::string& text, const SweepFile& file) {
   return axes;
 }
 
+// A point that takes more than the sweep allows has failed.
+void fail_above(const SweepLimits& limits, nlohmann::ordered_json& row) {
+  if (row["result"] != "passed") return;
+  for (const auto& [column, most] : limits) {
+    if (row.contains(column) && row[column].get<double>() <= most) continue;
+    row["result"] = "failed";
+    row["error"] =
+        row.contains(column)
+            ? fmt::format("{} is {}, the limit is {}", column, row[column].dump(), Json(most).dump())
+            : fmt::format("{} has a limit, the report says nothing of it", column);
+    return;
+  }
+}
+
 std::vector<PointFolder> folders_of(const SweepFile& file, const SweepCommand& command) {
   const std::string points = command.out + "/points";
   std::vector<PointFolder> folders;
   for (SweepPoint& point : sweep_points(file, command.sweep, points))
-    folders.emplace_back(points, std::move(point), file.check);
+    folders.emplace_back(points, std::move(point), PointOptions{file.check, {}});
   return folders;
 }
 
@@ -149,7 +119,7 @@ int run_missing(const std::vector<PointFolder>& folders, const SweepLock& lock, 
   }
   const std::size_t before = folders.size() - missing.size();
   if (before > 0) print_message(fmt::format("{} of {} points are there already", before, folders.size()));
-  SweepProgress progress(folders.size(), before);
+  PointProgress progress("points", folders.size(), before);
   std::size_t ended = 0;
   const int signal = run_points(missing, lock, {jobs, [&](std::size_t now, std::size_t running) {
                                                   ended = now;
@@ -177,15 +147,17 @@ int sweep(const SweepCommand& command) {
     for (const PointFolder& folder : folders) folder.prepare();
     return write_workflow(command, file, folders);
   }
-  const int jobs = command.jobs > 0 ? command.jobs : std::max(1, to_int(std::thread::hardware_concurrency()));
   if (!command.collect) {
-    if (const int signal = run_missing(folders, lock, jobs); signal != 0) {
+    if (const int signal = run_missing(folders, lock, jobs_of(command.jobs)); signal != 0) {
       std::signal(signal, SIG_DFL);
       std::raise(signal);
     }
   }
   SweepTable table{file.name, axis_names(file), {}};
-  for (const PointFolder& folder : folders) table.rows.push_back(folder.row(table.axes));
+  for (const PointFolder& folder : folders) {
+    table.rows.push_back(folder.row(table.axes));
+    fail_above(file.limits, table.rows.back());
+  }
   return write_results(command, table, axes);
 }
 

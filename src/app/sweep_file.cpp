@@ -84,14 +84,43 @@ struct SettingsOfChange {
 
 }  // namespace
 
-template <class V>
-void describe(V& v, SweepChange& c) {
+void describe(Fields& v, SweepChange& c) {
   v.required().name("label", c.label, "what the point is called by, in the table and in its folder's name");
   v.optional_text("config", c.files[0], "another hardware file");
   v.optional_text("layer", c.files[1], "another workload");
   v.optional_text("mapping", c.files[2], "another mapping file");
   v.special("set", SettingsOfChange{c.set}, "single values that are changed");
 }
+
+namespace {
+
+// A number by the name of a column that has a limit.
+struct LimitsValue {
+  SweepLimits& limits;
+
+  void read(const Json& json, const Place& place) {
+    if (!json.is_object()) place.refuse_value(json, R"(an object: {"cycles": 100000})");
+    const std::vector<std::string> columns = sweep_costs();
+    for (const auto& [column, most] : json.items()) {
+      if (std::find(columns.begin(), columns.end(), column) == columns.end())
+        place.key(column).fail(fmt::format("unknown key {}, the nearest known name is \"{}\"", shown(column),
+                                           nearest_name(column, columns)));
+      limits[column] = read_number(most, place.key(column), kLimit);
+    }
+  }
+  OrderedJson write() const { return OrderedJson::object(); }
+  OrderedJson schema() const {
+    OrderedJson properties = OrderedJson::object();
+    for (const std::string& column : sweep_costs()) {
+      properties[column] = {{"description", "the most that a point may have"}};
+      properties[column].update(number_schema(kLimit));
+    }
+    return {{"type", "object"}, {"properties", std::move(properties)}, {"additionalProperties", false}};
+  }
+  static constexpr Bounds kLimit{0, 1e18};
+};
+
+}  // namespace
 
 template <class V>
 void describe(V& v, SweepAxis& a) {
@@ -114,6 +143,8 @@ void describe(V& v, SweepFile& file) {
   v.required().special("layer", TextValue{file.layer}, "workload");
   v.optional_text("mapping", file.mapping, "mapping file");
   v.choice("check", file.check, kSweepCheckNames, "whether outputs are compared, as for tilebeat run");
+  v.special("limits", LimitsValue{file.limits},
+            "by column of the table the most that a point may take; one that takes more has failed");
   v.objects("axes", file.axes, {0, kMostAxes},
             "the points are all combinations of their labels, the last axis changing first");
   v.objects("points", file.points, {0, kMostLabels}, "instead of axes: the points");

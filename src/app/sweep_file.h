@@ -1,6 +1,7 @@
 #pragma once
 
 #include "schema/fields.h"
+#include "schema/place.h"
 
 #include <array>
 #include <cstddef>
@@ -27,7 +28,9 @@ struct SweepChange {
   std::array<SweepSettings, kSweepTargets> set;                 ///< by SweepTarget
 };
 
-/// One dimension of a product: `choices`, or as a short form the `values` of one place of one file.
+void describe(Fields& v, SweepChange& change);
+
+/// One dimension of a product: `choices`, or in short `values` of one place of one file.
 struct SweepAxis {
   std::string name;
   std::optional<SweepTarget> target;
@@ -40,12 +43,20 @@ struct SweepAxis {
 enum class SweepCheck { kDefault, kOn, kOff };
 constexpr std::array<std::string_view, 3> kSweepCheckNames{"default", "on", "off"};
 
-/// A sweep file. All paths are relative to it.
+/// How a run is simulated, as `tilebeat run --granularity` says.
+enum class RunGranularity { kTile, kClock };
+constexpr std::array<std::string_view, 2> kRunGranularityNames{"tile", "clock"};
+
+/// By column of the table (`sweep_costs`) the most that a point may take.
+using SweepLimits = std::map<std::string, double>;
+
+/// A sweep file. All paths start at it.
 struct SweepFile {
   int version = 0;
   std::string name, config, layer;
   std::optional<std::string> mapping;
   SweepCheck check = SweepCheck::kDefault;
+  SweepLimits limits;
   std::vector<SweepAxis> axes;
   std::vector<SweepChange> points;  ///< in place of `axes`
 };
@@ -68,7 +79,19 @@ struct SweepPoint {
   std::array<std::optional<std::string>, kSweepTargets> texts;
 };
 
-/// The names of the axes; empty for a list of points.
+/// A change, and where it stands in its file.
+struct PlacedChange {
+  SweepChange change;
+  Place place;
+};
+
+/// One dimension of a product of changes.
+struct PointAxis {
+  std::string name;  ///< empty: names of points have its labels alone
+  std::vector<PlacedChange> changes;
+};
+
+/// The names of the axes; none of a list of points.
 std::vector<std::string> axis_names(const SweepFile& file);
 
 /// All points of the sweep read from `path`, in order, for folders below `points`. In a product the last axis
@@ -78,5 +101,9 @@ std::vector<std::string> axis_names(const SweepFile& file);
 /// files that lie where the points' files are written.
 std::vector<SweepPoint> sweep_points(const SweepFile& file, const std::string& path,
                                      const std::string& points);
+/// The same of axes from elsewhere: only the files of `file` count. Labels of axes without a name are joined
+/// by `/`.
+std::vector<SweepPoint> points_of(const SweepFile& file, std::vector<PointAxis> axes, const std::string& path,
+                                  const std::string& points);
 
 }  // namespace tilebeat

@@ -83,11 +83,12 @@ SweepLock::~SweepLock() {
   close(descriptor_);
 }
 
-PointFolder::PointFolder(const std::string& points, SweepPoint point, SweepCheck check)
+PointFolder::PointFolder(const std::string& points, SweepPoint point, const PointOptions& options)
     : point_(std::move(point)), path_(points + "/" + point_.name) {
   command_.config = kFileNames[0], command_.layer = kFileNames[1], command_.out = ".";
   if (point_.texts[2]) command_.mapping = kFileNames[2];
-  if (check != SweepCheck::kDefault) command_.check = nth(kSweepCheckNames, check);
+  if (options.check != SweepCheck::kDefault) command_.check = nth(kSweepCheckNames, options.check);
+  if (options.granularity) command_.granularity = nth(kRunGranularityNames, *options.granularity);
 }
 
 std::vector<std::string> PointFolder::arguments() const {
@@ -95,6 +96,8 @@ std::vector<std::string> PointFolder::arguments() const {
                                      command_.layer, "--out",    command_.out};
   if (!command_.mapping.empty()) arguments.insert(arguments.end(), {"--mapping", command_.mapping});
   if (!command_.check.empty()) arguments.insert(arguments.end(), {"--check", command_.check});
+  if (!command_.granularity.empty())
+    arguments.insert(arguments.end(), {"--granularity", command_.granularity});
   return arguments;
 }
 
@@ -156,13 +159,19 @@ std::string PointFolder::error() const {
   return last.empty() ? fmt::format("ended with status {}", number) : last;
 }
 
+PointResult PointFolder::result() const {
+  std::optional<OrderedJson> found = report();
+  std::string problem = !found ? error() : (*found)["passed"] ? "" : failure_of(*found);
+  return {std::move(found), std::move(problem)};
+}
+
 OrderedJson PointFolder::row(const std::vector<std::string>& axes) const {
   OrderedJson row{{"point", point_.name}};
   for (std::size_t a = 0; a < axes.size(); ++a) row[axes[a]] = point_.labels[a];
-  const std::optional<OrderedJson> found = report();
+  const auto [found, problem] = result();
   row["result"] = !found ? "error" : (*found)["passed"] ? "passed" : "failed";
   if (found) row.update(sweep_values(*found));
-  if (row["result"] != "passed") row["error"] = found ? failure_of(*found) : error();
+  if (row["result"] != "passed") row["error"] = problem;
   return row;
 }
 

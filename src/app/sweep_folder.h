@@ -5,6 +5,7 @@
 
 #include <cstddef>
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -29,13 +30,25 @@ class SweepLock {
   int descriptor_ = -1;
 };
 
-/// The folder of one point: the files of its run, and its results.
+/// How the run of a point is asked for, besides its files.
+struct PointOptions {
+  SweepCheck check = SweepCheck::kDefault;
+  std::optional<RunGranularity> granularity;
+};
+
+/// What came of a point.
+struct PointResult {
+  std::optional<nlohmann::ordered_json> report;  ///< of exactly this run
+  std::string error;                             ///< in a line; empty: all passed
+};
+
+/// The folder of one point: the files of its run, and what came out.
 ///
 /// config.json, workload.json, mapping.json: the run's files. report.json, outputs/: its results. log.txt,
 /// errors.txt: its printed output. status: its exit status, or 128 plus the signal that ended it.
 class PointFolder {
  public:
-  PointFolder(const std::string& points, SweepPoint point, SweepCheck check);
+  PointFolder(const std::string& points, SweepPoint point, const PointOptions& options);
 
   const SweepPoint& point() const { return point_; }
   const std::string& path() const { return path_; }
@@ -50,7 +63,8 @@ class PointFolder {
   void write_status(int status) const;
   /// Whether it has the report of exactly this run, by this build, of these files as they are now.
   bool finished() const;
-  /// The row of the point (SweepTable), from the files that exist.
+  PointResult result() const;
+  /// The row of the point (SweepTable), from what is there.
   nlohmann::ordered_json row(const std::vector<std::string>& axes) const;
 
  private:

@@ -22,25 +22,19 @@ constexpr std::size_t kMostPoints = 100'000, kLongestName = 200;
 constexpr auto kMappingFile = to_size(SweepTarget::kMapping);
 constexpr auto kLayerFile = to_size(SweepTarget::kLayer);
 
-// A change and its place in the sweep file.
-struct PlacedChange {
-  SweepChange change;
-  Place place;
-};
-using PlacedAxis = std::vector<PlacedChange>;
-
-std::vector<PlacedAxis> placed_axes(const SweepFile& file, const Place& root) {
-  std::vector<PlacedAxis> axes;
-  const auto add = [&axes](const std::vector<SweepChange>& changes, const Place& list) {
-    PlacedAxis axis;
-    for (std::size_t i = 0; i < changes.size(); ++i) axis.push_back({changes[i], list.item(i)});
+std::vector<PointAxis> placed_axes(const SweepFile& file, const Place& root) {
+  std::vector<PointAxis> axes;
+  const auto add = [&axes](const std::string& name, const std::vector<SweepChange>& changes,
+                           const Place& list) {
+    PointAxis axis{name, {}};
+    for (std::size_t i = 0; i < changes.size(); ++i) axis.changes.push_back({changes[i], list.item(i)});
     axes.push_back(std::move(axis));
   };
   for (std::size_t i = 0; i < file.axes.size(); ++i) {
     const SweepAxis& axis = file.axes[i];
-    add(axis.choices, root.key("axes").item(i).key(axis.pointer ? "values" : "choices"));
+    add(axis.name, axis.choices, root.key("axes").item(i).key(axis.pointer ? "values" : "choices"));
   }
-  if (file.axes.empty()) add(file.points, root.key("points"));
+  if (file.axes.empty()) add("", file.points, root.key("points"));
   return axes;
 }
 
@@ -112,13 +106,13 @@ void rebase(Json& workload, const fs::path& from, const fs::path& to) {
 
 class Maker {
  public:
-  Maker(const SweepFile& file, const std::string& path, std::string points)
+  Maker(const SweepFile& file, std::vector<PointAxis> axes, const std::string& path, std::string points)
       : file_(file),
         folder_(fs::path(path).parent_path()),
         points_(std::move(points)),
-        axes_(placed_axes(file, Place(path))) {
-    for (const PlacedAxis& axis : axes_) {
-      for (const auto& [change, place] : axis)
+        axes_(std::move(axes)) {
+    for (const PointAxis& axis : axes_) {
+      for (const auto& [change, place] : axis.changes)
         any_mapping_ = any_mapping_ || change.files[kMappingFile] || !change.set[kMappingFile].empty();
     }
     parse_hardware(base(SweepTarget::kConfig, file.config), beside(file.config));
@@ -126,15 +120,21 @@ class Maker {
 
   std::vector<SweepPoint> all() {
     std::size_t count = 1;
-    for (const PlacedAxis& axis : axes_) {
-      count *= axis.size();
+    for (const PointAxis& axis : axes_) {
+      count *= axis.changes.size();
       if (count > kMostPoints)
-        throw UserError(fmt::format("{}: more than {} points", axis.front().place.file(), kMostPoints));
+        throw UserError(
+            fmt::format("{}: more than {} points", axis.changes.front().place.file(), kMostPoints));
     }
     std::vector<SweepPoint> points;
     for (std::size_t i = 0; i < count; ++i) points.push_back(make(i));
-    for (const PlacedAxis& axis : axes_) {
-      for (const PlacedChange& placed : axis) check(placed);
+    // Values are blamed before files that they are put into.
+    for (const bool values : {true, false}) {
+      for (const PointAxis& axis : axes_) {
+        for (const PlacedChange& placed : axis.changes) {
+          if (placed.change.set[0].empty() != values) check(placed);
+        }
+      }
     }
     return points;
   }
@@ -145,21 +145,22 @@ class Maker {
   const Json& base(SweepTarget target, const std::string& path) {
     const std::string full = beside(path);
     const auto [found, added] = files_.try_emplace(full);
-    if (!added) return found->second;
-    const fs::path place = place_of(full), points = place_of(points_);
-    if (std::search(place.begin(), place.end(), points.begin(), points.end()) == place.begin())
-      throw UserError(fmt::format("{}: lies in {}, where the sweep writes", full, points_));
+    if (added) {
+      const fs::path place = place_of(full), points = place_of(points_);
+      if (std::search(place.begin(), place.end(), points.begin(), points.end()) == place.begin())
+        throw UserError(fmt::format("{}: lies in {}, where the sweep writes", full, points_));
+      found->second = read_json_file(full);
+    }
     constexpr std::array<FileKind, kSweepTargets> kKinds{FileKind::kHardware, FileKind::kWorkload,
                                                          FileKind::kMapping};
-    found->second = read_json_file(full);
     check_file_kind(found->second, nth(kKinds, target), full);
     return found->second;
   }
 
   std::vector<const PlacedChange*> changes_of(std::size_t number) const {
     std::vector<const PlacedChange*> changes(axes_.size());
-    for (std::size_t a = axes_.size(); a-- > 0; number /= axes_[a].size())
-      changes[a] = &axes_[a][number % axes_[a].size()];
+    for (std::size_t a = axes_.size(); a-- > 0; number /= axes_[a].changes.size())
+      changes[a] = &axes_[a].changes[number % axes_[a].changes.size()];
     return changes;
   }
 
@@ -167,10 +168,10 @@ class Maker {
     const std::vector<const PlacedChange*> changes = changes_of(number);
     SweepPoint point;
     for (std::size_t a = 0; a < changes.size(); ++a) {
-      const std::string& label = changes[a]->change.label;
-      if (!file_.axes.empty()) point.labels.push_back(label);
-      point.name +=
-          file_.axes.empty() ? label : fmt::format("{}{}={}", a == 0 ? "" : "+", file_.axes[a].name, label);
+      const std::string &label = changes[a]->change.label, &axis = axes_[a].name;
+      if (!axis.empty()) point.labels.push_back(label);
+      if (a > 0) point.name += axis.empty() ? "/" : "+";
+      point.name += axis.empty() ? label : fmt::format("{}={}", axis, label);
     }
     if (point.name.size() > kLongestName)
       changes.back()->place.fail(fmt::format("the name of the point '{}' has {} characters, allowed are {}",
@@ -227,7 +228,7 @@ class Maker {
   const SweepFile& file_;
   fs::path folder_;
   std::string points_;
-  std::vector<PlacedAxis> axes_;
+  std::vector<PointAxis> axes_;
   bool any_mapping_ = false;  // then every point has one, so that all are the same kind of run
   std::map<std::string, Json> files_;
   std::map<const PlacedChange*, std::string> problems_;  ///< empty: one point is right
@@ -243,7 +244,12 @@ std::vector<std::string> axis_names(const SweepFile& file) {
 
 std::vector<SweepPoint> sweep_points(const SweepFile& file, const std::string& path,
                                      const std::string& points) {
-  return Maker(file, path, points).all();
+  return points_of(file, placed_axes(file, Place(path)), path, points);
+}
+
+std::vector<SweepPoint> points_of(const SweepFile& file, std::vector<PointAxis> axes, const std::string& path,
+                                  const std::string& points) {
+  return Maker(file, std::move(axes), path, points).all();
 }
 
 }  // namespace tilebeat

@@ -2,8 +2,11 @@
 #include "report/sweep_table.h"
 #include "report/text_table.h"
 #include "schema/place.h"
+#include "tilebeat/error.h"
 
 #include <algorithm>
+#include <array>
+#include <cctype>
 #include <cmath>
 #include <optional>
 #include <set>
@@ -115,6 +118,18 @@ class Comparison {
     }
   }
 
+  std::vector<std::string> exceeded(const std::vector<CompareLimit>& limits) const {
+    for (const CompareLimit& limit : limits) check_quantity(limit);
+    std::vector<std::string> lines;
+    for (const Row& row : rows_) {
+      const CompareLimit* limit = limit_of(row, limits);
+      for (std::size_t i = 1; limit != nullptr && i < row.values.size(); ++i) {
+        if (is_beyond(row, i, *limit)) lines.push_back(beyond_text(row, i, *limit));
+      }
+    }
+    return lines;
+  }
+
   std::string table(TableFormat format) const {
     if (format == TableFormat::kCsv) return csv();
     std::vector<std::vector<std::string>> rows{{""}};
@@ -130,7 +145,65 @@ class Comparison {
   }
 
  private:
-  // The entry that names a row: several layers added up (without `op`) if there are any, else a single layer.
+  static std::string plain(const std::string& quantity) {
+    std::string name;
+    for (const char c : quantity) {
+      const auto byte = static_cast<unsigned char>(c);
+      if (std::isalnum(byte) != 0) {
+        name += static_cast<char>(std::tolower(byte));
+      } else if (!name.empty() && name.back() != '_') {
+        name += '_';
+      }
+    }
+    return name;
+  }
+
+  void check_quantity(const CompareLimit& limit) const {
+    std::vector<std::string> known;
+    for (const Row& row : rows_) {
+      if (std::find(known.begin(), known.end(), plain(row.quantity)) == known.end())
+        known.push_back(plain(row.quantity));
+    }
+    if (limit.quantity.empty() || std::find(known.begin(), known.end(), limit.quantity) != known.end())
+      return;
+    throw UserError(
+        one_line(fmt::format("--fail-above {}: no such quantity, the nearest one is {}; there are {}",
+                             limit.quantity, nearest_name(limit.quantity, known), fmt::join(known, ", "))));
+  }
+
+  static const CompareLimit* limit_of(const Row& row, const std::vector<CompareLimit>& limits) {
+    const CompareLimit* found = nullptr;
+    for (const CompareLimit& limit : limits) {
+      if (limit.quantity == plain(row.quantity)) return &limit;
+      if (limit.quantity.empty()) found = &limit;
+    }
+    return found;
+  }
+
+  static bool is_beyond(const Row& row, std::size_t i, const CompareLimit& limit) {
+    const Json &first = row.values[0], &value = row.values[i];
+    if (!first.is_number() && !value.is_number()) return false;
+    if (!first.is_number() || !value.is_number()) return true;
+    const double change = value.get<double>() - first.get<double>();
+    const double allowed = std::abs(first.get<double>()) * limit.percent / 100;
+    return (limit.direction != LimitDirection::kLess && change > allowed) ||
+           (limit.direction != LimitDirection::kMore && -change > allowed);
+  }
+
+  std::string beyond_text(const Row& row, std::size_t i, const CompareLimit& limit) const {
+    const Json &first = row.values[0], &value = row.values[i];
+    std::string change;
+    if (first.is_number() && value.is_number() && first != 0)
+      change = fmt::format(" ({:+.3g} %)", 100 * (value.get<double>() / first.get<double>() - 1));
+    constexpr std::array<const char*, 3> kSigns{"", "+", "-"};
+    return one_line(fmt::format("{}: {}: {}: {} -> {}{}, allowed {}{} %", reports_[i].name,
+                                row.layer.empty() ? "total" : "layer " + row.layer, row.quantity,
+                                first.is_null() ? "nothing" : first.dump(),
+                                value.is_null() ? "nothing" : value.dump(), change,
+                                nth(kSigns, limit.direction), limit.percent));
+  }
+
+  // What has the names of all of a row's layers stands for several.
   static const Json& named_of(const std::vector<Json>& layers) {
     const Json* named = nullptr;
     for (const Json& layer : layers) {
@@ -309,17 +382,30 @@ void check_report(const Json& report, const std::string& file) {
   check_value(report, report_schema(), Place(file));
 }
 
-std::string compare_reports(const std::vector<NamedReport>& reports, CompareDetail detail,
-                            TableFormat format) {
+namespace {
+
+Comparison comparison_of(const std::vector<NamedReport>& reports, CompareDetail detail) {
   Comparison comparison(reports);
   comparison.totals();
-  if (detail == CompareDetail::kTotals) return comparison.table(format);
+  if (detail == CompareDetail::kTotals) return comparison;
   for (const Group& group : groups_of(reports)) {
     std::vector<Json> layers;
     for (const auto& side : group.sides) layers.push_back(together(side));
     comparison.layer(layers);
   }
-  return comparison.table(format);
+  return comparison;
+}
+
+}  // namespace
+
+std::string compare_reports(const std::vector<NamedReport>& reports, CompareDetail detail,
+                            TableFormat format) {
+  return comparison_of(reports, detail).table(format);
+}
+
+std::vector<std::string> exceeded_limits(const std::vector<NamedReport>& reports, CompareDetail detail,
+                                         const std::vector<CompareLimit>& limits) {
+  return limits.empty() ? std::vector<std::string>{} : comparison_of(reports, detail).exceeded(limits);
 }
 
 }  // namespace tilebeat

@@ -40,22 +40,18 @@ enum class TableFormat { kText, kCsv, kMarkdown };
 std::string compare_reports(const std::vector<NamedReport>& reports, CompareDetail detail,
                             TableFormat format);
 
-/// A report that is shown on a page.
-struct PageReport {
-  std::string file;               ///< its name, as the reader knows it
-  nlohmann::ordered_json report;  ///< has passed `check_report`
+/// By how much a quantity of a report may differ from that of the first one.
+enum class LimitDirection { kBoth, kMore, kLess };
+struct CompareLimit {
+  std::string quantity;  ///< as the table calls it, in lower case and with _ for what is no letter or digit;
+                         ///< empty: all that have no limit of their own
+  double percent = 0;    ///< of the first report's value
+  LimitDirection direction = LimitDirection::kBoth;
 };
-
-/// One self-contained HTML page about one or several runs (SPEC UI-8): totals, what limits each of them, the
-/// chip, the layers, the roofline; several runs side by side. It reads nothing else, neither from the network
-/// nor from disk, and needs no script. Same reports, same bytes.
-///
-/// An element that shows a number of a report has its exact value in `data-value` and its place in `data-at`,
-/// `RUN:POINTER` with the number of the report, from 0, and the JSON pointer into it. What is computed from
-/// such numbers has a name in `data-of`, `RUN:NAME`, instead.
-///
-/// `reports` is not empty. Throws UserError that names the file and the JSON path of a field of the
-/// configuration that the page needs and the report lacks.
-std::string report_page(const std::vector<PageReport>& reports);
+/// A line for each number of the comparison that is beyond its limit. A number that one report has and the
+/// first one has not, or the other way round, is beyond every limit. Throws UserError when no quantity is
+/// called as a limit says.
+std::vector<std::string> exceeded_limits(const std::vector<NamedReport>& reports, CompareDetail detail,
+                                         const std::vector<CompareLimit>& limits);
 
 }  // namespace tilebeat

@@ -240,7 +240,8 @@ Json fields() {
                                     {"index", list("of the element, by axis", count("from 0 on"))},
                                     {"wanted", {{"type", "integer"}, {"description", "value that is right"}}},
                                     {"got", {{"type", "integer"}, {"description", "value of the run"}}}}))},
-      {"failures", list("errors of the simulation and broken invariants", text("a message"))},
+      {"failures", list("errors of the simulation, broken invariants, cycles other than the workload expects",
+                        text("a message"))},
       {"configuration", {{"type", "object"}, {"description", "the effective hardware configuration"}}},
       {"provenance", provenance()}};
 }

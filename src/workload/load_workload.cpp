@@ -290,9 +290,16 @@ void name_outputs(const WorkloadSpec& spec, const Place& root, Workload& workloa
 }
 
 void load_expected(const WorkloadSpec& spec, const Place& root, Workload& workload) {
-  for (const auto& [name, file] : spec.expected) {
+  if (spec.expected_total)
+    workload.expected_cycles.total =
+        CycleTarget{spec.expected_total->cycles, spec.expected_total->tolerance_percent};
+  for (const auto& [name, expected] : spec.expected) {
     const Place place = root.key("expected").key(name);
     const TensorInfo& output = need_layer(workload, name, place).output;
+    if (expected.cycles)
+      workload.expected_cycles.layers[name] = CycleTarget{*expected.cycles, expected.tolerance_percent};
+    if (!expected.file) continue;
+    const std::string& file = *expected.file;
     Tensor tensor = load_npy(file, place);
     if (!same_but_ones(tensor.shape, output.shape) || tensor.dtype != output.dtype) {
       place.refuse(fmt::format("{} with {}", shown(file), tensor_text(tensor.shape, tensor.dtype)),

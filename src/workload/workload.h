@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 #include <unordered_map>
 #include <vector>
@@ -55,8 +56,19 @@ struct Layer {
   TensorInfo output;
 };
 
-/// A workload: checked, with inferred shapes, and layers in an order in which every input is made before it
-/// is read.
+/// Cycles that something is expected to take, and by how much it may differ, up or down.
+struct CycleTarget {
+  std::int64_t cycles = 0;
+  double tolerance_percent = 0;  ///< of `cycles`
+};
+
+/// Cycles that a workload file expects.
+struct ExpectedCycles {
+  std::map<std::string, CycleTarget> layers;
+  std::optional<CycleTarget> total;  ///< of the whole run
+};
+
+/// A workload: checked, shapes inferred, layers in an order in which every input is there before it is read.
 struct Workload {
   std::string name;
   std::map<std::string, TensorInfo> inputs;
@@ -64,8 +76,9 @@ struct Workload {
   std::vector<Layer> layers;
   std::vector<std::string> outputs;        ///< names of the tensors that a run writes
   std::map<std::string, Tensor> expected;  ///< by layer name
-  /// By layer name; for the inputs that the file names.
-  std::map<std::string, FloatReference> float_references;
+  ExpectedCycles expected_cycles;
+  std::map<std::string, FloatReference>
+      float_references;  ///< by layer name; of the inputs that the file names
 
   /// The description of a workload input or of a layer's output. Throws SimulationError when there is none.
   const TensorInfo& tensor(const std::string& name) const;

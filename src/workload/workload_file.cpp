@@ -148,6 +148,33 @@ namespace {
 enum class InputType : std::uint8_t { kInt8, kUint8, kFloat32 };
 constexpr std::array<std::string_view, 3> kInputTypeNames{"int8", "uint8", "float32"};
 constexpr Count kTensorNames{1, 65536};
+constexpr Range kExpectedCycles{1, std::int64_t{1} << 53};
+constexpr Bounds kTolerance{0, 1000};
+constexpr const char* kToleranceText = "per cent of `cycles` by which the run may differ, up or down";
+
+/// By layer name the file with its output, or an object with more.
+struct ExpectedValue {
+  std::map<std::string, ExpectedSpec>& value;
+  void read(const Json& json, const Place& place) {
+    if (!json.is_object()) place.refuse_value(json, R"(an object: {"layer": "file.npy"})");
+    for (const auto& [layer, expected] : json.items()) {
+      ExpectedSpec& spec = value[layer];
+      const Place here = place.key(layer);
+      if (!expected.is_object()) {
+        spec.file = read_text(expected, here);
+        continue;
+      }
+      ObjectValue<ExpectedSpec>{spec}.read(expected, here);
+      if (!spec.file && !spec.cycles) here.fail("has neither a file nor cycles, one of them is expected");
+    }
+  }
+  OrderedJson write() const { return OrderedJson::object(); }
+  OrderedJson schema() const {
+    ExpectedSpec spec;
+    return {{"type", "object"},
+            {"additionalProperties", {{"anyOf", {text_schema(), ObjectValue<ExpectedSpec>{spec}.schema()}}}}};
+  }
+};
 
 }  // namespace
 
@@ -173,6 +200,17 @@ void describe(Fields& v, FloatReferenceSpec& s) {
   v.number("scale", s.scale, kPositiveScale, "real value of one step of the layer's output");
 }
 
+void describe(Fields& v, ExpectedSpec& s) {
+  v.optional_text("file", s.file, ".npy file that the layer's output must equal");
+  v.optional_integer("cycles", s.cycles, kExpectedCycles, "cycles that the layer must take");
+  v.number("tolerance_percent", s.tolerance_percent, kTolerance, kToleranceText);
+}
+
+void describe(Fields& v, ExpectedTotalSpec& s) {
+  v.required().integer("cycles", s.cycles, kExpectedCycles, "cycles that the whole run must take");
+  v.number("tolerance_percent", s.tolerance_percent, kTolerance, kToleranceText);
+}
+
 void describe(Fields& v, WorkloadSpec& s) {
   v.name("name", s.name, "name of the workload, shown in reports");
   v.choice("arithmetic", s.arithmetic, kArithmeticNames,
@@ -183,8 +221,11 @@ void describe(Fields& v, WorkloadSpec& s) {
   v.required().special("layers", Layers{s.layers, kTensorNames, layer}, "layers, in any order");
   v.optional_names("outputs", s.outputs, kTensorNames,
                    "layers whose outputs are written; without it those that no layer reads");
-  v.special("expected", FilesByLayerValue{s.expected},
-            ".npy file by layer that the layer's output must equal");
+  v.special(
+      "expected", ExpectedValue{s.expected},
+      "by layer the .npy file that its output must equal, or an object of `file`, `cycles` that it must "
+      "take and `tolerance_percent` of them");
+  v.optional_object("expected_total", s.expected_total, "cycles of the whole run");
   v.objects(
       "float_references", s.float_references, {0, kTensorNames.high},
       "what a float network computes of the inputs named here: the report says how well the layers' outputs "

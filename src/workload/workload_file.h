@@ -47,18 +47,34 @@ struct FloatReferenceSpec {
   double scale = 1;
 };
 
+/// What a layer is expected to come to.
+struct ExpectedSpec {
+  std::optional<std::string> file;
+  std::optional<std::int64_t> cycles;
+  double tolerance_percent = 0;
+};
+
+/// What the whole run is expected to take.
+struct ExpectedTotalSpec {
+  std::int64_t cycles = 0;
+  double tolerance_percent = 0;
+};
+
 struct WorkloadSpec {
   std::string name = "workload";
   Arithmetic arithmetic = Arithmetic::kExact;
   std::vector<InputSpec> inputs;
   std::vector<LayerSpec> layers;
   std::optional<std::vector<std::string>> outputs;
-  std::map<std::string, std::string> expected;
+  std::map<std::string, ExpectedSpec> expected;
+  std::optional<ExpectedTotalSpec> expected_total;
   std::vector<FloatReferenceSpec> float_references;
 };
 
 void describe(Fields& v, InputSpec& s);
 void describe(Fields& v, FloatReferenceSpec& s);
+void describe(Fields& v, ExpectedSpec& s);
+void describe(Fields& v, ExpectedTotalSpec& s);
 void describe(Fields& v, WorkloadSpec& s);
 
 /// Reads and checks the file by itself. Throws UserError.

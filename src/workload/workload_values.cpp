@@ -123,13 +123,4 @@ OrderedJson PerChannelValue::schema() const {
   return {{"anyOf", {NumberValue{number, bounds}.schema(), channel_list(value, bounds).schema()}}};
 }
 
-void FilesByLayerValue::read(const Json& json, const Place& place) {
-  if (!json.is_object()) place.refuse_value(json, R"(an object: {"layer": "file.npy"})");
-  for (const auto& [layer, file] : json.items()) value[layer] = read_text(file, place.key(layer));
-}
-
-OrderedJson FilesByLayerValue::schema() const {
-  return {{"type", "object"}, {"additionalProperties", text_schema()}};
-}
-
 }  // namespace tilebeat

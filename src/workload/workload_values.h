@@ -51,12 +51,4 @@ struct PerChannelValue {
   OrderedJson schema() const;
 };
 
-/// An object of file names by layer name.
-struct FilesByLayerValue {
-  std::map<std::string, std::string>& value;
-  void read(const Json& json, const Place& place);
-  OrderedJson write() const { return value; }
-  OrderedJson schema() const;
-};
-
 }  // namespace tilebeat

@@ -131,6 +131,66 @@ TEST(CompareCommand, UI_1_any_number_of_reports_totals_first_and_layers_on_deman
   EXPECT_EQ(folder.run({"compare", "a/report.json", "b/report.json", "--format", "xml"}).status, 2);
 }
 
+TEST(CompareCommand, UI_14_fails_above_a_limit_of_any_number) {
+  const CommandFolder folder;
+  ASSERT_EQ(folder.run_layer(kConfig, kDilated, {"--out", "a"}).status, 0);
+  nlohmann::json slower = folder.report("a");
+  const auto cycles = slower["total"]["cycles"].get<int>();
+  slower["total"]["cycles"] = cycles + 10;
+  slower["layers"][0]["cycles"] = slower["layers"][0]["cycles"].get<int>() + 10;
+  folder.write("b.json", slower.dump());
+  const double percent = 100 * 10.0 / cycles;
+  const auto compare = [&](const std::vector<std::string>& limits, bool swapped = false) {
+    std::vector<std::string> arguments{"compare", swapped ? "b.json" : "a/report.json",
+                                       swapped ? "a/report.json" : "b.json"};
+    for (const std::string& limit : limits) arguments.insert(arguments.end(), {"--fail-above", limit});
+    return folder.run(arguments);
+  };
+  EXPECT_EQ(compare({}).status, 0);
+  EXPECT_EQ(compare({fmt::format("cycles={}%", percent + 0.1)}).status, 0);
+  const CommandResult failed = compare({fmt::format("cycles={}%", percent - 0.1)});
+  EXPECT_EQ(failed.status, 1);
+  EXPECT_EQ(failed.err, fmt::format("tilebeat: b.json: total: cycles: {} -> {} ({:+.3g} %), allowed {} %\n",
+                                    cycles, cycles + 10, percent, percent - 0.1));
+  EXPECT_NE(failed.out.find("total cycles"), std::string::npos) << "the table is there, too";
+  EXPECT_EQ(compare({"0"}).status, 1) << "any number";
+  EXPECT_EQ(
+      compare({"0", "cycles=50%", "microseconds=50%", "tops=50", "dram_gb_s=50%", "energy_delay_j_s=50%"})
+          .status,
+      0)
+      << "what has a limit of its own is not held to the one without a name";
+  EXPECT_EQ(compare({"cycles=+0%"}).status, 1);
+  EXPECT_EQ(compare({"cycles=-0%"}).status, 0) << "more is allowed";
+  EXPECT_EQ(compare({"cycles=+0%"}, true).status, 0);
+  EXPECT_EQ(compare({"cycles=-0%"}, true).status, 1);
+  EXPECT_EQ(folder.run({"compare", "a/report.json", "b.json", "--fail-above", "beats=0"}).status, 2)
+      << "layers are not compared";
+  EXPECT_EQ(folder.run({"compare", "a/report.json", "b.json", "--layers", "--fail-above", "beats=0"}).status,
+            0);
+}
+
+TEST(CompareCommand, UI_2_UI_14_wrong_limits_are_refused) {
+  const CommandFolder folder;
+  ASSERT_EQ(folder.run_layer(kConfig, kDilated, {"--out", "a"}).status, 0);
+  for (const auto& [limit, wanted] : {std::pair("much", "PERCENT or QUANTITY=PERCENT is expected"),
+                                      {"=2%", "is expected"},
+                                      {"cycles=", "is expected"},
+                                      {"cycles=--2", "is expected"},
+                                      {"2e9", "from 0 to 1e6"},
+                                      {"cycle=2%", "no such quantity, the nearest one is cycles"}}) {
+    const CommandResult result =
+        folder.run({"compare", "a/report.json", "a/report.json", "--fail-above", limit});
+    EXPECT_EQ(result.status, 2) << limit;
+    EXPECT_NE(result.err.find(wanted), std::string::npos) << result.err;
+    EXPECT_EQ(std::count(result.err.begin(), result.err.end(), '\n'), 1) << "one line: " << result.err;
+    EXPECT_EQ(result.out, "");
+  }
+  EXPECT_EQ(
+      folder.run({"compare", "a/report.json", "a/report.json", "--fail-above", "1", "--fail-above", "2"})
+          .status,
+      2);
+}
+
 struct Damage {
   const char* pointer;
   const char* value;  ///< null: the place is removed

@@ -10,6 +10,7 @@
 #include <string>
 #include <thread>
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
@@ -64,6 +65,30 @@ TEST(SweepCommand, UI_9_two_hundred_points_killed_three_times_end_with_the_same_
   EXPECT_EQ(rest.status, 0) << rest.err;
   EXPECT_EQ(read_bytes(folder.path("killed/sweep.csv")), read_bytes(folder.path("whole/sweep.csv")));
   EXPECT_EQ(read_bytes(folder.path("killed/sweep.html")), read_bytes(folder.path("whole/sweep.html")));
+}
+
+TEST(SweepCommand, UI_14_a_point_above_a_limit_fails_the_sweep) {
+  const CommandFolder folder;
+  nlohmann::json sweep = small_sweep();
+  sweep["axes"] = {config_axis("rows", "/switch_array/rows", {8, 16})};
+  const auto run = [&](const nlohmann::json& limits) {
+    sweep["limits"] = limits;
+    return folder.run({"sweep", write_sweep(folder, sweep), "--out", "s"});
+  };
+  ASSERT_EQ(run({{"cycles", 1e6}}).status, 0);
+  const auto table = [&] { return csv_cells(read_bytes(folder.path("s/sweep.csv"))); };
+  const int slow = std::stoi(cell_of(table(), "rows=8", "cycles")),
+            fast = std::stoi(cell_of(table(), "rows=16", "cycles"));
+  ASSERT_GT(slow, fast);
+  EXPECT_EQ(run({{"cycles", slow}}).status, 0) << "the limit is allowed";
+  const CommandResult failed = run({{"dram_bytes", 1e9}, {"cycles", slow - 1}});
+  EXPECT_EQ(failed.status, 1);
+  const std::string error =
+      fmt::format("cycles is {}, the limit is {}", slow, nlohmann::json(slow - 1.0).dump());
+  EXPECT_NE(failed.err.find("tilebeat: point rows=8: " + error + "\n"), std::string::npos) << failed.err;
+  EXPECT_EQ(cell_of(table(), "rows=8", "result"), "failed");
+  EXPECT_EQ(cell_of(table(), "rows=8", "error"), error);
+  EXPECT_EQ(cell_of(table(), "rows=16", "result"), "passed");
 }
 
 TEST(SweepCommand, UI_9_an_interrupted_sweep_says_how_far_it_was_and_goes_on) {

@@ -249,6 +249,14 @@ TEST(SchemaAgreement, UI_2_comments) {
   }
 }
 
+TEST(SchemaAgreement, UI_14_expected_cycles) {
+  Validator validator(workload_schema());
+  Json document = read_json_file(TILEBEAT_SOURCE_DIR "/models/worked_dilated.json");
+  document["expected"] = {{"conv1", {{"cycles", 500}, {"tolerance_percent", 1.5}}}};
+  document["expected_total"] = {{"cycles", 600}, {"tolerance_percent", 0}};
+  EXPECT_GT(expect_agreement(validator, document, load_any_workload, "/expected"), 20) << kBadEnough;
+}
+
 TEST(SchemaAgreement, OP_1_product_of_two_inputs) {
   Validator validator(workload_schema());
   EXPECT_GT(expect_agreement(validator, sample_workload(sample_product()), load_any_workload, "/layers/0"),
