@@ -7,7 +7,8 @@ readonly root
 # The packages, by purpose. A new dependency is added here and nowhere else.
 readonly run_packages=(g++ cmake ninja-build pkg-config libsystemc-dev libfmt-dev nlohmann-json3-dev libcli11-dev libssl-dev
   libprotobuf-dev protobuf-compiler libflatbuffers-dev flatbuffers-compiler)
-readonly test_packages=(libgtest-dev libgmock-dev librapidcheck-dev libvalijson-dev libdnnl-dev libbenchmark-dev)
+readonly test_packages=(libgtest-dev libgmock-dev librapidcheck-dev libvalijson-dev libdnnl-dev libbenchmark-dev
+  libxml2-utils)
 readonly lint_packages=(clang-format clang-tidy)
 readonly fuzz_packages=(clang)
 readonly package_packages=(dpkg-dev file debootstrap)

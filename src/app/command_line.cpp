@@ -327,7 +327,37 @@ void define_sweep(CLI::App& app, SweepCommand& c) {
   tilebeat sweep sweep.json --out sweep --snakemake Snakefile)");
 }
 
-// The parser itself would only report a missing subcommand.
+void define_check(CLI::App& app, CheckCommand& c) {
+  app.add_option("suite", c.suite, "suite JSON: which runs, and what they came to")
+      ->required()
+      ->check(kNotEmpty)
+      ->type_name("SUITE.json");
+  CLI::Option* update = app.add_flag("--update", c.update,
+                                     "store what the runs come to in the suite, in place of what is there");
+  app.add_option("--junit", c.junit, "write the result there, too, as JUnit XML for a CI server")
+      ->check(kNotEmpty)
+      ->excludes(update)
+      ->type_name("FILE");
+  app.add_option(
+         "--filter", c.filters,
+         "only runs whose name has NAME in it, or follows it as a shell's pattern; may be said several "
+         "times")
+      ->check(kNotEmpty)
+      ->allow_extra_args(false)
+      ->type_name("NAME");
+  app.add_option("--jobs", c.jobs, "runs at the same time (default: one a processor)")
+      ->check(CLI::Range(1, 4096))
+      ->type_name("N");
+  app.footer(R"(Exit status 1 where a run does not come to what is stored, with a line for each difference:
+  RUN: layer NAME: cycles: 1200 -> 1260 (+5 %)
+
+Examples:
+  tilebeat check suite.json --update
+  tilebeat check suite.json --junit junit.xml
+  tilebeat check suite.json --filter core1/ --filter '*/fused')");
+}
+
+// The parser itself would only say that a subcommand is missing.
 void check_command_name(const CLI::App& app, const std::string& name) {
   std::vector<std::string> known;
   for (const CLI::App* command : app.get_subcommands({})) known.push_back(command->get_name());
@@ -373,6 +403,7 @@ int dispatch(int argc, char** argv) {
   ReportCommand report_command;
   RerunCommand rerun_command;
   SweepCommand sweep_command;
+  CheckCommand check_command;
 
   CLI::App& run_app = *app.add_subcommand("run", "simulate a workload on a hardware configuration");
   define_run(run_app, run_command);
@@ -384,9 +415,9 @@ int dispatch(int argc, char** argv) {
   CLI::App& plan_app = *app.add_subcommand("plan", "show how a workload is mapped, without simulating");
   define_plan(plan_app, plan_command);
   CLI::App& schema_app = *app.add_subcommand("schema", "print the JSON Schema of a kind of file");
-  schema_app.add_option("kind", schema_command.kind, "hardware, workload, mapping, report or sweep")
+  schema_app.add_option("kind", schema_command.kind, "hardware, workload, mapping, report, sweep or suite")
       ->required()
-      ->check(CLI::IsMember({"hardware", "workload", "mapping", "report", "sweep"}));
+      ->check(CLI::IsMember({"hardware", "workload", "mapping", "report", "sweep", "suite"}));
   schema_app.add_flag("--markdown", schema_command.markdown, "a Markdown table instead");
   schema_app.footer("Example:\n  tilebeat schema hardware --markdown");
   CLI::App& tables_app =
@@ -396,6 +427,8 @@ int dispatch(int argc, char** argv) {
   define_report(report_app, report_command);
   CLI::App& sweep_app = *app.add_subcommand("sweep", "run many points, each with other values, and compare");
   define_sweep(sweep_app, sweep_command);
+  CLI::App& check_app = *app.add_subcommand("check", "compare runs with what a suite stores of them");
+  define_check(check_app, check_command);
   define_compare(*app.add_subcommand("compare", "reports side by side, or one workload on several chips"),
                  compare_command);
   std::string shell;
@@ -419,6 +452,7 @@ int dispatch(int argc, char** argv) {
   if (schema_app.parsed()) return schema(schema_command);
   if (report_app.parsed()) return report(report_command);
   if (sweep_app.parsed()) return sweep(sweep_command);
+  if (check_app.parsed()) return check(check_command);
   if (tables_app.parsed()) return tables(tables_command);
   if (completion_app.parsed()) return print_text(completion_script(app, shell));
   if (manual_app.parsed()) return print_text(manual_page(app));

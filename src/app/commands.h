@@ -119,4 +119,14 @@ struct SweepCommand {
 };
 int sweep(const SweepCommand& command);
 
+/// `tilebeat check`: the runs of a suite, compared with what it stores of them.
+struct CheckCommand {
+  std::string suite;
+  bool update = false;               ///< stores what they come to
+  std::string junit;                 ///< is written there; empty: nowhere
+  std::vector<std::string> filters;  ///< names of runs, or patterns; none: all
+  int jobs = 0;                      ///< 0: as many as there are processors
+};
+int check(const CheckCommand& command);
+
 }  // namespace tilebeat

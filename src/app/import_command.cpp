@@ -1,6 +1,7 @@
 #include "app/command_options.h"
 #include "app/commands.h"
 #include "app/output_files.h"
+#include "app/scratch_folder.h"
 #include "import/imported.h"
 #include "reference/reference.h"
 #include "report/text_table.h"
@@ -22,27 +23,9 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// A folder that is removed with the object.
-class TemporaryFolder {
- public:
-  TemporaryFolder() : path_((fs::temp_directory_path() / "tilebeat-import-XXXXXX").string()) {
-    if (mkdtemp(path_.data()) == nullptr) throw UserError(path_ + ": cannot be made");
-  }
-  ~TemporaryFolder() {
-    std::error_code ignored;
-    fs::remove_all(path_, ignored);
-  }
-  TemporaryFolder(const TemporaryFolder&) = delete;
-  TemporaryFolder& operator=(const TemporaryFolder&) = delete;
-  std::string file(const std::string& name) const { return (fs::path(path_) / name).string(); }
-
- private:
-  std::string path_;
-};
-
-/// The workload as `run` will load it: errors are found before anything is written.
+/// The workload as `run` is going to load it: what it would refuse is refused before anything is written.
 Workload loaded(const ImportCommand& command, const ImportedNetwork& network) {
-  const TemporaryFolder folder;
+  const ScratchFolder folder("import");
   for (const auto& [name, bytes] : network.files) {
     std::ofstream stream(folder.file(name), std::ios::binary);
     stream.write(bytes.data(), static_cast<std::streamsize>(bytes.size()));

@@ -2,6 +2,7 @@
 #include "app/commands.h"
 #include "app/output_files.h"
 #include "app/planning.h"
+#include "app/suite_file.h"
 #include "app/sweep_file.h"
 #include "config/hardware_file.h"
 #include "report/report.h"
@@ -98,6 +99,7 @@ int schema(const SchemaCommand& command) {
                                       : command.kind == "workload" ? workload_schema()
                                       : command.kind == "mapping"  ? mapping_schema()
                                       : command.kind == "sweep"    ? sweep_schema()
+                                      : command.kind == "suite"    ? suite_schema()
                                                                    : report_schema();
   fmt::print("{}\n", command.markdown ? schema_markdown(json) : json.dump(2));
   return 0;

@@ -172,6 +172,7 @@ int print_comparison(const CompareCommand& command, const std::vector<std::strin
                                    command.format == "csv"        ? TableFormat::kCsv
                                    : command.format == "markdown" ? TableFormat::kMarkdown
                                                                   : TableFormat::kText));
+  if (!exceeded.empty()) std::fflush(stdout);  // what exceeds its limit stands behind the table
   for (const std::string& line : exceeded) print_message(line);
   return exceeded.empty() ? 0 : 1;
 }

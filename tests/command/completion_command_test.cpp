@@ -66,7 +66,8 @@ TEST(Completion, UI_12_bash_offers_the_words_that_an_option_takes) {
   const CommandFolder folder;
   EXPECT_EQ(offered(folder, {"run", "--granularity", ""}), (Words{"clock", "tile"}));
   EXPECT_EQ(offered(folder, {"run", "--granularity", "c"}), Words{"clock"});
-  EXPECT_EQ(offered(folder, {"schema", ""}), (Words{"hardware", "workload", "mapping", "report", "sweep"}));
+  EXPECT_EQ(offered(folder, {"schema", ""}),
+            (Words{"hardware", "workload", "mapping", "report", "sweep", "suite"}));
   EXPECT_EQ(offered(folder, {"run", "--config", ""}), Words{}) << "bash completes the names of files";
 }
 
