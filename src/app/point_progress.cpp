@@ -1,5 +1,7 @@
 #include "app/point_progress.h"
 
+#include "base/types.h"
+
 #include <algorithm>
 #include <cmath>
 #include <cstdio>

@@ -13,6 +13,7 @@ using switch_array::ArrayShape;
 using switch_array::ChunkGeometry;
 using switch_array::SwitchSchedule;
 using switch_array::take_census;
+
 namespace {
 
 // One beat of the 16 x 16 array with P channels.

@@ -23,6 +23,7 @@ namespace tilebeat {
 
 using switch_array::ConvRun;
 using switch_array::LoadInput;
+
 namespace testing {
 namespace {
 

@@ -58,7 +58,7 @@ TEST_F(FusionCommand, FU_5_plan_says_what_fusing_saves_and_why_a_unit_ends) {
   EXPECT_THAT(result.out, HasSubstr("layer sum (fused, scene main)\n  layers           first, left, sum\n"));
   EXPECT_THAT(result.out, HasSubstr("mode             small map"));
   EXPECT_THAT(result.out, HasSubstr("ends             no further layer can be fused"));
-  EXPECT_THAT(result.out, HasSubstr("fusion, planner rules: 3 layers in 1 unit, 0 by themselves"));
+  EXPECT_THAT(result.out, HasSubstr("fusion, planner rules: 3 layers in 1 group, 0 by themselves"));
   // 24 x 24 x 16 in, 24 x 24 x 32 out; layer by layer the map of `first` is written once and read twice.
   EXPECT_THAT(result.out, HasSubstr("inputs, outputs, weights once   27,648   13,824   41,472"));
 }
@@ -76,7 +76,7 @@ TEST_F(FusionCommand, FU_8_plan_shows_both_planners_and_the_bound_side_by_side) 
   ASSERT_EQ(ruled.status, 0) << ruled.err;
   EXPECT_EQ(table_of(ruled.out), table_of(least.out));
   EXPECT_THAT(ruled.out, HasSubstr("fusion, planner rules: 0 layers in 0 groups, 3 by themselves"));
-  EXPECT_THAT(least.out, HasSubstr("fusion, planner optimal: 3 layers in 1 unit, 0 by themselves"));
+  EXPECT_THAT(least.out, HasSubstr("fusion, planner optimal: 3 layers in 1 group, 0 by themselves"));
   const auto maps = [table = table_of(least.out)](const std::string& row) {
     std::istringstream rest(table.substr(table.find("\n  " + row + " ") + 3 + row.size()));
     std::string number;
@@ -94,7 +94,7 @@ TEST_F(FusionCommand, FU_8_plan_shows_both_planners_and_the_bound_side_by_side) 
 
 TEST_F(FusionCommand, FU_3_a_rule_that_is_switched_on_stops_a_unit) {
   // Main, main and non-main in a row are there, a scalar before a vector layer is not.
-  EXPECT_THAT(run("plan", R"("rules_off": [7])").out, HasSubstr(": 3 layers in 1 unit, 0 by themselves"));
+  EXPECT_THAT(run("plan", R"("rules_off": [7])").out, HasSubstr(": 3 layers in 1 group, 0 by themselves"));
   EXPECT_THAT(run("plan", R"("rules_off": [6])").out, HasSubstr(": 0 layers in 0 groups, 3 by themselves"));
   EXPECT_THAT(run("plan", R"("least_main_layers": 3)").out,
               HasSubstr(": 0 layers in 0 groups, 3 by themselves"));
@@ -121,7 +121,7 @@ TEST_F(FusionCommand, FU_10_a_block_is_excused_from_rule_19_and_no_other_layer_i
   EXPECT_THAT(result.out,
               HasSubstr("ends             rule 19: kernels reach 6 pixels beyond strides, 4 are allowed"));
   EXPECT_THAT(run("plan", R"("stride_redundancy": 6)").out,
-              HasSubstr(": 5 layers in 1 unit, 0 by themselves"));
+              HasSubstr(": 5 layers in 1 group, 0 by themselves"));
 }
 
 TEST_F(FusionCommand, FU_8_both_planners_and_a_mapping_file_give_the_bytes_of_the_reference) {
@@ -185,7 +185,7 @@ TEST_F(FusionCommand, FU_8_UI_5_a_size_that_does_not_fit_has_its_reason_in_the_c
 }
 
 TEST_F(FusionCommand, FU_8_a_picture_has_a_row_for_each_layer_and_a_frame_for_each_unit) {
-  const std::string picture = folder_.path("units.svg");
+  const std::string picture = folder_.path("groups.svg");
   ASSERT_EQ(run("plan", "", {"--picture", picture}).status, 0);
   const std::string svg = read_bytes(picture);
   for (const char* part :

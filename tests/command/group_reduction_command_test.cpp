@@ -31,7 +31,7 @@ constexpr const char* kNetwork = R"({"name": "net",
      "weights": {"random": {"seed": 7}}}
   ], "outputs": ["raw"]})";
 
-std::string unit(const std::string& fields) {
+std::string group(const std::string& fields) {
   return R"({"tilebeat_mapping": 1, "groups": [{"layers": ["wide", "strided", "narrow", "sum", "raw"])" +
          fields + "}]}";
 }
@@ -46,7 +46,7 @@ class UnitReductionOn : public ::testing::TestWithParam<const char*> {
                                  "--layer",
                                  folder_.write("net.json", kNetwork),
                                  "--mapping",
-                                 folder_.write("m.json", unit(fields))};
+                                 folder_.write("m.json", group(fields))};
     all.insert(all.end(), options.begin(), options.end());
     return folder_.run(all);
   }
@@ -143,7 +143,7 @@ class UnitReductionRefused : public ::testing::TestWithParam<RefusedUnit> {};
 TEST_P(UnitReductionRefused, FU_2_UI_2_with_the_reason_on_one_line) {
   const CommandFolder folder;
   const std::string mapping =
-      folder.write("m.json", unit(std::string(R"(, "reductions": )") + GetParam().reductions));
+      folder.write("m.json", group(std::string(R"(, "reductions": )") + GetParam().reductions));
   const CommandResult run = folder.run({"run", "--config", source_path("configs/cluster4x4.json"), "--layer",
                                         folder.write("net.json", kNetwork), "--mapping", mapping});
   EXPECT_EQ(run.status, 2);
@@ -159,9 +159,9 @@ INSTANTIATE_TEST_SUITE_P(
         RefusedUnit{"a_fraction", R"({"wide": 2.5})", "/groups/0/reductions/wide: 2.5 is not allowed"},
         RefusedUnit{"no_object", R"(["wide"])", "/groups/0/reductions: expected an object"},
         RefusedUnit{"unknown_layer", R"({"wild": 2})",
-                    "groups[0]: reductions: 'wild' is not a layer of the unit on matrix units"},
+                    "groups[0]: reductions: 'wild' is not a layer of the group on matrix units"},
         RefusedUnit{"vector_layer", R"({"sum": 2})",
-                    "groups[0]: reductions: 'sum' is not a layer of the unit on matrix units"},
+                    "groups[0]: reductions: 'sum' is not a layer of the group on matrix units"},
         RefusedUnit{
             "more_than_a_cluster", R"({"wide": 5})",
             "groups[0]: reductions: layer 'wide' cannot be mapped so: reduction_parts 5 is more than 4, "

@@ -17,6 +17,7 @@ namespace tilebeat {
 
 using switch_array::ConvRun;
 using switch_array::LoadInput;
+
 namespace {
 
 // With every field that must not be 0 at its least value.

@@ -19,6 +19,7 @@ namespace tilebeat {
 using switch_array::ConvRun;
 using switch_array::LoadInput;
 using switch_array::StoreOutput;
+
 namespace {
 
 template <class T>

@@ -76,7 +76,7 @@ class MovedTransfers : public ::testing::Test {
     t.source = kMap + static_cast<std::uint64_t>(at), t.destination = kElsewhere;
     return t;
   }
-  static Transfer turned_round(const Transfer& t) {
+  static Transfer transposed_round(const Transfer& t) {
     Transfer back{t.destination, t.source, t.shape};
     std::swap(back.shape.source_row, back.shape.destination_row);
     std::swap(back.shape.source_column, back.shape.destination_column);
@@ -105,7 +105,7 @@ TEST_F(MovedTransfers, OT_2_reads_and_writes_of_any_part_of_any_map) {
     Bytes expected, read;
     int bytes = 0, moved_bytes = 0;
     carry_out(part, plain, expected, bytes);
-    for (const Transfer& t : moved(map, {part}, TransferEnd::kSource))
+    for (const Transfer& t : relaid(map, {part}, TransferEnd::kSource))
       carry_out(t, stored, read, moved_bytes);
     ASSERT_EQ(read, expected) << "round " << round;
     ASSERT_EQ(moved_bytes, bytes) << "round " << round;
@@ -113,11 +113,11 @@ TEST_F(MovedTransfers, OT_2_reads_and_writes_of_any_part_of_any_map) {
     // Back into an empty map: only the part's bytes come to lie there.
     Bytes written, back;
     int written_bytes = 0, back_bytes = 0;
-    for (const Transfer& t : moved(map, {turned_round(part)}, TransferEnd::kDestination))
+    for (const Transfer& t : relaid(map, {transposed_round(part)}, TransferEnd::kDestination))
       carry_out(t, expected, written, written_bytes);
     ASSERT_EQ(written_bytes, bytes);
     for (const auto& [address, byte] : written) ASSERT_EQ(stored.at(address), byte) << "round " << round;
-    for (const Transfer& t : moved(map, {part}, TransferEnd::kSource))
+    for (const Transfer& t : relaid(map, {part}, TransferEnd::kSource))
       carry_out(t, written, back, back_bytes);
     ASSERT_EQ(back, expected) << "round " << round;
   }
@@ -127,12 +127,12 @@ TEST_F(MovedTransfers, OT_2_a_whole_map_is_one_transfer_in_blocks_and_one_run_in
   const TensorInfo info{{1, 7, 5, 32}, DType::kInt8, 0};
   const StoredMapPointer map = stored_map(kMap, info, MapLayout::kNchwc, 16);
   Transfer all{kMap, kElsewhere, one_run(info.size_bytes())};
-  EXPECT_EQ(moved(map, {all}, TransferEnd::kSource).size(), 1U);
+  EXPECT_EQ(relaid(map, {all}, TransferEnd::kSource).size(), 1U);
   // Into the same order: pixel by pixel, in each block by block.
   Transfer same{kMap, kElsewhere, one_run(16)};
   same.shape.columns = 2, same.shape.source_column = 16, same.shape.destination_column = 35 * 16;
   same.shape.rows = 35, same.shape.source_row = 32, same.shape.destination_row = 16;
-  const std::vector<Transfer> runs = moved(map, {same}, TransferEnd::kSource);
+  const std::vector<Transfer> runs = relaid(map, {same}, TransferEnd::kSource);
   ASSERT_EQ(runs.size(), 1U);
   EXPECT_EQ(runs[0].shape.run, 2 * 35 * 16);
   EXPECT_EQ(runs[0].shape.rows * runs[0].shape.columns, 1);
@@ -144,16 +144,16 @@ TEST_F(MovedTransfers, OT_2_tiles_of_many_channels_take_a_transfer_a_row_at_most
   const StoredMapPointer map = stored_map(kMap, info, MapLayout::kNchw, 1);
   Transfer tile{kMap + 2 * 512, kElsewhere, one_run(4 * 512)};
   tile.shape.rows = 7, tile.shape.source_row = 8 * 512, tile.shape.destination_row = 4 * 512;
-  EXPECT_LE(moved(map, {tile}, TransferEnd::kSource).size(), 7U);
+  EXPECT_LE(relaid(map, {tile}, TransferEnd::kSource).size(), 7U);
   Transfer stored{kElsewhere, kMap + 2 * 512 + 64, one_run(16)};
   stored.shape.columns = 4, stored.shape.source_column = 16, stored.shape.destination_column = 512;
   stored.shape.rows = 7, stored.shape.source_row = 64, stored.shape.destination_row = 8 * 512;
-  EXPECT_LE(moved(map, {stored}, TransferEnd::kDestination).size(), 7U);
+  EXPECT_LE(relaid(map, {stored}, TransferEnd::kDestination).size(), 7U);
 }
 
 TEST_F(MovedTransfers, OT_2_without_a_map_nothing_changes) {
   const Transfer t{kMap, kElsewhere, one_run(100)};
-  EXPECT_EQ(moved(nullptr, {t}, TransferEnd::kSource).front().shape.run, 100);
+  EXPECT_EQ(relaid(nullptr, {t}, TransferEnd::kSource).front().shape.run, 100);
 }
 
 }  // namespace

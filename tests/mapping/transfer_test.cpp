@@ -126,7 +126,7 @@ TEST_F(Transfers, OP_1_single_bytes_are_turned_in_blocks) {
     const int source = across + number(0, 9), destination = down + number(0, 9);
     t.shape = {1, across, down, 1, source, destination, 1};
     if (number(0, 1) == 0) t.shape = {1, down, across, source, 1, 1, destination};
-    const std::vector<Transfer> made = turned({t}, bytes);
+    const std::vector<Transfer> made = transposed({t}, bytes);
     ASSERT_EQ(sources(made), sources({t}));
     for (const Transfer& block : made) {
       EXPECT_GT(block.shape.transposed, 0);
@@ -136,8 +136,8 @@ TEST_F(Transfers, OP_1_single_bytes_are_turned_in_blocks) {
     if (bytes >= 64) {
       EXPECT_LE(static_cast<std::int64_t>(made.size()), 4 * blocks) << "blocks are filled";
     }
-    EXPECT_EQ(sources(turned({t}, 0)), sources({t}));
-    EXPECT_THAT(turned({t}, 0), SizeIs(1));
+    EXPECT_EQ(sources(transposed({t}, 0)), sources({t}));
+    EXPECT_THAT(transposed({t}, 0), SizeIs(1));
   }
 }
 
@@ -145,8 +145,8 @@ TEST_F(Transfers, OP_1_runs_and_bytes_that_are_no_neighbours_stay) {
   Transfer runs, apart;
   runs.shape = {4, 8, 8, 1, 8, 8, 1}, apart.shape = {1, 8, 8, 2, 16, 8, 1};
   for (const Transfer& t : {runs, apart}) {
-    ASSERT_THAT(turned({t}, 4096), SizeIs(1));
-    EXPECT_EQ(turned({t}, 4096).front().shape.transposed, 0);
+    ASSERT_THAT(transposed({t}, 4096), SizeIs(1));
+    EXPECT_EQ(transposed({t}, 4096).front().shape.transposed, 0);
   }
 }
 

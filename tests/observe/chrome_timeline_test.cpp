@@ -198,8 +198,8 @@ TEST(ChromeTimeline, CY_4_the_same_bytes_whatever_the_order_of_telling) {
       const Stretch& s = work[static_cast<std::size_t>(unit)][static_cast<std::size_t>(i)];
       const Cycle middle = interleaved ? (s.begin + s.end) / 2 : s.end;
       if (middle > s.begin)
-        groups[static_cast<std::size_t>(unit)]->spent(s.activity, s.begin, middle, s.order);
-      if (middle < s.end) groups[static_cast<std::size_t>(unit)]->spent(s.activity, middle, s.end, s.order);
+        units[static_cast<std::size_t>(unit)]->spent(s.activity, s.begin, middle, s.order);
+      if (middle < s.end) units[static_cast<std::size_t>(unit)]->spent(s.activity, middle, s.end, s.order);
     };
     for (int i = 0; i < kUnits * kStretches; ++i) {
       if (interleaved)

@@ -46,7 +46,7 @@ const std::vector<Kind>& alexnet() {
                                         Kind::kSoftmax};
   return layers;
 }
-// The number of the start layer when layers 1 to `fused` are in units; 0: none.
+// The number of the start layer when layers 1 to `fused` are in groups; 0: none.
 std::size_t start_behind(std::size_t fused, StartRule rule) {
   std::vector<StartCandidate> candidates;
   for (std::size_t i = 0; i < alexnet().size(); ++i) {
@@ -83,7 +83,7 @@ TEST(FusionRules, FU_2_what_just_fits_is_not_cut) {
 TEST(FusionRules, FU_3_rule_4_one_output) {
   GroupFacts facts;
   EXPECT_TRUE(holds(4, facts));
-  facts.outputs = 2;  // figure 7: unit 703, whose layers 3 and 5 are both read outside
+  facts.outputs = 2;  // figure 7: group 703, whose layers 3 and 5 are both read outside
   EXPECT_FALSE(holds(4, facts));
 }
 TEST(FusionRules, FU_3_rule_5_main_layers) {
@@ -152,7 +152,7 @@ TEST(FusionRules, FU_3_rule_12_unit_map_and_result_fit_SRAM) {
   facts.sram = 600;
   EXPECT_FALSE(holds(12, facts, rules));
 }
-/// Two steps of a unit of whole maps.
+/// Two steps of a group of whole maps.
 GroupFacts small_maps() {
   GroupFacts facts;
   facts.in = 100, facts.cache = 40;

@@ -34,11 +34,11 @@ TEST(UnitBound, UI_4_FU_2_pixels_that_no_output_needs_do_not_count) {
   const Workload workload = to_one_pixel();
   GroupRequest request;
   request.layers = {"wide", "middle", "last"};
-  FusionGroup unit(workload, hardware, request);
+  FusionGroup group(workload, hardware, request);
   GroupTrials parts(workload, hardware);
-  unit.place_for_trial(parts);
+  group.place_for_trial(parts);
   const std::int64_t peak = hardware.macs_per_clock();
-  EXPECT_EQ(unit.bound().compute, (4 + 1) * std::int64_t{1024} * 1024 / peak);
+  EXPECT_EQ(group.bound().compute, (4 + 1) * std::int64_t{1024} * 1024 / peak);
 }
 
 }  // namespace

@@ -36,7 +36,7 @@ Workload two_layers(int inputs = kInputs) {
                           "," + layer("second", "first", 4) + R"(], "outputs": ["second"]})"));
 }
 
-// What the tasks of a unit do.
+// What the tasks of a group do.
 struct Done {
   std::int64_t additions = 0, ends = 0;  // instructions
   std::int64_t added_elements = 0, ended_elements = 0;
@@ -53,11 +53,11 @@ class UnitSums : public ::testing::Test {
     request_.layers = {"first", "second"}, request_.step_rows = 1;
   }
   Done done() const {
-    FusionGroup unit(workload_, hardware_, request_);
+    FusionGroup group(workload_, hardware_, request_);
     GroupTrials parts(workload_, hardware_);
-    unit.place_for_trial(parts);
+    group.place_for_trial(parts);
     TaskGraph graph;
-    const PlannedUse use = unit.add_tasks(graph);
+    const PlannedUse use = group.add_tasks(graph);
     Done done;
     done.kernels = use.bytes.kernels, done.wram = use.wram;
     for (const Task& task : graph.tasks()) {
@@ -81,7 +81,8 @@ class UnitSums : public ::testing::Test {
   Workload workload_ = two_layers();
 };
 
-// A team of four has a row of 8 pixels in a tile: each core ends 2 of them, for which it adds three times.
+// A reduction group of four has a row of 8 pixels in a tile: each core ends 2 of them, for which it adds
+// three times.
 TEST_F(UnitSums, FU_2_NU_2_every_core_adds_up_its_slice_of_a_tile) {
   request_.reductions = {{"first", kCores}};
   const Done of = done();
@@ -122,7 +123,7 @@ TEST_F(UnitSums, FU_2_FU_4_bytes_over_DRAM_are_those_without_and_the_bounds) {
   }
 }
 
-TEST_F(UnitSums, FU_2_kernels_that_fit_no_core_fit_a_team) {
+TEST_F(UnitSums, FU_2_kernels_that_fit_no_core_fit_a_reduction_group) {
   std::int64_t& wram = hardware_.chip->core.wram.size_bytes;
   request_.reductions = {{"first", kCores}};
   const std::int64_t least = done().wram;
@@ -133,7 +134,7 @@ TEST_F(UnitSums, FU_2_kernels_that_fit_no_core_fit_a_team) {
   EXPECT_THROW(done(), UserError);
 }
 
-TEST_F(UnitSums, FU_2_maps_that_fit_no_core_fit_a_team) {
+TEST_F(UnitSums, FU_2_maps_that_fit_no_core_fit_a_reduction_group) {
   workload_ = two_layers(4096);
   hardware_.chip->core.nram.size_bytes = 12288, hardware_.chip->sram.size_bytes = 1048576;
   EXPECT_THROW(done(), UserError) << "a pixel has 4096 bytes, a buffer for maps less";
@@ -141,14 +142,14 @@ TEST_F(UnitSums, FU_2_maps_that_fit_no_core_fit_a_team) {
   EXPECT_EQ(done().ended_elements, kPixels * kKernels);
 }
 
-// The planner asks for teams only where cores have nothing to do.
-TEST_F(UnitSums, FU_2_teams_are_tried_where_cores_are_idle) {
+// The planner asks for reduction groups only where cores have nothing to do.
+TEST_F(UnitSums, FU_2_reduction_groups_are_tried_where_cores_are_idle) {
   const auto idle = [&](int rows, bool to_fit) {
     request_.step_rows = rows;
-    FusionGroup unit(workload_, hardware_, request_);
+    FusionGroup group(workload_, hardware_, request_);
     GroupTrials parts(workload_, hardware_);
-    unit.place_for_trial(parts);
-    return unit.idle_teams(to_fit);
+    group.place_for_trial(parts);
+    return group.idle_reduction_groups(to_fit);
   };
   // A row is one grain of pixels, 16 kernels one block: one core works.
   EXPECT_EQ(idle(1, false), (std::map<std::string, int>{{"first", 4}, {"second", 4}}));
@@ -172,7 +173,7 @@ TEST_F(UnitSums, FU_2_UI_2_what_cannot_be_cut_is_refused) {
   hardware_.chip->cores_per_cluster = 8;
   EXPECT_EQ(message("second", 4), "");
   EXPECT_THAT(message("second", 5), HasSubstr("is more than 4, the parts of 16 channels in multiples of 4"));
-  EXPECT_THAT(message("third", 2), HasSubstr("reductions: 'third' is not a layer of the unit"));
+  EXPECT_THAT(message("third", 2), HasSubstr("reductions: 'third' is not a layer of the group"));
 }
 
 }  // namespace

@@ -65,14 +65,14 @@ TEST(UnitWram, FU_4_MA_1_all_clusters_have_the_kernels_at_the_same_places) {
       GroupRequest request;
       request.layers = {"wide", "narrow"}, request.clusters = clusters, request.step_rows = 1;
       request.holding = Holding::kWhole;
-      FusionGroup unit(workload, hardware, request);
+      FusionGroup group(workload, hardware, request);
       GroupTrials parts(workload, hardware);
-      unit.place_for_trial(parts);
+      group.place_for_trial(parts);
       TaskGraph graph;
-      fetched.insert(unit.add_tasks(graph).bytes.kernels);
+      fetched.insert(group.add_tasks(graph).bytes.kernels);
       const std::map<int, std::int64_t> ends = written_to(graph, *hardware.chip);
       ASSERT_EQ(ends.size(), static_cast<std::size_t>(clusters));
-      const std::int64_t taken = unit.wram_of_loads().back();
+      const std::int64_t taken = group.wram_of_loads().back();
       for (const auto& [cluster, end] : ends)
         EXPECT_EQ(end, taken) << rows << " rows on " << clusters << " clusters: cluster " << cluster;
     }
@@ -89,14 +89,14 @@ class StreamedKernels : public ::testing::Test {
     hardware_.chip->clusters = 2, hardware_.chip->cores_per_cluster = 1;
     request_.layers = {"wide", "narrow"}, request_.clusters = 2, request_.step_rows = 1;
   }
-  // The unit's use, and where its tasks write in WRAM.
+  // The group's use, and where its tasks write in WRAM.
   PlannedUse add(GroupKernels kernels, TaskGraph& graph) {
     request_.kernels = kernels;
-    FusionGroup unit(workload_, hardware_, request_);
+    FusionGroup group(workload_, hardware_, request_);
     GroupTrials parts(workload_, hardware_);
-    unit.place_for_trial(parts);
-    const PlannedUse use = unit.add_tasks(graph);
-    EXPECT_EQ(use.wram, unit.wram_bytes());
+    group.place_for_trial(parts);
+    const PlannedUse use = group.add_tasks(graph);
+    EXPECT_EQ(use.wram, group.wram_bytes());
     for (const auto& [cluster, end] : written_to(graph, *hardware_.chip)) EXPECT_LE(end, use.wram) << cluster;
     return use;
   }

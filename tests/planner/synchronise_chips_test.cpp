@@ -169,7 +169,7 @@ TEST(Synchronise, MA_2_whatever_the_schedule_says_the_order_is_topological_and_t
       }
       accesses.push_back(write_of(to, ++versions[static_cast<std::size_t>(to)]));
       const std::vector<Unit> units{Unit::kIodma, Unit::kMvdma, Unit::kVector};
-      g.add(number(2 * kClusterSize), groups[static_cast<std::size_t>(number(3))], accesses);
+      g.add(number(2 * kClusterSize), units[static_cast<std::size_t>(number(3))], accesses);
       times.push_back(number(20));
     }
     const SmallPrograms programs = chip_programs_of(g, times);

@@ -18,6 +18,7 @@
 namespace tilebeat::testing {
 
 using switch_array::SwitchArrayConfig;
+
 namespace {
 
 struct Tally : Refusals {

@@ -17,6 +17,7 @@ namespace tilebeat::testing {
 
 using switch_array::ConvRun;
 using switch_array::LoadInput;
+
 namespace {
 
 HardwareConfig core1() {

@@ -64,24 +64,24 @@ bool keeps_rows(const Workload& workload, const Layer& layer) {
   return in == layer.output.shape || in.size() != 4 || layer.output.shape.size() != 4;
 }
 
-// Some convolutions and products of a unit are cut along their channels: 2 to 4 cores share them.
-void add_reductions(const Workload& workload, const ChipConfig& chip, GroupRequest& unit) {
+// Some convolutions and products of a group are cut along their channels: 2 to 4 cores share them.
+void add_reductions(const Workload& workload, const ChipConfig& chip, GroupRequest& group) {
   const int most = std::min(4, chip.cores_per_cluster);
   if (most < 2 || one_in(3)) return;
   for (const Layer& layer : workload.layers) {
-    const bool inside = std::count(unit.layers.begin(), unit.layers.end(), layer.name) > 0;
+    const bool inside = std::count(group.layers.begin(), group.layers.end(), layer.name) > 0;
     const auto* conv = std::get_if<Conv2d>(&layer.operation);
     if (inside && conv != nullptr && conv->groups == 1 && !one_in(4))
-      unit.reductions[layer.name] = one_in(2) ? 2 : number(2, most);
+      group.reductions[layer.name] = one_in(2) ? 2 : number(2, most);
   }
 }
 
 // Of a message "... reductions: layer 'NAME' cannot ...": whether that one was left out.
-bool drop_reduction(const std::string& message, GroupRequest& unit) {
-  for (auto reduction = unit.reductions.begin(); reduction != unit.reductions.end(); ++reduction) {
+bool drop_reduction(const std::string& message, GroupRequest& group) {
+  for (auto reduction = group.reductions.begin(); reduction != group.reductions.end(); ++reduction) {
     const bool named = message.find("layer '" + reduction->first + "'") != std::string::npos;
     if (!named || message.find("reduction_parts") == std::string::npos) continue;
-    unit.reductions.erase(reduction);
+    group.reductions.erase(reduction);
     return true;
   }
   return false;
@@ -96,7 +96,7 @@ GroupRequest random_unit(const Workload& workload) {
   for (std::size_t i = 0; i < workload.layers.size(); ++i) {
     if (does_something(i)) ends.push_back(i);
   }
-  GroupRequest unit;
+  GroupRequest group;
   std::set<std::size_t> taken;
   for (const std::size_t end : ends) {
     std::set<std::size_t> unit_of_end{end};
@@ -113,27 +113,27 @@ GroupRequest random_unit(const Workload& workload) {
     while (!does_something(*unit_of_end.begin())) unit_of_end.erase(unit_of_end.begin());
     if (unit_of_end.size() > taken.size() || one_in(20)) taken = unit_of_end;
   }
-  if (taken.empty()) return unit;
-  for (const std::size_t i : taken) unit.layers.push_back(workload.layers[i].name);
+  if (taken.empty()) return group;
+  for (const std::size_t i : taken) group.layers.push_back(workload.layers[i].name);
   if (one_in(2))
-    unit.step_rows = skewed(6);
+    group.step_rows = skewed(6);
   else if (one_in(2))
-    unit.step_rows = 1 << 16, unit.step_maps = number(1, 3);
-  if (one_in(2)) unit.step_columns = skewed(10);
-  if (one_in(2)) unit.holding = static_cast<Holding>(number(0, 2));
-  if (one_in(3)) unit.kernels = GroupKernels::kStreamed;
+    group.step_rows = 1 << 16, group.step_maps = number(1, 3);
+  if (one_in(2)) group.step_columns = skewed(10);
+  if (one_in(2)) group.holding = static_cast<Holding>(number(0, 2));
+  if (one_in(3)) group.kernels = GroupKernels::kStreamed;
   for (const std::size_t i : taken) {
     if (i != *taken.rbegin() && does_something(i) && one_in(3))
-      unit.holdings[workload.layers[i].name] = static_cast<Holding>(number(0, 2));
+      group.holdings[workload.layers[i].name] = static_cast<Holding>(number(0, 2));
   }
-  return unit;
+  return group;
 }
 
 struct FusedTally : Refusals {
   int layers = 0, joins = 0, steps = 0, maps = 0, products = 0, names = 0;
-  int strips = 0;    // units that make some columns after the others
-  int ahead = 0;     // units some of whose kernels are loaded while an earlier layer runs
-  int streamed = 0;  // units whose kernels are loaded in every of several steps
+  int strips = 0;    // groups that make some columns after the others
+  int ahead = 0;     // groups some of whose kernels are loaded while an earlier layer runs
+  int streamed = 0;  // groups whose kernels are loaded in every of several steps
   int sums = 0;      // layers of which several cores add up parts of the channels
 };
 
@@ -143,27 +143,27 @@ void check_fused(const Network& network, HardwareConfig hardware, FusedTally& ta
   keep_last_outputs(workload);
   NetworkMapping asked;
   asked.file = "random";
-  asked.units = {random_unit(workload)};
-  if (asked.units.front().layers.empty()) return;
-  if (hardware.chip) add_reductions(workload, *hardware.chip, asked.units.front());
+  asked.groups = {random_unit(workload)};
+  if (asked.groups.front().layers.empty()) return;
+  if (hardware.chip) add_reductions(workload, *hardware.chip, asked.groups.front());
   RC_LOG() << network.text() << "\n"
            << mapping_text(
                   {},
-                  {{asked.units.front().layers, 1, 1, 1, 1, {}, {}, asked.units.front().reductions, 0, {}}})
+                  {{asked.groups.front().layers, 1, 1, 1, 1, {}, {}, asked.groups.front().reductions, 0, {}}})
            << "\n";
   RC_LOG() << hardware_to_json(hardware).dump() << "\n";
   check_hardware(hardware, "random hardware");
   ++tally.cases;
-  if (!one_in(3)) asked.units.front().weight_prefetch = number(1, 4);
+  if (!one_in(3)) asked.groups.front().weight_prefetch = number(1, 4);
   std::optional<PlannedNetwork> planned;
   while (!planned) {
     try {
       planned = plan_network(workload, hardware, asked);
     } catch (const UserError& error) {
-      if (drop_reduction(error.what(), asked.units.front())) continue;
-      if (asked.units.front().weight_prefetch &&
+      if (drop_reduction(error.what(), asked.groups.front())) continue;
+      if (asked.groups.front().weight_prefetch &&
           std::string(error.what()).find("weight_prefetch") != std::string::npos) {
-        asked.units.front().weight_prefetch.reset();
+        asked.groups.front().weight_prefetch.reset();
         continue;
       }
       check_refusal(error.what(), kCauses);
@@ -171,19 +171,19 @@ void check_fused(const Network& network, HardwareConfig hardware, FusedTally& ta
       return;
     }
   }
-  const GroupMapping& unit = planned->units.front();
-  RC_ASSERT(unit.weight_prefetch == asked.units.front().weight_prefetch.value_or(unit.weight_prefetch));
-  RC_ASSERT(unit.reductions == asked.units.front().reductions);
-  tally.ahead += unit.weight_prefetch > 0 ? 1 : 0;
-  tally.sums += static_cast<int>(unit.reductions.size());
-  tally.layers += static_cast<int>(unit.layers.size());
-  tally.steps += unit.step_rows < 4 ? 1 : 0;
-  tally.streamed += unit.kernels == GroupKernels::kStreamed && unit.step_rows < 4 ? 1 : 0;
-  const auto& output = workload.tensor(unit.layers.back()).shape;
-  tally.strips += output.size() == 4 && unit.step_columns < output[2] ? 1 : 0;
-  tally.maps += unit.step_maps > 1 && workload.inputs.begin()->second.shape[0] > 1 ? 1 : 0;
+  const GroupMapping& group = planned->groups.front();
+  RC_ASSERT(group.weight_prefetch == asked.groups.front().weight_prefetch.value_or(group.weight_prefetch));
+  RC_ASSERT(group.reductions == asked.groups.front().reductions);
+  tally.ahead += group.weight_prefetch > 0 ? 1 : 0;
+  tally.sums += static_cast<int>(group.reductions.size());
+  tally.layers += static_cast<int>(group.layers.size());
+  tally.steps += group.step_rows < 4 ? 1 : 0;
+  tally.streamed += group.kernels == GroupKernels::kStreamed && group.step_rows < 4 ? 1 : 0;
+  const auto& output = workload.tensor(group.layers.back()).shape;
+  tally.strips += output.size() == 4 && group.step_columns < output[2] ? 1 : 0;
+  tally.maps += group.step_maps > 1 && workload.inputs.begin()->second.shape[0] > 1 ? 1 : 0;
   for (const Layer& layer : workload.layers) {
-    const bool fused = std::count(unit.layers.begin(), unit.layers.end(), layer.name) > 0;
+    const bool fused = std::count(group.layers.begin(), group.layers.end(), layer.name) > 0;
     tally.names += fused && std::holds_alternative<Reshape>(layer.operation) ? 1 : 0;
     const auto* conv = std::get_if<Conv2d>(&layer.operation);
     tally.products += fused && conv != nullptr && conv->pixels == PixelAxes::kRows ? 1 : 0;
@@ -202,14 +202,14 @@ TEST(FusionGroups, FU_4_FU_5_FU_9_random_units_on_random_chips_give_the_referenc
   };
   check_cases_until(enough, budget(250, kFewest),
                     [&] { check_fused(RandomNetwork(number(3, 10)), random_engines_chip(), tally); });
-  EXPECT_LE(tally.refused * 2, tally.cases) << "units that cannot fit are the exception";
-  EXPECT_GE(tally.layers, 2 * (tally.cases - tally.refused)) << "units have several layers";
+  EXPECT_LE(tally.refused * 2, tally.cases) << "groups that cannot fit are the exception";
+  EXPECT_GE(tally.layers, 2 * (tally.cases - tally.refused)) << "groups have several layers";
   EXPECT_GE(tally.joins, budget(10)) << "layers with two inputs";
-  EXPECT_GE(tally.steps, budget(20)) << "units in several steps";
-  EXPECT_GE(tally.strips, budget(20)) << "units in strips of columns";
-  EXPECT_GE(tally.ahead, budget(10)) << "units with kernels ahead";
-  EXPECT_GE(tally.maps, budget(5)) << "units that make several maps of a batch at a time";
-  EXPECT_GE(tally.streamed, budget(10)) << "units that load their kernels in every step";
+  EXPECT_GE(tally.steps, budget(20)) << "groups in several steps";
+  EXPECT_GE(tally.strips, budget(20)) << "groups in strips of columns";
+  EXPECT_GE(tally.ahead, budget(10)) << "groups with kernels ahead";
+  EXPECT_GE(tally.maps, budget(5)) << "groups that make several maps of a batch at a time";
+  EXPECT_GE(tally.streamed, budget(10)) << "groups that load their kernels in every step";
   EXPECT_GE(tally.sums, budget(10)) << "layers whose channels several cores share";
 }
 
@@ -220,14 +220,14 @@ TEST(FusionGroups, FU_1_FU_4_OP_3_random_units_of_products_give_the_reference) {
   };
   check_cases_until(enough, budget(120, kFewest),
                     [&] { check_fused(RandomRows(number(3, 8)), random_engines_chip(), tally); });
-  EXPECT_LE(tally.refused * 2, tally.cases) << "units that cannot fit are the exception";
-  EXPECT_GE(tally.products, budget(60)) << "products in units";
-  EXPECT_GE(tally.names, budget(10)) << "tensors with two shapes in one unit";
-  EXPECT_GE(tally.steps, budget(20)) << "units in several steps";
+  EXPECT_LE(tally.refused * 2, tally.cases) << "groups that cannot fit are the exception";
+  EXPECT_GE(tally.products, budget(60)) << "products in groups";
+  EXPECT_GE(tally.names, budget(10)) << "tensors with two shapes in one group";
+  EXPECT_GE(tally.steps, budget(20)) << "groups in several steps";
 }
 
 struct ChosenTally : Refusals {
-  int units = 0, layers = 0;
+  int groups = 0, layers = 0;
 };
 
 Cycle cycles(const Plan& plan) {
@@ -254,9 +254,9 @@ void check_chosen(HardwareConfig hardware, ChosenTally& tally) {
   hardware.fused = true;
   const std::optional<PlannedNetwork> fused = plan_or_refusal(workload, hardware, kCauses, tally);
   if (!fused) return;
-  tally.units += static_cast<int>(fused->units.size());
-  for (const GroupMapping& unit : fused->units) tally.layers += static_cast<int>(unit.layers.size());
-  if (fused->units.empty()) return;
+  tally.groups += static_cast<int>(fused->groups.size());
+  for (const GroupMapping& group : fused->groups) tally.layers += static_cast<int>(group.layers.size());
+  if (fused->groups.empty()) return;
   check_planned_bytes(fused->plan, check_both_granularities(workload, hardware, fused->plan, 20));
   hardware.fused = false;
   const auto bytes = [](const Plan& plan) {
@@ -275,23 +275,23 @@ void check_chosen(HardwareConfig hardware, ChosenTally& tally) {
 
 TEST(FusionGroups, FU_3_FU_5_FU_8_planners_on_random_networks_and_chips) {
   ChosenTally tally;
-  check_cases_until([&] { return tally.units >= budget(30); }, budget(250, kFewest),
+  check_cases_until([&] { return tally.groups >= budget(30); }, budget(250, kFewest),
                     [&] { check_chosen(random_engines_chip(), tally); });
   EXPECT_LE(tally.refused * 2, tally.cases) << "networks that cannot fit are the exception";
-  EXPECT_GE(tally.units, budget(30)) << "units are chosen";
-  EXPECT_GE(tally.layers, 2 * tally.units) << "of several layers each";
+  EXPECT_GE(tally.groups, budget(30)) << "groups are chosen";
+  EXPECT_GE(tally.layers, 2 * tally.groups) << "of several layers each";
 }
 
 TEST(FusionGroups, FU_8_five_convolutions_and_two_poolings_of_VGG_16_move_953344_bytes_of_maps) {
   const Workload workload = load_workload(source_path("models/vgg16.json"));
   NetworkMapping asked;
-  asked.units = {{{"conv1_1", "conv1_2", "pool1", "conv2_1", "conv2_2", "pool2", "conv3_1"},
-                  {},
-                  7,
-                  {},
-                  {},
-                  Holding::kRowBuffer,
-                  {}}};
+  asked.groups = {{{"conv1_1", "conv1_2", "pool1", "conv2_1", "conv2_2", "pool2", "conv3_1"},
+                   {},
+                   7,
+                   {},
+                   {},
+                   Holding::kRowBuffer,
+                   {}}};
   const Plan plan = plan_network(workload, load_hardware(source_path("configs/cluster4.json")), asked).plan;
   EXPECT_EQ(plan.layers.front().input_bytes, 150528);
   EXPECT_EQ(plan.layers.front().output_bytes, 802816);

@@ -17,6 +17,7 @@
 namespace tilebeat::testing {
 
 using switch_array::ConvRun;
+
 namespace {
 
 struct SumsCase {

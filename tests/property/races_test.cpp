@@ -25,6 +25,7 @@ using switch_array::LoadInput;
 using switch_array::LoadKernels;
 using switch_array::StoreOutput;
 using wfold::WfoldRun;
+
 namespace {
 
 using ::testing::HasSubstr;

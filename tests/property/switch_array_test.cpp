@@ -14,6 +14,7 @@ namespace tilebeat::testing {
 
 using switch_array::ArrangementKind;
 using switch_array::SwitchArrayConfig;
+
 namespace {
 
 void compare_counts(const ConvShape& shape, const HardwareConfig& hardware, const PlannedTiles& tiling,

@@ -18,6 +18,7 @@ namespace tilebeat::testing {
 using wfold::FoldPlace;
 using wfold::ReadChoice;
 using wfold::WfoldConfig;
+
 namespace {
 
 struct FoldTally : Refusals {

@@ -16,6 +16,7 @@
 namespace tilebeat::testing {
 
 using switch_array::SwitchArrayConfig;
+
 namespace {
 
 /// The DRAM ticks with the NPU, 16 bytes a cycle, and is never refreshed.

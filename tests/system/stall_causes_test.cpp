@@ -15,6 +15,7 @@ namespace tilebeat::testing {
 
 using switch_array::ArrangementKind;
 using switch_array::SwitchArrayConfig;
+
 namespace {
 
 using Change = std::function<void(HardwareConfig&)>;

@@ -20,6 +20,7 @@ namespace tilebeat::testing {
 
 using wfold::FoldPlace;
 using wfold::WfoldConfig;
+
 namespace {
 
 using ::testing::HasSubstr;

@@ -266,7 +266,7 @@ BoundCycles FusionGroup::bound(int loads) const {
   return bound;
 }
 
-std::map<std::string, int> FusionGroup::idle_teams(bool to_fit) const {
+std::map<std::string, int> FusionGroup::idle_reduction_groups(bool to_fit) const {
   const ChipConfig& chip = *hardware_.chip;
   std::map<std::string, int> reduction_groups;
   std::vector<MostOutputs> most;

@@ -60,7 +60,7 @@ class FusionGroup {
   /// By layer, sizes of reduction groups for layers whose kernel blocks and grains are too few to keep all
   /// cores of a cluster busy in a step. With `to_fit` also for layers whose kernels or map then take less
   /// memory of a core. Call after `place` or `place_for_trial`.
-  std::map<std::string, int> idle_teams(bool to_fit) const;
+  std::map<std::string, int> idle_reduction_groups(bool to_fit) const;
   /// Name, bounds and choices; bytes and estimate are still unset.
   LayerPlan plan() const;
   /// Call these after `place`.

@@ -99,7 +99,7 @@ std::optional<GroupRequest> GroupSpace::in_reduction_groups(const GroupRequest& 
     FusionGroup group(workload_, hardware_, request);
     group.place_for_trial(parts_);
     GroupRequest made = request;
-    made.reductions.merge(group.idle_teams(to_fit));
+    made.reductions.merge(group.idle_reduction_groups(to_fit));
     if (made.reductions.size() == request.reductions.size()) return std::nullopt;
     return made;
   } catch (const UserError&) {

@@ -76,13 +76,16 @@ struct HoldingsValue {
 // The value of `reductions`: a JSON object from layer names to the number of cores of a reduction group.
 struct ReductionsValue {
   std::map<std::string, int>& reductions;
-  static constexpr Range kTeam{2, 1024};
+  static constexpr Range kReductionGroup{2, 1024};
 
   void read(const Json& json, const Place& place) {
     if (!json.is_object()) place.fail("expected an object");
     for (const auto& [layer, value] : json.items()) {
-      const bool allowed = value.is_number_integer() && value >= kTeam.low && value <= kTeam.high;
-      if (!allowed) place.key(layer).refuse_value(value, fmt::format("{} to {}", kTeam.low, kTeam.high));
+      const bool allowed =
+          value.is_number_integer() && value >= kReductionGroup.low && value <= kReductionGroup.high;
+      if (!allowed)
+        place.key(layer).refuse_value(value,
+                                      fmt::format("{} to {}", kReductionGroup.low, kReductionGroup.high));
       reductions[layer] = value.get<int>();
     }
   }
@@ -94,7 +97,8 @@ struct ReductionsValue {
   }
   OrderedJson schema() const {
     return {{"type", "object"},
-            {"additionalProperties", {{"type", "integer"}, {"minimum", kTeam.low}, {"maximum", kTeam.high}}}};
+            {"additionalProperties",
+             {{"type", "integer"}, {"minimum", kReductionGroup.low}, {"maximum", kReductionGroup.high}}}};
   }
 };
 

@@ -28,7 +28,7 @@ class LayerChooser {
   ChosenLayer run() {
     look_at_whole();
     look_at_groups();
-    if (!asked_team() || *asked_team() > 1) look_at_teams();
+    if (!asked_reduction_group() || *asked_reduction_group() > 1) look_at_teams();
     if (best_) {
       best_->reason += team_sizes();
       return std::move(*best_);
@@ -42,7 +42,7 @@ class LayerChooser {
   }
 
  private:
-  std::optional<int> asked_team() const {
+  std::optional<int> asked_reduction_group() const {
     return q_.request == nullptr ? std::nullopt : q_.request->reduction_parts;
   }
 
@@ -59,7 +59,7 @@ class LayerChooser {
       const std::int64_t images = p.sets > 1 ? p.batch : 1;
       parts_ = std::max(parts_, images * ceil_div(p.out_height, grain.rows) *
                                     ceil_div(p.out_width, grain.columns) * p.kernel_blocks());
-      if (asked_team().value_or(1) > 1 || asked_groups().value_or(1) > 1) continue;
+      if (asked_reduction_group().value_or(1) > 1 || asked_groups().value_or(1) > 1) continue;
       attempt([&] { look_at(whole_layer(size, q_.places, q_.hardware), kClearlyFaster, 0); },
               p.block_kernels);
     }
@@ -68,7 +68,7 @@ class LayerChooser {
   // Cores with convolution groups of their own load no other channels, and share no halo rows with
   // neighbours.
   void look_at_groups() {
-    if (asked_team().value_or(1) > 1) return;
+    if (asked_reduction_group().value_or(1) > 1) return;
     const int most = asked_groups().value_or(most_group_parts(*q_.whole, *q_.hardware.chip));
     int in_vain = 0;  // the last few
     for (int parts = asked_groups().value_or(2); parts > 1 && parts <= most && in_vain < 2; parts *= 2) {
@@ -82,7 +82,7 @@ class LayerChooser {
   // where the layer does not fit otherwise.
   void look_at_teams() {
     const ChipConfig& chip = *q_.hardware.chip;
-    if (asked_team()) return look_at_team(*asked_team());
+    if (asked_reduction_group()) return look_at_team(*asked_reduction_group());
     if (asked_groups().value_or(1) > 1) return;
     if (!best_ && q_.request != nullptr) return;
     const int largest = largest_reduction_group(*q_.whole, chip);

@@ -127,7 +127,7 @@ TEST(RollingUnit, RO_6_a_line_longer_than_the_port_takes_several_cycles) {
 TEST(RollingUnit, RO_1_to_6_random_products) {
   std::mt19937 random(20);
   const auto below = [&](int bound) { return static_cast<int>(random() % static_cast<unsigned>(bound)); };
-  for (int i = 0; i < budget(1000); ++i) {
+  for (int i = 0; i < testing::budget(1000); ++i) {
     const int rows = 1 + below(20), columns = below(2) == 0 ? rows : 1 + below(20);
     // With lines of one element a request more, where kernels cross the boundary of a burst, costs a cycle:
     // they stay below it.

@@ -22,6 +22,7 @@ using switch_array::LoadInput;
 using switch_array::LoadKernels;
 using switch_array::ParameterLoader;
 using switch_array::SwitchArrayConfig;
+
 namespace {
 
 constexpr int kWidth = 16;  // bytes of a beat

@@ -21,6 +21,7 @@ using switch_array::ReadChannel;
 using switch_array::StoreChannel;
 using switch_array::StoreOutput;
 using switch_array::SwitchArrayConfig;
+
 namespace {
 
 constexpr Picoseconds kPeriod = 1000;

@@ -11,6 +11,7 @@
 namespace tilebeat::testing {
 
 using switch_array::SwitchArrayConfig;
+
 namespace {
 
 constexpr int kHeight = 2, kMapWidth = 8;  // a pixel a bank

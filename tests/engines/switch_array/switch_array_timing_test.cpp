@@ -13,8 +13,8 @@
 namespace tilebeat::testing {
 
 using switch_array::ArrangementKind;
-using switch_array::operation_cycles;
 using switch_array::SwitchArrayConfig;
+
 namespace {
 
 constexpr int kLanes = 8;  // L of the default array, R = 16 in G = 2 groups

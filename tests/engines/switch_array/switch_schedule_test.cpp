@@ -18,9 +18,12 @@ using switch_array::Arrangement;
 using switch_array::ArrayShape;
 using switch_array::BankCensus;
 using switch_array::BankSlot;
+using switch_array::Beat;
 using switch_array::ChunkGeometry;
+using switch_array::Selection;
 using switch_array::SwitchSchedule;
 using switch_array::take_census;
+
 namespace {
 
 ArrayShape shape_of(const SpecArray& a) {

@@ -13,6 +13,7 @@ using wfold::kWfoldDataflow;
 using wfold::WfoldConfig;
 using wfold::WfoldReadMode;
 using wfold::WfoldRun;
+
 namespace {
 
 /// A core as EngineCore has it.

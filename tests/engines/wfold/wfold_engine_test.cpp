@@ -8,6 +8,7 @@ namespace tilebeat::testing {
 
 using wfold::WfoldEngine;
 using wfold::WfoldReadMode;
+
 namespace {
 
 // ---- reading: WF-2 ----

@@ -27,6 +27,7 @@ using wfold::WfoldRefill;
 using wfold::WfoldRequest;
 using wfold::WfoldSchedule;
 using wfold::WfoldTile;
+
 namespace {
 
 using ByteValues = std::vector<int>;  // values of a byte each

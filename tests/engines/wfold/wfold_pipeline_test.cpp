@@ -17,6 +17,7 @@ namespace tilebeat::testing {
 using wfold::WfoldPipeline;
 using wfold::WfoldSchedule;
 using wfold::WfoldWalk;
+
 namespace {
 
 /// What surrounds a pipeline: when lines are ready and third buffers are drained.

@@ -32,6 +32,7 @@ using wfold::WfoldRefill;
 using wfold::WfoldRequest;
 using wfold::WfoldSchedule;
 using wfold::WfoldTile;
+
 namespace {
 
 using Range = std::pair<std::int64_t, std::int64_t>;

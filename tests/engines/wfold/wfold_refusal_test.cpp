@@ -13,6 +13,7 @@ namespace tilebeat::testing {
 using switch_array::ConvRun;
 using wfold::WfoldReadMode;
 using wfold::WfoldRun;
+
 namespace {
 
 using ::testing::HasSubstr;

@@ -19,6 +19,7 @@ using wfold::WfoldRefill;
 using wfold::WfoldSchedule;
 using wfold::WfoldShape;
 using wfold::WfoldTile;
+
 namespace {
 
 /// All beats of a run, in order.
@@ -134,7 +135,7 @@ Operands operands_of(const WfoldSchedule& schedule, const WfoldBeat& beat) {
 }
 std::vector<std::vector<int>> units_from(int column) {
   std::vector<std::vector<int>> units(4);
-  for (int i = 0; i < 16; ++i) groups[static_cast<std::size_t>(i / 4)].push_back(column + i);
+  for (int i = 0; i < 16; ++i) units[static_cast<std::size_t>(i / 4)].push_back(column + i);
   return units;
 }
 

@@ -9,6 +9,7 @@
 namespace tilebeat::testing {
 
 using wfold::WfoldReadMode;
+
 namespace {
 
 /// 4 columns of 64 kernels 1x1 over `blocks` channel blocks.

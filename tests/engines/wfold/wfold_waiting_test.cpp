@@ -6,6 +6,7 @@
 namespace tilebeat::testing {
 
 using wfold::WfoldEngine;
+
 namespace {
 
 TEST(WfoldEngine, CY_2_line_queue_bounds_what_is_read_ahead) {
