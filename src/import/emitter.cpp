@@ -54,7 +54,8 @@ FieldsJson Emitter::scales_of(const Held& x, const Kernels& kernels, const Wante
   if (builder_.arithmetic() == Arithmetic::kExact) {
     std::vector<double> combined;
     for (const float scale : kernels.scales)
-      combined.push_back(static_cast<double>(x.scale) * scale / static_cast<double>(wanted.scale));
+      combined.push_back(static_cast<double>(x.scale) * static_cast<double>(scale) /
+                         static_cast<double>(wanted.scale));
     requant["scale"] = one_or_list(combined);
   } else {
     requant["input_scale"] = static_cast<double>(x.scale);

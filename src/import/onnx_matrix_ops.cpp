@@ -148,7 +148,8 @@ void OnnxLowering::batch_norm(const GraphNode& node, Attributes& attributes) {
   kernels.weights = quantised_constant(weights, q);
   kernels.scales = q.scales;
   for (std::size_t c = 0; c < offsets.size(); ++c)
-    offsets[c] = std::nearbyint(offsets[c] / (static_cast<double>(x.held.scale) * q.scales[c]));
+    offsets[c] =
+        std::nearbyint(offsets[c] / (static_cast<double>(x.held.scale) * static_cast<double>(q.scales[c])));
   kernels.bias = make_constant(ElementType::kInt32, {channels}, offsets);
   const Wanted wanted = need_result(node);
   const Held made =

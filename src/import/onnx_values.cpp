@@ -191,7 +191,7 @@ void OnnxLowering::add_bias(const GraphNode& node, std::size_t bias, float x_sca
     made.shape = {ssize(values)};
     for (std::size_t c = 0; c < values.size(); ++c) {
       const float scale = kernels.scales.size() == 1 ? kernels.scales[0] : kernels.scales.at(c);
-      values[c] = std::nearbyint(values[c] / (static_cast<double>(x_scale) * scale));
+      values[c] = std::nearbyint(values[c] / (static_cast<double>(x_scale) * static_cast<double>(scale)));
     }
     made = make_constant(ElementType::kInt32, made.shape, values);
   }

@@ -169,7 +169,7 @@ void CounterTrack::for_each(const std::function<void(Cycle, double)>& show) cons
   const auto cycles = static_cast<double>(window_cycles());
   for (std::size_t i = 0; i <= windows_.size(); ++i) {
     const Window window = i < windows_.size() ? windows_[i] : Window{};
-    double value = window.value;
+    double value = static_cast<double>(window.value);
     if (info_.kind == CounterInfo::Kind::kLevel) {
       value = static_cast<double>(window.told ? std::max(last, window.value) : last);
       if (window.told) last = window.last;

@@ -98,7 +98,7 @@ std::string trace(const SignalInfo& signal) {
 
 std::string gtkwave_view(const std::vector<SignalInfo>& signals, const std::string& dump, Picoseconds begin,
                          Picoseconds end) {
-  const double span = std::max<Picoseconds>(end - begin, 1);
+  const double span = static_cast<double>(std::max<Picoseconds>(end - begin, 1));
   std::string text =
       fmt::format("[dumpfile] \"{}\"\n[timestart] {}\n[size] 1600 900\n[pos] -1 -1\n", dump, begin);
   // Two to the power of minus the first number is the time span of a view.

@@ -123,7 +123,7 @@ Tensor reference_of(const Resize& resize, const Operands& inputs, const TensorIn
             for (const int j : {0, 1})
               sum += h.weights[i] * w.weights[j] * at(n, h.pixels[i], w.pixels[j], c);
           }
-          const double mean = static_cast<double>(sum) / weights;
+          const double mean = static_cast<double>(sum) / static_cast<double>(weights);
           y.bytes.push_back(static_cast<std::uint8_t>(rounded(mean, x.info.zero_point, output.dtype)));
         }
       }

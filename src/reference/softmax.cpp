@@ -86,7 +86,7 @@ Tensor softmax_of_rows(const Operand& x, const Softmax& operation, const TensorI
       for (std::size_t c = 0; c < channels; ++c) sum += exponential(pixel + c);
     }
     const TensorRequant& r = operation.requant;
-    const double share = static_cast<double>(exponential(i)) / sum;
+    const double share = static_cast<double>(exponential(i)) / static_cast<double>(sum);
     return bounded(rounded(share * r.scale, r.zero_point, r.dtype), r.dtype, r.range);
   };
   for (std::size_t i = 0; i < values.size(); ++i) made.bytes.push_back(static_cast<std::uint8_t>(element(i)));
@@ -149,11 +149,11 @@ Tensor reference_of(const RowNorm& norm, const Operands& inputs, const TensorInf
     for (const std::int64_t v : row) sum += v, squares += v * v;
     const bool centre = norm.kind == RowNorm::Kind::kLayerNorm;
     const double steps = (centre ? static_cast<double>(n) : 1) / norm.input_scale;
-    const double spread =
-        centre ? static_cast<double>(n * squares - sum * sum) : static_cast<double>(squares) / n;
+    const double spread = centre ? static_cast<double>(n * squares - sum * sum)
+                                 : static_cast<double>(squares) / static_cast<double>(n);
     const double root = std::sqrt(spread + norm.epsilon * (steps * steps));
     for (std::size_t c = 0; c < row.size(); ++c) {
-      const double distance = centre ? n * row[c] - sum : row[c];
+      const double distance = static_cast<double>(centre ? n * row[c] - sum : row[c]);
       const double share = root == 0 ? 0 : distance / root;
       made.bytes.push_back(result(share * norm.gamma[c] + norm.beta[c], norm.requant));
     }

@@ -14,7 +14,8 @@ namespace {
 // The relative error of the planner's estimate.
 std::string estimate_text(const LayerResult& layer) {
   if (layer.estimated_cycles == 0 || layer.cycles == 0) return "";
-  const double error = static_cast<double>(layer.estimated_cycles - layer.cycles) / layer.cycles;
+  const double error =
+      static_cast<double>(layer.estimated_cycles - layer.cycles) / static_cast<double>(layer.cycles);
   return fmt::format("{:+.1f} %", 100 * error);
 }
 
@@ -90,9 +91,10 @@ std::string activity_table(const RunResult& run) {
   for (std::size_t i = 0; i < sums.size(); ++i) {
     if (sums[i] == 0) continue;
     const auto activity = static_cast<Activity>(i);
-    rows.push_back({std::string(activity_name(activity)), grouped(sums[i]),
-                    fmt::format("{:.1f} %", 100.0 * static_cast<double>(sums[i]) / total),
-                    std::string(activity_meaning(activity))});
+    rows.push_back(
+        {std::string(activity_name(activity)), grouped(sums[i]),
+         fmt::format("{:.1f} %", 100.0 * static_cast<double>(sums[i]) / static_cast<double>(total)),
+         std::string(activity_meaning(activity))});
   }
   std::stable_sort(rows.begin() + (rows.empty() ? 0 : 1), rows.end(), [](const auto& a, const auto& b) {
     return a[1].size() != b[1].size() ? a[1].size() > b[1].size() : a[1] > b[1];
@@ -133,7 +135,7 @@ std::string beats_table(const RunResult& run) {
                   grouped(beats), grouped(all));
   const auto add = [&](std::string_view name, std::int64_t count, const char* meaning) {
     text += fmt::format("  {:<14}{:>18}  {:>5.1f} %   {}\n", name, grouped(count),
-                        100.0 * static_cast<double>(count) / all, meaning);
+                        100.0 * static_cast<double>(count) / static_cast<double>(all), meaning);
   };
   add("useful", run.macs, "the layers' own");
   for (std::size_t i = 0; i < run.losses->size(); ++i) {

@@ -16,7 +16,8 @@ namespace {
 constexpr Cycle kSliceCycles = 20'000;
 
 double utilization_of(std::int64_t macs, Cycle cycles, std::int64_t peak) {
-  return cycles > 0 ? static_cast<double>(macs) / (static_cast<double>(cycles) * peak) : 0.0;
+  return cycles > 0 ? static_cast<double>(macs) / (static_cast<double>(cycles) * static_cast<double>(peak))
+                    : 0.0;
 }
 
 LayerResult layer_result(const LayerPlan& plan, const LayerMark& before, const LayerMark& after,

@@ -116,7 +116,7 @@ void VectorMath::resize(const VectorResize& operation, const VectorStep& step,
   }
   if (!step.last) return;
   for (const std::int64_t sum : row_) {
-    const double value = static_cast<double>(sum) / step.divisor;
+    const double value = static_cast<double>(sum) / static_cast<double>(step.divisor);
     append(requantize_real(value, 1.0, operation.zero, operation.type), operation.type, results);
   }
 }
@@ -195,7 +195,7 @@ std::int32_t VectorMath::pooled(const VectorRun& operation, const VectorStep& st
   }
   if (sums_reals(operation)) return real_average(operation, parameters_, real_row_[channel], step.divisor);
   if (operation.arithmetic != Arithmetic::kExact) return plain_average(operation, value, step.divisor);
-  return result_of(static_cast<double>(value) / step.divisor, 1.0, operation);
+  return result_of(static_cast<double>(value) / static_cast<double>(step.divisor), 1.0, operation);
 }
 
 void VectorMath::finish_pool(const VectorRun& operation, const VectorStep& step,
@@ -262,7 +262,7 @@ void VectorMath::softmax(const VectorRun& operation, const std::vector<std::uint
   const auto sum = to_signed(bits);
   const double scale = factor(kEntries);
   for (std::size_t i = 0; i < a.size(); ++i) {
-    const double share = static_cast<double>(exponential(i)) / sum;
+    const double share = static_cast<double>(exponential(i)) / static_cast<double>(sum);
     append(result_of(share, scale, operation), operation.out_type, results);
   }
 }

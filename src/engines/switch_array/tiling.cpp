@@ -234,7 +234,7 @@ class Search {
     if (run == stored_pixel_bytes(kernel_blocks_)) return output;  // whole pixels lie back to back
     constexpr std::int64_t kRequest = 2;                           // cycles of the port for a request
     return output / static_cast<double>(run) *
-           (run + kRequest * path_.width + (run % burst == 0 ? 0 : burst - 1));
+           static_cast<double>(run + kRequest * path_.width + (run % burst == 0 ? 0 : burst - 1));
   }
 
   std::vector<TilingChoice> finish(const char* what) {

@@ -69,9 +69,10 @@ class Splits {
     }
   }
   void consider(const LayerMapping& m, int rows, int columns, int blocks) {
-    const double tiles = static_cast<double>(ceil_div(rows, m.tile_rows)) * ceil_div(columns, m.tile_columns);
+    const double tiles = static_cast<double>(ceil_div(rows, m.tile_rows)) *
+                         static_cast<double>(ceil_div(columns, m.tile_columns));
     const double grains = static_cast<double>(ceil_div(m.tile_rows, grain_.rows)) *
-                          ceil_div(m.tile_columns, grain_.columns) * tiles;
+                          static_cast<double>(ceil_div(m.tile_columns, grain_.columns)) * tiles;
     const double computed = grains * blocks * static_cast<double>(grain_.cycles);
     // Only transfers run before the first tile's map has arrived and after the last tile has been computed.
     const double edges =

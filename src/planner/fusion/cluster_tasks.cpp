@@ -104,7 +104,7 @@ void ClusterTasks::make_sums() {
 
 void ClusterTasks::make_cores() {
   operands_at_ = align_up(weights_.factor_bytes(), kBufferAlignment);
-  const double room = chip_.core.nram.size_bytes - operands_at_;
+  const double room = static_cast<double>(chip_.core.nram.size_bytes - operands_at_);
   const auto share = [&](double part) {
     return static_cast<std::int64_t>(std::max(0.0, room * part)) / kBufferAlignment * kBufferAlignment;
   };

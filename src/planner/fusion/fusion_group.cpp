@@ -342,7 +342,7 @@ LayerPlan FusionGroup::plan() const {
   }
   plan.choices.emplace_back(
       "halo", fmt::format("{} bytes of rows are loaded or made more than once, {:.1f} % on top", again - rows,
-                          100 * static_cast<double>(again - rows) / rows));
+                          100 * static_cast<double>(again - rows) / static_cast<double>(rows)));
   return plan;
 }
 
@@ -411,7 +411,8 @@ std::int64_t add_trial_tasks(TaskGraph& graph, const FusionGroup& group) {
 GroupEstimate estimate_unit(const Workload& workload, const HardwareConfig& hardware,
                             const GroupRequest& request, GroupTrials& parts, double limit) {
   const FusionGroup group = trial_of(workload, hardware, request, parts);
-  if (static_cast<double>(group.bound(kernel_fetches(hardware, group.mapping().clusters)).cycles()) > limit)
+  if (static_cast<double>(group.bound(kernel_fetches(hardware, group.mapping().clusters)).cycles()) >
+      static_cast<double>(limit))
     return {kNever, 0, kNever};
   TaskGraph& graph = parts.empty_graph();
   const std::int64_t bytes = add_trial_tasks(graph, group);

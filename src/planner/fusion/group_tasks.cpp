@@ -125,7 +125,8 @@ std::vector<MostOutputs> most_outputs(const GroupWork& work) {
 }
 
 int kernel_fetches(const HardwareConfig& hardware, int clusters) {
-  const double links = static_cast<double>(hardware.chip->cluster_link.bytes_per_clock) * clusters;
+  const double links =
+      static_cast<double>(hardware.chip->cluster_link.bytes_per_clock) * static_cast<double>(clusters);
   if (links < machine_of(hardware, {}).dram_bytes_per_clock) return clusters;
   return ceil_div(clusters, to_int(Staging::kMostLinks));
 }

@@ -73,7 +73,7 @@ class Packer {
 };
 
 double clocks(Picoseconds duration, const HardwareConfig& hardware) {
-  return static_cast<double>(duration) / hardware.clock_ps();
+  return static_cast<double>(duration) / static_cast<double>(hardware.clock_ps());
 }
 
 double on_chip_trip(const InterconnectConfig& bus, const MemoryConfig& memory) {
@@ -155,8 +155,8 @@ double dram_bytes_per_clock(const HardwareConfig& hardware) {
   const DramConfig& d = hardware.dram;
   // Bursts follow one another tCCD apart, also where their data would take less.
   const DramClocks clocks = dram_clocks(d);
-  const double bytes =
-      static_cast<double>(d.burst_length * d.data_bits / 8) / static_cast<double>(clocks.ccd);
+  const int burst = d.burst_length * d.data_bits / 8;  // bytes
+  const double bytes = burst / static_cast<double>(clocks.ccd);
   const double channel = bytes * static_cast<double>(hardware.clock_ps()) / static_cast<double>(d.clock_ps);
   return d.channels * std::min<double>(channel, d.port_bytes_per_clock);
 }

@@ -35,7 +35,8 @@ std::uint64_t bytes_of_sums(std::int64_t sums) {
 
 // The cost of one pass over the elements: lanes, and bytes of operands and results on the core's bus.
 TaskCost vector_cost(const VectorRun& run, const ChipConfig& chip) {
-  const double elements = static_cast<double>(run.rows) * run.columns * run.channels;
+  const double elements =
+      static_cast<double>(run.rows) * static_cast<double>(run.columns) * static_cast<double>(run.channels);
   const double width = chip.core.bus.bytes_per_clock;
   constexpr double kStart = 16;
   TaskCost cost;

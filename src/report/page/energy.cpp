@@ -145,7 +145,7 @@ std::string row(const RunFacts& run, const Memory& memory, std::int64_t slice_cy
   for (std::size_t i = 0; i < held.size(); ++i) {
     const auto bytes = held[i].get<double>();
     if (bytes <= 0) continue;
-    const double from = static_cast<double>(i) * slice_cycles;
+    const double from = static_cast<double>(i) * static_cast<double>(slice_cycles);
     const double x = x_of(from), end = x_of(from + static_cast<double>(slice_cycles));
     const double height = room * std::min(1.0, ratio(bytes, static_cast<double>(memory.bytes)));
     svg += rect_at(x, floor - height, end - x, height, kBlue,
