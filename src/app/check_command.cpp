@@ -45,21 +45,28 @@ std::vector<const SuiteRun*> chosen_runs(const std::vector<SuiteRun>& runs, cons
   return chosen;
 }
 
-// Files that are read are not written.
-void check_places(const CheckCommand& command, const SuiteFile& suite) {
-  if (command.junit.empty()) return;
-  const fs::path folder = fs::path(command.suite).parent_path();
-  std::vector<std::string> read{command.suite};
+// The files that a suite names, and those that the workloads of its runs name.
+std::vector<std::string> files_of(const SuiteFile& suite, const std::string& path,
+                                  const std::vector<SuiteRun>& runs) {
+  const fs::path folder = fs::path(path).parent_path();
+  std::vector<std::string> files{path};
+  const auto add = [&](const std::string& file) { files.push_back((folder / file).string()); };
   for (const SuiteProduct& product : suite.runs) {
     for (const auto* inputs : {&product.configs, &product.layers}) {
-      for (const SuiteInput& input : *inputs) read.push_back((folder / input.file).string());
+      for (const SuiteInput& input : *inputs) add(input.file);
+    }
+    for (const SuiteOption& option : product.options) {
+      for (const auto& file : option.change.files) {
+        if (file) add(*file);
+      }
     }
   }
-  for (const std::string& file : read) {
-    if (place_of(file) == place_of(command.junit))
-      throw UserError(
-          fmt::format("--junit {}: is read by this command, it cannot be written", command.junit));
+  for (const SuiteRun& run : runs) {
+    const auto tensors =
+        tensors_read(Json::parse(*nth(run.folder.point().texts, SweepTarget::kLayer)), run.folder.path());
+    files.insert(files.end(), tensors.begin(), tensors.end());
   }
+  return files;
 }
 
 // What the chosen runs came to.
@@ -190,9 +197,12 @@ int print_cases(const SuiteFile& suite, const std::vector<SuiteCase>& cases, std
     lines += one.differences.size() + (one.error.empty() ? 0 : 1);
     (one.name == kConfigurationCase ? configurations : differing) += 1;
   }
-  std::string end = "all as stored";
-  if (lines > 0) end = fmt::format("{} in {}", counted(lines, "difference"), counted(differing, "run"));
-  if (configurations > 0) end += fmt::format(" and {}", counted(configurations, "configuration"));
+  std::vector<std::string> where;
+  if (differing > 0) where.push_back(counted(differing, "run"));
+  if (configurations > 0) where.push_back(counted(configurations, "configuration"));
+  const std::string end =
+      lines == 0 ? "all as stored"
+                 : fmt::format("{} in {}", counted(lines, "difference"), fmt::join(where, " and "));
   fmt::print("suite {}: {}, {}\n", suite.name, counted(runs, "run"), end);
   return lines == 0 ? 0 : 1;
 }
@@ -202,6 +212,8 @@ int check_in(const CheckCommand& command, const LoadedSuite& suite, const Scratc
              int& signal) {
   const std::vector<SuiteRun> all = suite_runs(suite.file, command.suite, folder.path());
   const std::vector<const SuiteRun*> chosen = chosen_runs(all, command);
+  if (!command.junit.empty())
+    check_not_read("--junit", command.junit, files_of(suite.file, command.suite, all));
   OutputFiles files;  // what cannot be written is found before anything runs
   OutputFile* suite_file = command.update ? &files.open(command.suite) : nullptr;
   OutputFile* junit = command.junit.empty() ? nullptr : &files.open(command.junit);
@@ -224,7 +236,6 @@ int check(const CheckCommand& command) {
   if (command.update && !Json::accept(read_file(command.suite, kMaxJsonBytes)))
     throw UserError(fmt::format(
         "{}: has // comments, which --update would lose; write them as \"comment\": \"...\"", command.suite));
-  check_places(command, suite.file);
   int signal = 0, status = 0;
   {
     const ScratchFolder folder("check");

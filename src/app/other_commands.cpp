@@ -56,12 +56,7 @@ void write_files(const PlanCommand& command,
   OutputFiles files;
   for (const auto& [option, path] :
        {std::pair("--mapping", command.mapping), std::pair("--picture", command.picture)}) {
-    if (path.empty()) continue;
-    for (const std::string& input : files_read(command.config, command.layer)) {
-      std::error_code ignored;
-      if (std::filesystem::equivalent(input, path, ignored))
-        throw UserError(fmt::format("{} {}: is read by this command, it cannot be written", option, path));
-    }
+    if (!path.empty()) check_not_read(option, path, files_read(command.config, command.layer));
   }
   if (!command.mapping.empty() && !command.picture.empty() &&
       place_of(command.mapping) == place_of(command.picture))

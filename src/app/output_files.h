@@ -11,6 +11,8 @@
 #include <utility>
 #include <vector>
 
+#include <nlohmann/json_fwd.hpp>
+
 namespace tilebeat {
 
 /// Puts files in their places, all or none: changes without `keep` are undone when the object is destroyed.
@@ -100,6 +102,10 @@ std::filesystem::path place_of(const std::string& path);
 
 /// The files that a run reads: `config`, `layer` and the tensor files that `layer` names.
 std::vector<std::string> files_read(const std::string& config, const std::string& layer);
+/// The tensor files that `workload` names, with paths that begin at `folder`.
+std::vector<std::string> tensors_read(const nlohmann::json& workload, const std::string& folder);
+/// Throws UserError when `path`, which `option` names, is one of the files `inputs`, also under another name.
+void check_not_read(const char* option, const std::string& path, const std::vector<std::string>& inputs);
 
 /// Throws UserError when two outputs would be one file, when an output would overwrite one of `inputs`, or
 /// when a folder has the place of an output file, or vice versa.

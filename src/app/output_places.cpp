@@ -196,7 +196,12 @@ fs::path place_of(const std::string& path) {
 std::vector<std::string> files_read(const std::string& config, const std::string& layer) {
   std::vector<std::string> files{config, layer};
   if (!fs::is_regular_file(layer)) return files;  // a pipe gives its contents once
-  const nlohmann::json workload = read_json_file(layer);
+  const auto tensors = tensors_read(read_json_file(layer), fs::path(layer).parent_path().string());
+  files.insert(files.end(), tensors.begin(), tensors.end());
+  return files;
+}
+
+std::vector<std::string> tensors_read(const nlohmann::json& workload, const std::string& folder) {
   std::vector<std::string> tensors;
   collect_files(workload, tensors);
   if (workload.contains("expected")) {
@@ -204,9 +209,13 @@ std::vector<std::string> files_read(const std::string& config, const std::string
       if (file.is_string()) tensors.push_back(file.get<std::string>());
     }
   }
-  for (const std::string& tensor : tensors)
-    files.push_back((fs::path(layer).parent_path() / tensor).string());
-  return files;
+  for (std::string& tensor : tensors) tensor = (fs::path(folder) / tensor).string();
+  return tensors;
+}
+
+void check_not_read(const char* option, const std::string& path, const std::vector<std::string>& inputs) {
+  if (FileSet(inputs).has(path))
+    throw UserError(fmt::format("{} {}: is read by this command, it cannot be written", option, path));
 }
 
 void check_places(const OutputPlaces& places, const std::vector<std::string>& inputs) {

@@ -156,11 +156,7 @@ void compile(const TablesCommand& command) {
   HardwareConfig hardware = load_hardware(command.config);
   const std::shared_ptr<CompiledAhead> ahead = ahead_of(hardware);
   const Workload workload = load_workload(command.layer);
-  for (const std::string& input : files_read(command.config, command.layer)) {
-    std::error_code ignored;
-    if (std::filesystem::equivalent(input, command.out, ignored))
-      throw UserError(fmt::format("--out {}: is read by this command, it cannot be written", command.out));
-  }
+  check_not_read("--out", command.out, files_read(command.config, command.layer));
   ahead->record();
   plan_workload(workload, hardware, command.layer);
   const std::vector<std::uint8_t> bytes = ahead->file();

@@ -1,5 +1,6 @@
 #include "app/suite_file.h"
 
+#include "planner/language/mapping_file.h"
 #include "schema/json_file.h"
 #include "schema/place.h"
 #include "tilebeat/error.h"
@@ -287,6 +288,10 @@ std::vector<SuiteRun> suite_runs(const SuiteFile& suite, const std::string& path
     check_names(product.layers, place.key("layers"));
     for (const SuiteInput& layer : product.layers)  // a wrong one is no result of a run
       read_workload_file((std::filesystem::path(path).parent_path() / layer.file).string());
+    for (const SuiteOption& option : product.options) {  // nor is a wrong mapping file
+      if (const auto& file = nth(option.change.files, SweepTarget::kMapping))
+        load_mapping((std::filesystem::path(path).parent_path() / *file).string());
+    }
     const std::vector<PointAxis> pair{axis_of(product.configs, SweepTarget::kConfig, place.key("configs")),
                                       axis_of(product.layers, SweepTarget::kLayer, place.key("layers"))};
     const SuiteTolerances tolerances = product.tolerances.value_or(suite.tolerances);

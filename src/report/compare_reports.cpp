@@ -59,6 +59,9 @@ void check_value(const Json& value, const Json& schema, const Place& place) {
   }
 }
 
+constexpr const char* kChecks = "checks";
+constexpr const char* kFailed = "FAILED";  // the checks of a run that did not pass
+
 // A quantity of several reports. Values are null where a report has none.
 struct Row {
   std::string layer;  ///< empty: of the whole run
@@ -87,7 +90,7 @@ class Comparison {
                                         {"energy_pj", "energy pJ"},
                                         {"edp_joule_seconds", "energy-delay J s"},
                                         {"area_mm2", "area mm2"},
-                                        {"passed", "checks"}})
+                                        {"passed", kChecks}})
       add("", quantity, values, [&key = key](const Json& total) { return total.value(key, Json()); });
     add_losses("", values);
   }
@@ -102,12 +105,8 @@ class Comparison {
     add_losses(name, layers);
     for (int i = 1; i < kActivityCount; ++i) {
       const std::string cause(activity_name(static_cast<Activity>(i)));
-      const bool there = std::any_of(layers.begin(), layers.end(), [&](const Json& layer) {
-        return !layer.is_null() && layer["stall_cycles"].value(cause, 0) != 0;
-      });
-      if (there)
-        add(name, "stall " + cause, layers,
-            [&](const Json& layer) { return Json(layer["stall_cycles"].value(cause, std::int64_t{0})); });
+      add(name, "stall " + cause, layers,
+          [&](const Json& layer) { return Json(layer["stall_cycles"].value(cause, std::int64_t{0})); });
     }
     for (const auto& [level, directions] : named["bytes"].items()) {
       for (const auto& [direction, ignored] : directions.items())
@@ -118,11 +117,24 @@ class Comparison {
     }
   }
 
+  bool has(const std::string& quantity) const { return quantities_.count(quantity) != 0; }
+  // Throws UserError unless `quantity` is one that the reports have as a number, be it 0 everywhere, or the
+  // checks.
+  void check_quantity(const std::string& quantity) const {
+    const auto refuse = [&quantity](const std::string& why) {
+      throw UserError(one_line(fmt::format("--fail-above {}: {}", quantity, why)));
+    };
+    const std::vector<std::string> known(quantities_.begin(), quantities_.end());
+    if (!has(quantity))
+      refuse(fmt::format("no such quantity, the nearest one is {}; there are {}",
+                         nearest_name(quantity, known), fmt::join(known, ", ")));
+    if (words_.count(quantity) != 0) refuse("is no number");
+  }
+
   std::vector<std::string> exceeded(const std::vector<CompareLimit>& limits) const {
-    for (const CompareLimit& limit : limits) check_quantity(limit);
     std::vector<std::string> lines;
     for (const Row& row : rows_) {
-      const CompareLimit* limit = limit_of(row, limits);
+      const CompareLimit* limit = row.quantity == kChecks ? &limits.front() : limit_of(row, limits);
       for (std::size_t i = 1; limit != nullptr && i < row.values.size(); ++i) {
         if (is_beyond(row, i, *limit)) lines.push_back(beyond_text(row, i, *limit));
       }
@@ -158,19 +170,6 @@ class Comparison {
     return name;
   }
 
-  void check_quantity(const CompareLimit& limit) const {
-    std::vector<std::string> known;
-    for (const Row& row : rows_) {
-      if (std::find(known.begin(), known.end(), plain(row.quantity)) == known.end())
-        known.push_back(plain(row.quantity));
-    }
-    if (limit.quantity.empty() || std::find(known.begin(), known.end(), limit.quantity) != known.end())
-      return;
-    throw UserError(
-        one_line(fmt::format("--fail-above {}: no such quantity, the nearest one is {}; there are {}",
-                             limit.quantity, nearest_name(limit.quantity, known), fmt::join(known, ", "))));
-  }
-
   static const CompareLimit* limit_of(const Row& row, const std::vector<CompareLimit>& limits) {
     const CompareLimit* found = nullptr;
     for (const CompareLimit& limit : limits) {
@@ -182,6 +181,7 @@ class Comparison {
 
   static bool is_beyond(const Row& row, std::size_t i, const CompareLimit& limit) {
     const Json &first = row.values[0], &value = row.values[i];
+    if (value == kFailed) return true;
     if (!first.is_number() && !value.is_number()) return false;
     if (!first.is_number() || !value.is_number()) return true;
     const double change = value.get<double>() - first.get<double>();
@@ -192,6 +192,7 @@ class Comparison {
 
   std::string beyond_text(const Row& row, std::size_t i, const CompareLimit& limit) const {
     const Json &first = row.values[0], &value = row.values[i];
+    if (value == kFailed) return one_line(reports_[i].name + ": total: did not pass its checks");
     std::string change;
     if (first.is_number() && value.is_number() && first != 0)
       change = fmt::format(" ({:+.3g} %)", 100 * (value.get<double>() / first.get<double>() - 1));
@@ -229,7 +230,7 @@ class Comparison {
     };
     total["tops"] = rate(total["macs"], 2e-12), total["dram_gb_s"] = rate(total["dram_bytes"], 1e-9);
     if (report["total"].contains("lost_macs")) total["lost_macs"] = report["total"]["lost_macs"];
-    total["passed"] = report["passed"].get<bool>() ? "passed" : "FAILED";
+    total["passed"] = report["passed"].get<bool>() ? "passed" : kFailed;
     return total;
   }
 
@@ -238,6 +239,10 @@ class Comparison {
            const Get& get) {
     Row row{layer, quantity, {}};
     for (const Json& source : from) row.values.push_back(source.is_null() ? Json() : get(source));
+    quantities_.insert(plain(quantity));
+    const auto is_word = [](const Json& value) { return value.is_string(); };
+    if (quantity != kChecks && std::any_of(row.values.begin(), row.values.end(), is_word))
+      words_.insert(plain(quantity));
     // Rows that no report has, and rows of a layer with zeros only, are left out.
     const bool told = std::any_of(row.values.begin(), row.values.end(), [&layer](const Json& value) {
       return !value.is_null() && (layer.empty() || value != 0);
@@ -296,6 +301,7 @@ class Comparison {
 
   const std::vector<NamedReport>& reports_;
   std::vector<Row> rows_;
+  std::set<std::string> quantities_, words_;  // as limits name them: all, and those that are no numbers
 };
 
 // The workload's layers in an entry of a report: several for a fusion group.
@@ -405,7 +411,17 @@ std::string compare_reports(const std::vector<NamedReport>& reports, CompareDeta
 
 std::vector<std::string> exceeded_limits(const std::vector<NamedReport>& reports, CompareDetail detail,
                                          const std::vector<CompareLimit>& limits) {
-  return limits.empty() ? std::vector<std::string>{} : comparison_of(reports, detail).exceeded(limits);
+  if (limits.empty()) return {};
+  const Comparison compared = comparison_of(reports, detail);
+  const Comparison layers = comparison_of(reports, CompareDetail::kLayers);
+  for (const CompareLimit& limit : limits) {
+    if (limit.quantity.empty()) continue;
+    layers.check_quantity(limit.quantity);
+    if (!compared.has(limit.quantity))
+      throw UserError(
+          fmt::format("--fail-above {}: is a quantity of layers, which --layers compares", limit.quantity));
+  }
+  return compared.exceeded(limits);
 }
 
 }  // namespace tilebeat

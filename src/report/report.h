@@ -49,8 +49,8 @@ struct CompareLimit {
   LimitDirection direction = LimitDirection::kBoth;
 };
 /// A line for each number of the comparison that is beyond its limit. A number that one report has and the
-/// first one has not, or the other way round, is beyond every limit. Throws UserError when no quantity is
-/// called as a limit says.
+/// first one has not, or the other way round, is beyond every limit, and so is a run that did not pass.
+/// Throws UserError when no quantity with numbers is called as a limit says, in what `detail` compares.
 std::vector<std::string> exceeded_limits(const std::vector<NamedReport>& reports, CompareDetail detail,
                                          const std::vector<CompareLimit>& limits);
 

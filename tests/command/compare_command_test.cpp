@@ -169,6 +169,38 @@ TEST(CompareCommand, UI_14_fails_above_a_limit_of_any_number) {
             0);
 }
 
+TEST(CompareCommand, UI_14_a_run_that_did_not_pass_is_beyond_every_limit) {
+  const CommandFolder folder;
+  ASSERT_EQ(folder.run_layer(kConfig, kDilated, {"--out", "a"}).status, 0);
+  nlohmann::json failed = folder.report("a");
+  failed["passed"] = false;
+  folder.write("b.json", failed.dump());
+  for (const char* limit : {"50%", "cycles=50%", "checks=0"}) {
+    const CommandResult result = folder.run({"compare", "a/report.json", "b.json", "--fail-above", limit});
+    EXPECT_EQ(result.status, 1) << limit;
+    EXPECT_EQ(result.err, "tilebeat: b.json: total: did not pass its checks\n");
+    EXPECT_EQ(folder.run({"compare", "a/report.json", "a/report.json", "--fail-above", limit}).status, 0);
+  }
+}
+
+TEST(CompareCommand, UI_14_a_limit_of_what_is_nowhere_is_kept) {
+  const CommandFolder folder;
+  ASSERT_EQ(folder.run_layer(kConfig, kDilated, {"--out", "a"}).status, 0);
+  nlohmann::json stalled = folder.report("a");
+  ASSERT_EQ(stalled["layers"][0]["stall_cycles"].value("barrier", 0), 0);
+  ASSERT_EQ(stalled["layers"][0]["bank_conflict_cycles"], 0);
+  const auto compare = [&](const char* limit) {
+    return folder.run({"compare", "a/report.json", "b.json", "--layers", "--fail-above", limit}).status;
+  };
+  folder.write("b.json", stalled.dump());
+  EXPECT_EQ(compare("stall_barrier=1"), 0);
+  EXPECT_EQ(compare("bank_conflict_cycles=1"), 0);
+  stalled["layers"][0]["stall_cycles"]["barrier"] = 1;
+  folder.write("b.json", stalled.dump());
+  EXPECT_EQ(compare("stall_barrier=1"), 1);
+  EXPECT_EQ(compare("bank_conflict_cycles=1"), 0);
+}
+
 TEST(CompareCommand, UI_2_UI_14_wrong_limits_are_refused) {
   const CommandFolder folder;
   ASSERT_EQ(folder.run_layer(kConfig, kDilated, {"--out", "a"}).status, 0);
@@ -177,6 +209,8 @@ TEST(CompareCommand, UI_2_UI_14_wrong_limits_are_refused) {
                                       {"cycles=", "is expected"},
                                       {"cycles=--2", "is expected"},
                                       {"2e9", "from 0 to 1e6"},
+                                      {"largest_stall=1", "--fail-above largest_stall: is no number"},
+                                      {"stall_barrier=1", "is a quantity of layers, which --layers compares"},
                                       {"cycle=2%", "no such quantity, the nearest one is cycles"}}) {
     const CommandResult result =
         folder.run({"compare", "a/report.json", "a/report.json", "--fail-above", limit});

@@ -87,6 +87,37 @@ TEST(SuiteFiles, UI_2_UI_14_a_wrong_workload_is_no_result_of_a_run) {
   EXPECT_EQ(result.err.rfind("tilebeat: work/copied.json: /inputs: ", 0), 0U) << result.err;
 }
 
+// A suite whose only option has the mapping file map.json.
+void write_mapped_suite(const SuiteFolder& folder) {
+  nlohmann::json suite = folder.suite();
+  suite["runs"][0]["options"] = {{{"label", "mapped"}, {"mapping", "map.json"}}};
+  folder.write_suite(suite);
+}
+
+TEST(SuiteFiles, UI_2_UI_14_a_wrong_mapping_is_no_result_of_a_run) {
+  const SuiteFolder folder;
+  folder.write("map.json", R"({"tilebeat_mapping": 1, "units": []})");
+  write_mapped_suite(folder);
+  const CommandResult result = folder.check();
+  EXPECT_EQ(result.status, 2);
+  EXPECT_EQ(result.err, "tilebeat: map.json: /units: is called \"groups\" now\n");
+}
+
+TEST(SuiteFiles, UI_5_UI_14_no_file_of_a_run_is_overwritten) {
+  const SuiteFolder folder;
+  folder.write("map.json", R"({"tilebeat_mapping": 1})");
+  write_mapped_suite(folder);
+  std::filesystem::create_symlink(folder.path("work/x.npy"), folder.path("link.xml"));
+  const auto before = folder.files();
+  for (const char* junit : {"map.json", "work/x.npy", "work/one.npy", "link.xml"}) {
+    const CommandResult result = folder.check({"--junit", junit});
+    EXPECT_EQ(result.status, 2) << junit;
+    EXPECT_EQ(result.err, std::string("tilebeat: --junit ") + junit +
+                              ": is read by this command, it cannot be written\n");
+    EXPECT_EQ(folder.files(), before);
+  }
+}
+
 TEST(SuiteFiles, UI_5_UI_14_what_cannot_be_written_is_found_before_anything_runs) {
   const SuiteFolder folder;
   const auto before = folder.files();
