@@ -149,7 +149,7 @@ INSTANTIATE_TEST_SUITE_P(
         Refused{"name", R"("tile_rows": 4}, {"layer": "nobody")", "layer 'nobody' is not in the workload"}),
     [](const auto& refused) { return refused.param.name; });
 
-// Kernels ahead: the planner's choice, the same from a file, and none.
+// Weight prefetch: the planner's choice, the same from a file, and none.
 TEST(MappingFile, MA_1_FU_4_kernels_are_loaded_while_an_earlier_layer_runs) {
   const char* config = "configs/cluster4.json";
   const char* network = "models/alexnet_small.json";
@@ -186,7 +186,7 @@ TEST(MappingFile, MA_1_FU_4_kernels_are_loaded_while_an_earlier_layer_runs) {
                       source_path(network), "--out", folder.path("off")})
                 .status,
             0);
-  // Without kernels ahead other mappings are the best: those, and nothing else, make the difference.
+  // Without weight prefetch other mappings are the best: those, and nothing else, make the difference.
   ASSERT_EQ(folder
                 .run({"plan", "--config", folder.path("off.json"), "--layer", source_path(network),
                       "--mapping", folder.path("off_mapping.json")})

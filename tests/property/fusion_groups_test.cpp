@@ -207,7 +207,7 @@ TEST(FusionGroups, FU_4_FU_5_FU_9_random_units_on_random_chips_give_the_referenc
   EXPECT_GE(tally.joins, budget(10)) << "layers with two inputs";
   EXPECT_GE(tally.steps, budget(20)) << "groups in several steps";
   EXPECT_GE(tally.strips, budget(20)) << "groups in strips of columns";
-  EXPECT_GE(tally.ahead, budget(10)) << "groups with kernels ahead";
+  EXPECT_GE(tally.ahead, budget(10)) << "groups with weight prefetch";
   EXPECT_GE(tally.maps, budget(5)) << "groups that make several maps of a batch at a time";
   EXPECT_GE(tally.streamed, budget(10)) << "groups that load their kernels in every step";
   EXPECT_GE(tally.sums, budget(10)) << "layers whose channels several cores share";

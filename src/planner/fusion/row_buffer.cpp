@@ -70,7 +70,7 @@ std::int64_t RowBuffer::shift_of(int row) const {
   const auto found = std::find_if(made_.rbegin(), made_.rend(), [row](const Made& made) {
     return row >= made.rows.begin && row < made.rows.end;
   });
-  if (found == made_.rend()) throw SimulationError(fmt::format("row {} of a held tensor is not there", row));
+  if (found == made_.rend()) throw SimulationError(fmt::format("row {} of a row buffer is not there", row));
   return found->shift;
 }
 
