@@ -96,11 +96,24 @@ int run_all(const std::vector<const SuiteRun*>& runs, const ScratchFolder& folde
   return signal;
 }
 
+// What a run said, in the user's names: it read a copy of its workload in a folder that is gone afterwards.
+std::string in_the_users_names(const SuiteRun& run, std::string said) {
+  const std::string copy = "workload.json: ", up = " ../";
+  if (said.compare(0, copy.size(), copy) == 0) said.replace(0, copy.size() - 2, run.layer);
+  for (auto at = said.find(up); at != std::string::npos; at = said.find(up, at + up.size())) {
+    const std::size_t begin = at + 1, end = std::min(said.find(": ", begin), said.size());
+    const fs::path path = fs::path(run.folder.path()) / said.substr(begin, end - begin);
+    said.replace(begin, end - begin,
+                 path.lexically_normal().lexically_proximate(fs::current_path()).string());
+  }
+  return said;
+}
+
 SuiteResults results_of(const std::vector<const SuiteRun*>& runs) {
   SuiteResults results;
   for (const SuiteRun* run : runs) {
     const PointResult result = run->folder.result();
-    if (!result.error.empty()) results.errors[run->name] = result.error;
+    if (!result.error.empty()) results.errors[run->name] = in_the_users_names(*run, result.error);
     if (!result.report) continue;
     results.configurations.try_emplace(run->configuration, stored_configuration(*result.report));
     if (result.error.empty())

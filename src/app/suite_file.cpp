@@ -209,8 +209,13 @@ void add_runs(const SuiteProduct& product, const SuiteOption* option, const Suit
     std::string name = made[i].name;
     std::string configuration = product.configs[i / product.layers.size()].name;
     if (option != nullptr && changes_hardware(option->change)) configuration += "/" + option->change.label;
+    const SweepChange change = option != nullptr ? option->change : SweepChange{};
     runs.push_back(
-        {std::move(name), std::move(configuration), tolerances,
+        {std::move(name), std::move(configuration),
+         (std::filesystem::path(path).parent_path() /
+          nth(change.files, SweepTarget::kLayer).value_or(product.layers[i % product.layers.size()].file))
+             .string(),
+         tolerances,
          PointFolder(points, std::move(made[i]), option != nullptr ? option->how : PointOptions{})});
   }
 }

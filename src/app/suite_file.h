@@ -85,6 +85,7 @@ OrderedJson suite_schema();
 struct SuiteRun {
   std::string name;           ///< "CONFIG/LAYER", behind it "/OPTION" where there are options
   std::string configuration;  ///< "CONFIG", behind it "/OPTION" where that changes the hardware
+  std::string layer;          ///< path of its workload's file
   SuiteTolerances tolerances;
   PointFolder folder;
 };
