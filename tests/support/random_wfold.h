@@ -10,6 +10,7 @@ namespace tilebeat::testing {
 
 using wfold::BlockOrder;
 using wfold::FoldPlace;
+using wfold::KernelPlace;
 using wfold::kWfoldDataflow;
 using wfold::ReadChoice;
 using wfold::WfoldConfig;
@@ -41,6 +42,7 @@ inline HardwareConfig random_wfold_chip(int clusters = 2, int cores = 2) {
   c.pci = one_in(3) ? std::max(2, c.line_bytes >> number(0, 4)) : 0;
   c.read_mode = static_cast<ReadChoice>(number(0, 3));
   c.fold_place = static_cast<FoldPlace>(number(0, 2));
+  c.kernel_place = one_in(3) ? KernelPlace::kOffline : KernelPlace::kLoad;
   c.block_order = static_cast<BlockOrder>(number(0, 1));
   const int bus = chip.core.bus.bytes_per_clock;
   chip.core.nram = random_memory(8 << number(1, 5), bus);

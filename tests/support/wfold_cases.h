@@ -26,7 +26,8 @@ struct WfoldCase {
   int pci = 16;
   int first = 0, used = 0;
   bool block_outer = false, records = false;
-  bool folded = false;  ///< the map lies in the first storage padded on the left and aligned to sw
+  bool folded = false;     ///< the map lies in the first storage padded on the left and aligned to sw
+  bool own_bytes = false;  ///< the regions hold the kernels' own bytes, not folded lines
 
   bool whole() const { return used == conv.channels; }
   int pixel() const { return conv.stride[1] * conv.channels; }
@@ -54,6 +55,7 @@ struct WfoldCase {
     g.granularity = pci;
     g.block_outer = block_outer;
     g.post_parameters = records;
+    if (own_bytes) g.kernel_layout = {false, used, whole() ? 0 : conv.out_channels, 0};
     return {shape_of(engine), g};
   }
 };
@@ -65,7 +67,8 @@ inline std::ostream& operator<<(std::ostream& out, const WfoldCase& c) {
              << ", kernel " << v.kernel[0] << "x" << v.kernel[1] << ", stride " << v.stride[0] << ","
              << v.stride[1] << ", dilation " << v.dilation[0] << "," << v.dilation[1] << ", pad " << v.pad[0]
              << "," << v.pad[1] << ", Pci " << c.pci << ", channels " << c.first << "+" << c.used
-             << ", block outer " << c.block_outer << ", records " << c.records << ", folded " << c.folded;
+             << ", block outer " << c.block_outer << ", records " << c.records << ", folded " << c.folded
+             << ", own bytes " << c.own_bytes;
 }
 
 /// A dense run of one row of outputs on the engine of SPEC section 4.
@@ -116,7 +119,7 @@ inline WfoldCase random_case(std::int64_t most) {
   v.height = number(1, 12);
   v.width = number(1, 90);
   c.used = v.channels;
-  c.block_outer = one_in(2), c.records = one_in(2);
+  c.block_outer = one_in(2), c.records = one_in(2), c.own_bytes = one_in(2);
   c.folded = v.pad[1] >= 0 && one_in(2);
   while (products(c) > most) {
     int& largest = std::max(v.out_channels, v.channels) > v.out_width

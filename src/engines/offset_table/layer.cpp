@@ -242,7 +242,8 @@ class OffsetLayer : public MatrixLayer {
       const std::vector<Beat>& beats = one.beats(one.slices().front().group);
       const auto end =
           std::find_if(beats.begin(), beats.end(), [&](const Beat& b) { return b.channel >= before; });
-      return to_int(end - beats.begin()) * p_.kernels_of({block, block + 1}) * setup_.vector;
+      const int elements = end == beats.end() ? beats.back().before + beats.back().count : end->before;
+      return elements * p_.kernels_of({block, block + 1});
     };
     return {bytes(channels.begin), bytes(channels.end)};
   }
@@ -258,7 +259,7 @@ class OffsetLayer : public MatrixLayer {
           {kernels, {channels.begin, channels.begin + whole}, step, 0, step, std::int64_t{step} * count, 1});
     if (rest > 0)
       parts.push_back(
-          {kernels, {channels.begin + whole, channels.end}, rest, std::int64_t{whole} * count, step, 0, 1});
+          {kernels, {channels.begin + whole, channels.end}, rest, std::int64_t{whole} * count, rest, 0, 1});
     return parts;
   }
   std::int64_t ifm_row_bytes(const Window& w) const override {
@@ -335,8 +336,8 @@ std::vector<std::uint8_t> OffsetLayer::pack_block(int set, int block) const {
         const std::int64_t kernel =
             std::int64_t{set} * p_.conv.out_channels + std::int64_t{block} * p_.block_kernels + k;
         const std::int64_t from = (kernel * taps + tap) * channels + beat.channel;
-        for (int i = 0; i < setup_.vector; ++i)
-          bytes.push_back(i < beat.count ? nth(p_.weights->bytes, from + i) : std::uint8_t{0});
+        const auto first = p_.weights->bytes.begin() + from;
+        bytes.insert(bytes.end(), first, first + beat.count);
       }
     }
   }

@@ -10,6 +10,7 @@ namespace {
 std::vector<Beat> beats_of(const TableShape& shape, const OffsetSetup& setup, int group, int first,
                            int count) {
   std::vector<Beat> beats;
+  int before = 0;
   const int group_begin = group * shape.group_channels();
   const int begin = group_begin + first, end = begin + count;
   int entry = shape.ragged() ? group * shape.segments() * shape.taps() : 0;
@@ -18,9 +19,11 @@ std::vector<Beat> beats_of(const TableShape& shape, const OffsetSetup& setup, in
     for (int part = std::max(begin, segment.first); part < last; part += setup.part) {
       const int part_end = std::min(last, part + setup.part);
       for (int tap = 0; tap < shape.taps(); ++tap) {
-        for (int c = part; c < part_end; c += setup.vector)
+        for (int c = part; c < part_end; c += setup.vector) {
           beats.push_back({entry + tap, c - segment.first, std::min<int>(setup.vector, part_end - c),
-                           tap / shape.kernel_w, tap % shape.kernel_w, c - group_begin});
+                           tap / shape.kernel_w, tap % shape.kernel_w, c - group_begin, before});
+          before += beats.back().count;
+        }
       }
     }
     entry += shape.taps();
@@ -70,7 +73,8 @@ OffsetSchedule::OffsetSchedule(const TableShape& shape, const OffsetSetup& setup
     slice.group = number / setup.group_kernels;
     slice.first = kernel, slice.count = std::min({of_block, of_group, run.kernels - kernel});
     slice.weights = weight_bytes_;
-    weight_bytes_ += ssize(beats(slice.group)) * slice.count * vector_;
+    const Beat& last = beats(slice.group).back();
+    weight_bytes_ += std::int64_t{last.before + last.count} * slice.count;
     slices_.push_back(slice);
     kernel += slice.count;
   }

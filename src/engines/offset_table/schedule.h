@@ -19,6 +19,7 @@ struct Beat {
   int count = 1;            ///< elements
   int row = 0, column = 0;  ///< tap of the kernel
   int channel = 0;          ///< first channel, within the group
+  int before = 0;           ///< elements of the beats in front of it
 };
 
 /// Number of beats after beat `index` that gather as many elements of the same tap, whole words further on
@@ -49,8 +50,14 @@ class OffsetSchedule {
   const std::vector<Beat>& beats(int group) const {
     return beats_[beats_.size() == 1 ? 0 : to_size(group - first_group_)];
   }
-  /// Bytes of a kernel in a beat.
+  /// The most bytes of a kernel in a beat.
   int vector() const { return vector_; }
+  /// The place of a beat's kernels behind the run's first byte, and their bytes: kernel by kernel, the beat's
+  /// elements of each.
+  static std::int64_t weights_at(const Slice& slice, const Beat& beat) {
+    return slice.weights + std::int64_t{beat.before} * slice.count;
+  }
+  static int weight_bytes(const Slice& slice, const Beat& beat) { return slice.count * beat.count; }
   /// Bytes of all kernels of the run.
   std::int64_t weight_bytes() const { return weight_bytes_; }
 

@@ -96,7 +96,7 @@ class SwitchArrayLayer : public MatrixLayer {
     std::int64_t bytes = 0;
     for (int kb = 0; kb < p_.kernel_blocks(); ++kb) {
       bytes = std::max(bytes, packed_bytes(p_, array_, kb, planes_of(p_, array_, kb)));
-      if (!stored_by_groups(p_)) break;
+      if (p_.conv.groups == 1) break;
     }
     return {array_.groups,        array_.lanes(),         array_.columns,
             array_.port_channels, std::max(words, drain), bytes};

@@ -229,7 +229,7 @@ class Lowering : public MatrixLowering {
     load.parameter_word = parameter_word(chunk);
     load.slot = post_slot(chunk);
     if (job_->post != 0 && chunk.last) {
-      load.post_records = narrowed(std::int64_t{blocks} * array_.columns, "columns");
+      load.post_records = narrowed(p_.kernels_of(chunk.blocks), "kernels");
       load.post_address = job_->post + block * to_unsigned(array_.columns * kPostParameterBytes);
     }
     const std::int64_t bytes = blocks * packed_bytes(p_, array_, chunk.blocks.begin, chunk.planes);

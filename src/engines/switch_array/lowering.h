@@ -32,10 +32,9 @@ struct Tiling {
 Interval planes_of(const Problem& problem, const ArrayShape& array, int kernel_block);
 /// The most channel blocks that any kernel block reads.
 int widest_planes(const Problem& problem, const ArrayShape& array);
-/// Whether kernels are stored without the channels outside their groups.
-inline bool stored_by_groups(const Problem& problem) {
-  return problem.conv.groups > 1 && !problem.kernel_tensor;
-}
+/// Whether words have bytes that no kernel has: columns without a kernel, channels behind the last one, or
+/// outside a kernel's group. Then only the kernels' own bytes are stored and transferred (SPEC WF-9).
+bool fills_words(const Problem& problem, const ArrayShape& array);
 /// `load.kernels` for channel blocks `planes` of kernel block `kernel_block`, without addresses and places.
 LoadKernels kernel_load(const Problem& problem, const ArrayShape& array, int kernel_block, Interval planes);
 /// Bytes of these kernels in memory.

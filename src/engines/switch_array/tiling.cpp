@@ -289,10 +289,17 @@ int widest_planes(const Problem& p, const ArrayShape& array) {
 // The largest value of load.kernels' counts of kernels and of channels from block to block.
 constexpr int kMostKernels = UINT16_MAX;
 
+bool fills_words(const Problem& p, const ArrayShape& array) {
+  if (p.kernel_tensor) return false;
+  const bool fits_field = p.conv.out_channels / p.conv.groups <= kMostKernels;
+  return p.conv.groups > 1 ||
+         (fits_field && (p.conv.out_channels % array.columns != 0 || p.channels % array.port_channels != 0));
+}
+
 LoadKernels kernel_load(const Problem& p, const ArrayShape& array, int kernel_block, Interval planes) {
   LoadKernels load;
   load.words = static_cast<std::uint32_t>(planes.size() * p.taps());
-  if (!stored_by_groups(p)) return load;
+  if (!fills_words(p, array)) return load;
   const int group_kernels = p.conv.out_channels / p.conv.groups, group_channels = p.channels / p.conv.groups;
   const int first = kernel_block * array.columns, group = first / group_kernels;
   load.group_channels = static_cast<std::uint32_t>(group_channels);
@@ -307,7 +314,7 @@ LoadKernels kernel_load(const Problem& p, const ArrayShape& array, int kernel_bl
 }
 
 std::int64_t packed_bytes(const Problem& p, const ArrayShape& array, int kernel_block, Interval planes) {
-  if (!stored_by_groups(p))
+  if (!fills_words(p, array))
     return std::int64_t{planes.size()} * p.taps() * array.columns * array.port_channels;
   if (planes.empty()) return 0;
   return KernelWords(kernel_load(p, array, kernel_block, planes), array.columns, array.port_channels).bytes();

@@ -5,6 +5,7 @@
 #include "tilebeat/error.h"
 
 #include <algorithm>
+#include <numeric>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -76,11 +77,33 @@ std::int64_t packed_bytes(const Problem& p, int slaves, int block) {
           (p.has_post_parameters() ? kPostParameterBytes : 0));
 }
 
+std::int64_t dealt_bytes(const Problem& p, int slaves, int block) {
+  const std::int64_t kernel = std::int64_t{p.taps()} * (p.channels / p.conv.groups);
+  return kernels_of_regions(p, slaves, block) *
+         (kernel + (p.has_post_parameters() ? kPostParameterBytes : 0));
+}
+
+bool deals_kernels(const Problem& p, const WfoldConfig& config) {
+  return config.kernel_place == KernelPlace::kLoad && !p.kernel_tensor;
+}
+
+WfoldKernelLayout kernel_layout_of(const Problem& p, const WfoldConfig& config, int block) {
+  if (!deals_kernels(p, config)) return {};
+  WfoldKernelLayout layout{false, p.channels / p.conv.groups, 0, 0};
+  if (p.conv.groups == 1) return layout;
+  layout.group_kernels = p.conv.out_channels / p.conv.groups;
+  layout.first_in_group = block * p.block_kernels % layout.group_kernels;
+  return layout;
+}
+
 int fitting_block_kernels(const Workload& workload, const Layer& layer, const HardwareConfig& hardware) {
-  const WfoldShape shape = wfold_shape(hardware.engine<WfoldConfig>());
+  const WfoldConfig& config = hardware.engine<WfoldConfig>();
+  const WfoldShape shape = wfold_shape(config);
   for (int per_slave = shape.kernels_per_slave(); per_slave > 1; --per_slave) {
     const Problem p = make_problem(workload, layer, hardware.planner, shape.slaves * per_slave);
-    if (packed_bytes(p, shape.slaves, 0) <= hardware.chip->core.wram.size_bytes / 2) return p.block_kernels;
+    const std::int64_t bytes =
+        deals_kernels(p, config) ? dealt_bytes(p, shape.slaves, 0) : packed_bytes(p, shape.slaves, 0);
+    if (bytes <= hardware.chip->core.wram.size_bytes / 2) return p.block_kernels;
   }
   return shape.slaves;
 }
@@ -92,10 +115,11 @@ ByteRange channels_of(const Problem& p, int block) {
   return {channels.begin, pixel - p.channels + channels.end};
 }
 
-WfoldGeometry tile_geometry(const Problem& p, const WfoldChoice& choice, int kernels, int columns,
-                            const ByteRange& channels) {
+WfoldGeometry tile_geometry(const Problem& p, const WfoldChoice& choice, const WfoldConfig& config, int block,
+                            int columns, const ByteRange& channels) {
   WfoldGeometry g;
-  g.rows = 1, g.columns = columns, g.kernels = kernels;
+  g.rows = 1, g.columns = columns, g.kernels = p.kernels_of({block, block + 1});
+  g.kernel_layout = kernel_layout_of(p, config, block);
   g.height = p.conv.kernel[0];
   g.kernel_h = p.conv.kernel[0], g.stride_h = p.conv.stride[0], g.dilation_h = p.conv.dilation[0];
   g.kernel_w = p.conv.kernel[1], g.stride_w = p.conv.stride[1], g.dilation_w = p.conv.dilation[1];
@@ -128,7 +152,7 @@ WfoldChoice choose_wfold(const Problem& p, const HardwareConfig& hardware) {
 WfoldReadMode read_mode_of(const Problem& p, const WfoldChoice& choice, const ByteRange& channels,
                            const WfoldConfig& config) {
   const int columns = choice.shape.tile_columns(choice.granularity.granularity);
-  WfoldGeometry geometry = tile_geometry(p, choice, 1, columns, channels);
+  WfoldGeometry geometry = tile_geometry(p, choice, config, 0, columns, channels);
   geometry.block_outer = config.block_order == BlockOrder::kBlockOuter;
   const WfoldSchedule tile(choice.shape, geometry);
   const std::int64_t half = config.transit_bytes / 2;
@@ -150,6 +174,14 @@ std::vector<std::uint8_t> pack_regions(const Problem& p, const WfoldChoice& choi
     if (p.has_post_parameters()) pack_records(p, kernels, packed);
   }
   return packed;
+}
+
+std::vector<std::uint8_t> records_of(const Problem& p) {
+  std::vector<int> kernels(to_size(p.conv.out_channels));
+  std::iota(kernels.begin(), kernels.end(), 0);
+  std::vector<std::uint8_t> records;
+  pack_records(p, kernels, records);
+  return records;
 }
 
 std::vector<std::uint8_t> pack_post_parameters(const Problem& p, const WfoldChoice& choice) {
@@ -184,8 +216,8 @@ Explanation explain(const WfoldChoice& choice, const Problem& p, const HardwareC
                                 choice.forced ? std::string("as wfold.pci says")
                                               : fmt::format("tolerance {} bytes", config.tolerance_bytes)));
   for (const std::string& text : candidates) made.emplace_back("", text);
-  const WfoldSchedule tile(choice.shape, tile_geometry(p, choice, p.kernels_of({0, 1}),
-                                                       choice.shape.tile_columns(taken), channels_of(p, 0)));
+  const WfoldSchedule tile(
+      choice.shape, tile_geometry(p, choice, config, 0, choice.shape.tile_columns(taken), channels_of(p, 0)));
   made.emplace_back(
       "engine tile",
       fmt::format("{} columns x {} channels: {} beats, {} lines in {} refills of the first buffers",
@@ -201,6 +233,11 @@ Explanation explain(const WfoldChoice& choice, const Problem& p, const HardwareC
                                   p.conv.stride[1], p.conv.stride[1] * p.channels, tile.all_steps(),
                                   p.conv.kernel[1], nth(kFoldPlaceNames, config.fold_place)));
   }
+  made.emplace_back("kernels",
+                    deals_kernels(p, config)
+                        ? "as the workload has them, dealt to the slaves by the DMA and put into lines "
+                          "by the regions' ports"
+                        : "as folded lines");
   if (tile.parts() > 1) made.emplace_back("wide kernel", fmt::format("split into {} parts", tile.parts()));
   return made;
 }

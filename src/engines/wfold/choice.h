@@ -38,20 +38,29 @@ int fitting_block_kernels(const Workload& workload, const Layer& layer, const Ha
 /// groups, from the first phase to the last.
 ByteRange channels_of(const Problem& problem, int block);
 
-/// The geometry of one row of `columns` outputs of `kernels` kernels over bytes `channels` of a folded pixel.
-WfoldGeometry tile_geometry(const Problem& problem, const WfoldChoice& choice, int kernels, int columns,
-                            const ByteRange& channels);
+/// The geometry of one row of `columns` outputs of the kernels of block `block` over bytes `channels` of a
+/// folded pixel.
+WfoldGeometry tile_geometry(const Problem& problem, const WfoldChoice& choice, const WfoldConfig& config,
+                            int block, int columns, const ByteRange& channels);
+/// Whether kernels come as the workload has them and are dealt to the regions (SPEC WF-9); kernels that are a
+/// tensor are copied as folded lines.
+bool deals_kernels(const Problem& problem, const WfoldConfig& config);
+/// The place in the regions of the kernels from block `block` on.
+WfoldKernelLayout kernel_layout_of(const Problem& problem, const WfoldConfig& config, int block);
 /// The read mode of maps for a run that takes bytes `channels` of a folded pixel; runs of a layer may differ.
 WfoldReadMode read_mode_of(const Problem& problem, const WfoldChoice& choice, const ByteRange& channels,
                            const WfoldConfig& config);
 
 /// Number of kernels that fit the regions for a block, equally many in each of `slaves` slaves.
 int kernels_of_regions(const Problem& problem, int slaves, int block);
-/// Bytes of a packed block.
+/// Bytes of a packed block, and of a block whose kernels are not folded, in all regions.
 std::int64_t packed_bytes(const Problem& problem, int slaves, int block);
+std::int64_t dealt_bytes(const Problem& problem, int slaves, int block);
 /// Kernels and post-parameters of a block, region after region, in the layout of WfoldSchedule, with folded
 /// widths (SPEC WF-3, WF-5, WF-6).
 std::vector<std::uint8_t> pack_regions(const Problem& problem, const WfoldChoice& choice, int set, int block);
+/// The records of the kernels, in their order.
+std::vector<std::uint8_t> records_of(const Problem& problem);
 /// The post-parameters alone; every block has as many records per region as the first block.
 std::vector<std::uint8_t> pack_post_parameters(const Problem& problem, const WfoldChoice& choice);
 
@@ -66,13 +75,14 @@ class RunCosts {
   /// `hardware` outlives it.
   explicit RunCosts(const HardwareConfig& hardware) : hardware_(hardware) {}
 
-  /// The cost of a run with the registers `setup`, which are the same for all runs.
-  const TaskCost& of(const ConvSetup& setup, const WfoldRun& run) const;
+  /// The cost of a run with the registers `setup` and the kernels' place `kernels`, which but for
+  /// `first_in_group` are the same for all runs.
+  const TaskCost& of(const ConvSetup& setup, const WfoldKernelLayout& kernels, const WfoldRun& run) const;
 
  private:
-  TaskCost work_out(const ConvSetup& setup, const WfoldRun& run) const;
+  TaskCost work_out(const ConvSetup& setup, const WfoldKernelLayout& layout, const WfoldRun& run) const;
 
-  using Key = std::array<std::int64_t, 14>;
+  using Key = std::array<std::int64_t, 15>;
   const HardwareConfig& hardware_;
   Memo<Key, TaskCost> known_;
 };

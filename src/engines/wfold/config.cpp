@@ -42,6 +42,10 @@ void describe(V& v, WfoldConfig& c) {
   v.choice("fold_place", c.fold_place, kFoldPlaceNames,
            "where the width of a map is folded by the stride: between the two on-chip storages, on the way "
            "from DRAM, or in place in NRAM");
+  v.choice(
+      "kernel_place", c.kernel_place, kKernelPlaceNames,
+      "where kernels are dealt to slaves, aligned to the stride and filled: by the hardware while they are "
+      "loaded, from the kernels as the workload has them, or by the planner in DRAM");
   v.choice("block_order", c.block_order, kBlockOrderNames,
            "which loop of a tile is the outer one: kernel rows or channel blocks");
 }
@@ -104,8 +108,18 @@ std::string WfoldRun::subject() const {
   return fmt::format("{}x{}x{}", rows, columns, kernels);
 }
 
-WfoldGeometry geometry_of(const ConvSetup& s, const WfoldRun& r) {
+void WfoldKernels::describe(FieldVisitor& visit) {
+  visit("channels", channels, 16, kFromOne), visit("group_kernels", group_kernels, 16);
+  visit("first_in_group", first_in_group, 16);
+}
+
+std::string WfoldKernels::subject() const {
+  return fmt::format("{} channels", channels);
+}
+
+WfoldGeometry geometry_of(const ConvSetup& s, const WfoldKernelLayout& kernels, const WfoldRun& r) {
   WfoldGeometry g;
+  g.kernel_layout = kernels;
   g.rows = r.rows, g.columns = r.columns, g.kernels = r.kernels;
   g.height = r.height, g.row_bytes = r.row_bytes, g.lead_bytes = r.lead_bytes, g.h_offset = r.h_offset;
   g.kernel_h = s.kernel_h, g.stride_h = s.stride_h, g.dilation_h = s.dilation_h;
@@ -118,7 +132,7 @@ WfoldGeometry geometry_of(const ConvSetup& s, const WfoldRun& r) {
 }
 
 std::vector<const OperationType*> operations() {
-  return operation_types<WfoldRun>();
+  return operation_types<WfoldRun, WfoldKernels>();
 }
 
 }  // namespace tilebeat::wfold

@@ -20,6 +20,12 @@ constexpr std::array<std::string_view, 4> kReadChoiceNames{"auto", "continuous",
 enum class FoldPlace : std::uint8_t { kOnChip, kDram, kInPlace };
 constexpr std::array<std::string_view, 3> kFoldPlaceNames{"on_chip", "dram", "in_place"};
 
+/// The way of kernels from their place in DRAM to the slaves (SPEC WF-9): DRAM and the regions of WRAM hold
+/// the kernels' own bytes, and a region's port puts them to their places in a line; or the planner stores
+/// folded lines with their zero points in DRAM.
+enum class KernelPlace : std::uint8_t { kLoad, kOffline };
+constexpr std::array<std::string_view, 2> kKernelPlaceNames{"load", "offline"};
+
 /// The order of the two outer loops of a tile (SPEC WF-4).
 enum class BlockOrder : std::uint8_t { kKernelRowOuter, kBlockOuter };
 constexpr std::array<std::string_view, 2> kBlockOrderNames{"kernel_row_outer", "block_outer"};
@@ -41,6 +47,7 @@ struct WfoldConfig {
   int pci = 0;               ///< forced granularity; 0: chosen
   ReadChoice read_mode = ReadChoice::kAuto;
   FoldPlace fold_place = FoldPlace::kOnChip;
+  KernelPlace kernel_place = KernelPlace::kLoad;
   BlockOrder block_order = BlockOrder::kKernelRowOuter;
 };
 

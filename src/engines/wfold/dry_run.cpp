@@ -104,11 +104,11 @@ void DryRun::do_step(const WfoldTile& tile, WfoldBeat& beat, Cycle drained_at) {
   const std::int64_t freed =
       first_line_ + (last ? s_.lines(refill.part) : s_.lines_of_step(refill.part, beat.step + 1).first);
   timing_.begin_step(drained_at, first_line_ + s_.lines_of_step(refill.part, beat.step).end);
-  const Cycle port_cycles = ceil_div(s_.block_bytes(refill.block), config_.weight_port_bytes);
   beat.step_number = step_number_++;
   for (beat.kernel = 0; beat.kernel < tile.kernels_per_slave; ++beat.kernel) {
     const auto slot = to_size(s_.second_slot(beat, tile));
-    const Cycle at = timing_.beat(slot, timing_.read_kernel_line(slot, port_cycles));
+    const Cycle at = timing_.beat(
+        slot, timing_.read_kernel_line(slot, s_.port_cycles(beat, tile, config_.weight_port_bytes)));
     if (first_beat_ < 0) first_beat_ = at;
     if (beat.kernel == 0) timing_.free_lines(freed, at);
   }

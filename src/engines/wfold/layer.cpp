@@ -75,8 +75,7 @@ class Lowering : public MatrixLowering {
  private:
   // The bytes of a block in each region.
   std::uint64_t region_bytes(int block) const {
-    const WfoldGeometry g =
-        tile_geometry(p_, choice_, p_.kernels_of({block, block + 1}), 1, channels_of(p_, block));
+    const WfoldGeometry g = tile_geometry(p_, choice_, config_, block, 1, channels_of(p_, block));
     return to_unsigned(WfoldSchedule(choice_.shape, g).region_bytes());
   }
   ByteRange channels_of_job(const MatrixJob& job, int block) const {
@@ -85,6 +84,8 @@ class Lowering : public MatrixLowering {
   }
 
   void add_run(const MatrixJob& job, Interval blocks, std::uint64_t weights) {
+    const WfoldKernelLayout layout = kernel_layout_of(p_, config_, blocks.begin);
+    set_kernels(layout);
     Task task;
     task.processor = place_.processor;
     const WfoldRun run = run_of(job, blocks, weights);
@@ -92,7 +93,21 @@ class Lowering : public MatrixLowering {
     task.accesses = job.ifm_reads;
     if (job.weights_read) task.accesses.push_back(*job.weights_read);
     if (job.ofm_write && job.reduction.last) task.accesses.push_back(*job.ofm_write);
-    task.cost = costs_.of(setup_, run);
+    task.cost = costs_.of(setup_, layout, run);
+    graph_.add(std::move(task));
+  }
+
+  // Sets the place of the kernels where it is another one than that of the run before.
+  void set_kernels(const WfoldKernelLayout& layout) {
+    if (layout.folded || (!layout_.folded && layout.first_in_group == layout_.first_in_group)) return;
+    layout_ = layout;
+    WfoldKernels kernels;
+    kernels.channels = narrow(p_, layout.channels, "channels of a kernel");
+    kernels.group_kernels = narrow(p_, layout.group_kernels, "kernels of a group");
+    kernels.first_in_group = narrow(p_, layout.first_in_group, "kernels of a group");
+    Task task;
+    task.processor = place_.processor;
+    task.instruction.operation = kernels;
     graph_.add(std::move(task));
   }
 
@@ -135,6 +150,7 @@ class Lowering : public MatrixLowering {
   const WfoldConfig& config_;
   const RunCosts& costs_;
   ConvSetup setup_;
+  WfoldKernelLayout layout_;  // of the runs so far
 };
 
 constexpr int kFewParts = 8;  // a core
@@ -153,8 +169,9 @@ class WfoldLayer : public MatrixLayer {
   const Problem& problem() const override { return p_; }
   Grain grain() const override {
     const int columns = choice_.shape.tile_columns(choice_.granularity.granularity);
-    const int kernels = std::min(p_.conv.out_channels, p_.block_kernels);
-    const WfoldSchedule one(choice_.shape, tile_geometry(p_, choice_, kernels, columns, channels_of(p_, 0)));
+    const int kernels = p_.kernels_of({0, 1});
+    const WfoldSchedule one(choice_.shape,
+                            tile_geometry(p_, choice_, config_, 0, columns, channels_of(p_, 0)));
     const std::int64_t drain = std::int64_t{columns} * ceil_div(kernels * 4, config_.line_bytes);
     Grain grain;
     grain.columns = columns;
@@ -185,22 +202,34 @@ class WfoldLayer : public MatrixLayer {
     }
     return load;
   }
-  // Post-parameters are part of the blocks, except where kernels are a tensor.
+  // Post-parameters are part of folded blocks, except where kernels are a tensor.
   WeightLayout weight_layout() const override {
-    WeightLayout layout = layout_of_blocks(p_, [this](int block) { return block_bytes(block); });
-    layout.regions = config_.slaves;
-    if (p_.kernel_tensor && p_.has_post_parameters()) {
-      layout.post_place = PostPlace::kInRegions;
-      layout.post_bytes = std::int64_t{kernels_of_regions(p_, config_.slaves, 0)} * kPostParameterBytes;
-    }
+    const bool dealt = deals_kernels(p_, config_);
+    const std::int64_t kernel = std::int64_t{p_.taps()} * (p_.channels / p_.conv.groups);
+    WeightLayout layout = layout_of_blocks(p_, [&](int block) {
+      return dealt ? kernel * p_.kernels_of({block, block + 1}) : block_bytes(block);
+    });
+    layout.regions = config_.slaves, layout.dealt = dealt;
+    if (dealt) layout.most_bytes = std::int64_t{region_bytes(0, {0, p_.channels}, true)} * config_.slaves;
+    if ((!dealt && !p_.kernel_tensor) || !p_.has_post_parameters()) return layout;
+    layout.post_place = PostPlace::kInRegions;
+    layout.post_bytes = std::int64_t{dealt ? p_.block_kernels : kernels_of_regions(p_, config_.slaves, 0)} *
+                        kPostParameterBytes;
+    layout.record_bytes = dealt ? std::int64_t{p_.conv.out_channels} * kPostParameterBytes
+                                : layout.post_bytes * p_.kernel_blocks();
     return layout;
   }
   std::vector<std::uint8_t> pack_block(int set, int block) const override {
-    return pack_regions(p_, choice_, set, block);
+    if (!deals_kernels(p_, config_)) return pack_regions(p_, choice_, set, block);
+    const std::int64_t kernel = std::int64_t{p_.taps()} * (p_.channels / p_.conv.groups);
+    const auto first = p_.weights->bytes.begin() +
+                       (std::int64_t{set} * p_.conv.out_channels + block * p_.block_kernels) * kernel;
+    return {first, first + kernel * p_.kernels_of({block, block + 1})};
   }
   std::vector<std::uint8_t> pack_post_parameters() const override {
-    return p_.kernel_tensor && p_.has_post_parameters() ? wfold::pack_post_parameters(p_, choice_)
-                                                        : std::vector<std::uint8_t>();
+    if (!p_.has_post_parameters()) return {};
+    if (deals_kernels(p_, config_)) return records_of(p_);
+    return p_.kernel_tensor ? wfold::pack_post_parameters(p_, choice_) : std::vector<std::uint8_t>();
   }
   // Smaller blocks give more cores work, or work sooner, unless there are many more parts of pixels and
   // kernels than cores.
@@ -224,13 +253,54 @@ class WfoldLayer : public MatrixLayer {
   }
   bool reduces() const override { return p_.conv.groups == 1; }
   Interval weights_of(int block, Interval channels) const override {
+    const bool last = channels.end == p_.channels;
+    if (deals_kernels(p_, config_)) return {0, region_bytes(block, channels, last)};
     const ByteRange part = folded_part(p_, channels);
     const auto columns = fold_kernel(p_.conv.kernel[1], p_.conv.stride[1], p_.conv.dilation[1]).size();
     const std::int64_t kernels = ceil_div(p_.kernels_of({block, block + 1}), config_.slaves);
     const std::int64_t lines = kernels * p_.conv.kernel[0] * to_signed(columns);
-    const bool last = channels.end == p_.channels;
     const std::int64_t records = last && p_.has_post_parameters() ? kernels * kPostParameterBytes : 0;
     return {to_int(lines * part.begin), to_int(lines * part.end + records)};
+  }
+  // A whole kernel is one run, and so are a slave's kernels in turn. Of a part of the channels, every tap is
+  // a run, or every folded column in a row.
+  std::vector<Transfer> dealt_kernels(int block, Interval channels) const override {
+    const MemoryConfig& wram = hardware_.chip->core.wram;
+    const int slaves = config_.slaves, kernels = p_.kernels_of({block, block + 1});
+    const std::int64_t region = wram.size_bytes / wram.banks;
+    const std::int64_t per_group = p_.channels / p_.conv.groups, kernel = p_.taps() * per_group;
+    std::vector<Transfer> transfers;
+    if (channels.size() == p_.channels) {
+      const auto add = [&](int row, int regions, int rows) {
+        if (regions > 0 && rows > 0)
+          transfers.push_back({to_unsigned(row * slaves * kernel),
+                               to_unsigned(row * kernel),
+                               {kernel, regions, rows, kernel, slaves * kernel, region, kernel}});
+      };
+      add(0, slaves, kernels / slaves);
+      add(kernels / slaves, kernels % slaves, 1);
+      return transfers;
+    }
+    const WfoldSchedule schedule(choice_.shape, part_geometry(block, channels));
+    const std::vector<StoredColumn> columns = schedule.stored_columns();
+    const std::int64_t row = schedule.kernel_bytes() / p_.conv.kernel[0];
+    const bool alike = p_.conv.stride[1] == 1;  // every tap has the same channels
+    for (int k = 0; k * slaves < kernels; ++k) {
+      const int regions = std::min(slaves, kernels - k * slaves);
+      const auto add = [&](const StoredColumn& column, std::int64_t runs, std::int64_t from,
+                           std::int64_t to) {
+        transfers.push_back({to_unsigned(k * slaves * kernel + column.source),
+                             to_unsigned(k * schedule.kernel_bytes() + column.at),
+                             {column.count, runs, regions, from, kernel, to, region}});
+      };
+      if (alike) {
+        add(columns.front(), p_.taps(), per_group, columns.front().count);
+        continue;
+      }
+      for (const StoredColumn& column : columns)
+        add(column, p_.conv.kernel[0], p_.conv.kernel[1] * per_group, row);
+    }
+    return transfers;
   }
   // Order of the parts: lines of `granularity` channels; channel blocks, in each the kernels of a slave.
   std::vector<KernelPart> kernel_parts(int block, Interval channels) const override {
@@ -270,6 +340,17 @@ class WfoldLayer : public MatrixLayer {
   Explanation explain(const JobCut& /*cut*/) const override { return wfold::explain(choice_, p_, hardware_); }
 
  private:
+  WfoldGeometry part_geometry(int block, Interval channels) const {
+    const ByteRange part =
+        channels.size() == p_.channels ? channels_of(p_, block) : folded_part(p_, channels);
+    return tile_geometry(p_, choice_, config_, block, 1, part);
+  }
+  // Bytes of channels `channels` of a dealt block in each region.
+  int region_bytes(int block, Interval channels, bool with_records) const {
+    WfoldGeometry g = part_geometry(block, channels);
+    g.post_parameters = with_records && p_.has_post_parameters();
+    return to_int(WfoldSchedule(choice_.shape, g).region_bytes());
+  }
   std::int64_t block_bytes(int block) const {
     if (p_.kernel_tensor) return std::int64_t{weights_of(block, {0, p_.channels}).size()} * config_.slaves;
     return packed_bytes(p_, config_.slaves, block);

@@ -51,8 +51,23 @@ struct WfoldRun {
   std::string subject() const;
 };
 
-/// The geometry of a run, with the registers of the convolution.
-WfoldGeometry geometry_of(const ConvSetup& setup, const WfoldRun& run);
+/// The place of kernels in the regions of WRAM for the following `wfold.run` (SPEC WF-9): the kernels' own
+/// bytes, which the regions' ports put to their places in a line. `conv.setup` goes back to folded lines.
+struct WfoldKernels {
+  static constexpr OperationKind kKind{"wfold.kernels", 0x04, Unit::kMatrix};
+
+  std::uint16_t channels = 1;        ///< of a kernel: those of its convolution group
+  std::uint16_t group_kernels = 0;   ///< kernels of a convolution group; 0: there is one group
+  std::uint16_t first_in_group = 0;  ///< number of a run's first kernel in its group
+
+  void describe(FieldVisitor& visit);
+  std::string subject() const;
+  /// The layout that it sets.
+  WfoldKernelLayout layout() const { return {false, channels, group_kernels, first_in_group}; }
+};
+
+/// The geometry of a run, with the registers of the convolution and the place of the kernels.
+WfoldGeometry geometry_of(const ConvSetup& setup, const WfoldKernelLayout& kernels, const WfoldRun& run);
 
 /// The operations of the W-fold engine.
 std::vector<const OperationType*> operations();

@@ -19,9 +19,9 @@ struct Clocks {
   double behind = 0;   // from the last beat to the last result stored
 };
 
-WfoldSchedule schedule_of(const WfoldConfig& config, const ConvSetup& setup, const WfoldRun& run,
-                          int kernels) {
-  WfoldGeometry geometry = geometry_of(setup, run);
+WfoldSchedule schedule_of(const WfoldConfig& config, const ConvSetup& setup, const WfoldKernelLayout& layout,
+                          const WfoldRun& run, int kernels) {
+  WfoldGeometry geometry = geometry_of(setup, layout, run);
   geometry.kernels = kernels;
   return {wfold_shape(config), geometry};
 }
@@ -49,7 +49,8 @@ Clocks clocks_of(DryRun& dry, const WfoldSchedule& schedule, int rows, int all) 
 
 }  // namespace
 
-const TaskCost& RunCosts::of(const ConvSetup& setup, const WfoldRun& run) const {
+const TaskCost& RunCosts::of(const ConvSetup& setup, const WfoldKernelLayout& kernels,
+                             const WfoldRun& run) const {
   // The cost depends only on the run's shape, not on the places of its operands.
   WfoldRun anywhere = run;
   anywhere.map = anywhere.weights = anywhere.result = 0;
@@ -66,15 +67,17 @@ const TaskCost& RunCosts::of(const ConvSetup& setup, const WfoldRun& run) const 
                 run.begins_sums,
                 run.ends_sums,
                 run.result_granularity,
-                to_int(run.read_mode)};
-  return known_.get(key, [&] { return work_out(setup, anywhere); });
+                to_int(run.read_mode),
+                kernels.first_in_group};
+  return known_.get(key, [&] { return work_out(setup, kernels, anywhere); });
 }
 
-TaskCost RunCosts::work_out(const ConvSetup& setup, const WfoldRun& run) const {
+TaskCost RunCosts::work_out(const ConvSetup& setup, const WfoldKernelLayout& layout,
+                            const WfoldRun& run) const {
   const WfoldConfig& config = hardware_.engine<WfoldConfig>();
   Clocks all;
   const auto take = [&](int kernels, int times, int rows) {
-    const WfoldSchedule schedule = schedule_of(config, setup, run, kernels);
+    const WfoldSchedule schedule = schedule_of(config, setup, layout, run, kernels);
     DryRun dry(hardware_, run, schedule, setup.output_type);
     const Clocks clocks = clocks_of(dry, schedule, rows, run.rows);
     // The first lines of later kernel tiles arrive while earlier ones are computed.
@@ -83,7 +86,7 @@ TaskCost RunCosts::work_out(const ConvSetup& setup, const WfoldRun& run) const {
     all.behind = clocks.behind;
   };
   const int tile = wfold_shape(config).tile_kernels();
-  const WfoldSchedule whole = schedule_of(config, setup, run, run.kernels);
+  const WfoldSchedule whole = schedule_of(config, setup, layout, run, run.kernels);
   if (whole.all_lines() <= kLines) {
     take(run.kernels, 1, run.rows);
   } else {

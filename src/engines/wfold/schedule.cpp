@@ -68,6 +68,7 @@ WfoldSchedule::WfoldSchedule(const WfoldShape& shape, const WfoldGeometry& geome
     part.lines = ceil_div(shape.compute_units * fold_ + span, fold_);
     lines_per_tile_ += std::int64_t{part.lines} * geometry.kernel_h * blocks_;
   }
+  if (!geometry.kernel_layout.folded) store_taps();
   const int outer = geometry.block_outer ? blocks_ : geometry.kernel_h;
   const int inner = geometry.block_outer ? geometry.kernel_h : blocks_;
   refills_.reserve(parts_.size() * to_size(outer) * to_size(inner));
@@ -152,15 +153,85 @@ std::int64_t WfoldSchedule::records_begin(int kernel_tile) const {
   return kernel_tile_begin(kernel_tile) + per_slave(kernels_of_tile(kernel_tile)) * kernel_bytes();
 }
 
-ByteRange WfoldSchedule::kernel_line(const WfoldBeat& beat, const WfoldTile& tile) const {
+void WfoldSchedule::store_taps() {
+  const WfoldKernelLayout& layout = geometry_.kernel_layout;
+  const int pixel_channels = geometry_.pixel_bytes / geometry_.stride_w;
+  // Of several groups, the first one's channels are the first of the run.
+  const int skipped = layout.group_kernels == 0 ? geometry_.first_channel : 0;
+  for (const FoldedColumn& column :
+       fold_kernel(geometry_.kernel_w, geometry_.stride_w, geometry_.dilation_w)) {
+    std::vector<StoredTap>& taps = stored_.emplace_back();
+    for (const FoldedColumn::Tap& tap : column.taps) {
+      const int first = tap.phase * pixel_channels - skipped;
+      StoredTap stored;
+      stored.begin = std::max(first, 0), stored.end = std::min(first + layout.channels, geometry_.channels);
+      if (stored.begin >= stored.end) continue;
+      stored.at = to_int(row_bytes_), stored.source = tap.tap * layout.channels + stored.begin - first;
+      row_bytes_ += stored.end - stored.begin;
+      taps.push_back(stored);
+    }
+  }
+}
+
+std::vector<StoredColumn> WfoldSchedule::stored_columns() const {
+  std::vector<StoredColumn> columns;
+  for (const std::vector<StoredTap>& taps : stored_) {
+    if (taps.empty()) continue;
+    const StoredTap& last = taps.back();
+    columns.push_back(
+        {taps.front().source, taps.front().at, last.at + last.end - last.begin - taps.front().at});
+  }
+  return columns;
+}
+
+void WfoldSchedule::find_stored_line(const WfoldBeat& beat, const WfoldTile& tile, int slave,
+                                     KernelLine& line) const {
+  const WfoldRefill at = refill(beat.refill);
+  const WfoldKernelLayout& layout = geometry_.kernel_layout;
+  const int kernel = tile.kernel_tile * shape_.tile_kernels() + beat.kernel * shape_.slaves + slave;
+  const int shift = layout.group_kernels == 0
+                        ? 0
+                        : (layout.first_in_group + kernel) / layout.group_kernels * layout.channels;
+  const std::int64_t row =
+      kernel_tile_begin(tile.kernel_tile) + beat.kernel * kernel_bytes() + at.kernel_row * row_bytes_;
+  const int block = block_begin(at.block), block_end = block + block_bytes(at.block);
+  for (const StoredTap& tap : nth(stored_, first_step(at.part) + beat.step)) {
+    const int begin = std::max(tap.begin + shift, block), end = std::min(tap.end + shift, block_end);
+    if (begin >= end) continue;
+    const std::int64_t from = row + tap.at + begin - tap.begin - shift;
+    if (line.pieces.empty()) line.bytes = {from, from};
+    line.pieces.push_back({to_int(from - line.bytes.begin), begin - block, end - begin});
+    line.bytes.end = from + end - begin;
+  }
+}
+
+void WfoldSchedule::find_kernel_line(const WfoldBeat& beat, const WfoldTile& tile, int slave,
+                                     KernelLine& line) const {
+  line.bytes = {}, line.pieces.clear();
+  if (beat.kernel * shape_.slaves + slave >= tile.kernels) return;
+  if (!geometry_.kernel_layout.folded) return find_stored_line(beat, tile, slave, line);
   const WfoldRefill at = refill(beat.refill);
   const std::int64_t lines = std::int64_t{geometry_.kernel_h} * all_steps_;  // lines of a kernel and a block
-  const std::int64_t line =
+  const std::int64_t number =
       beat.kernel * lines + std::int64_t{at.kernel_row} * all_steps_ + first_step(at.part) + beat.step;
+  const int bytes = block_bytes(at.block);
   const std::int64_t begin = kernel_tile_begin(tile.kernel_tile) +
-                             tile.kernels_per_slave * lines * block_begin(at.block) +
-                             line * block_bytes(at.block);
-  return {begin, begin + block_bytes(at.block)};
+                             tile.kernels_per_slave * lines * block_begin(at.block) + number * bytes;
+  line.bytes = {begin, begin + bytes};
+  line.pieces.push_back({0, 0, bytes});
+}
+
+Cycle WfoldSchedule::port_cycles(const WfoldBeat& beat, const WfoldTile& tile, int port_bytes) const {
+  if (block_bytes(refill(beat.refill).block) <= port_bytes) return 1;
+  const WfoldKernelLayout& layout = geometry_.kernel_layout;
+  const int slaves = !layout.folded && layout.group_kernels > 0 ? shape_.slaves : 1;  // all lines are alike
+  KernelLine line;
+  std::int64_t most = 1;
+  for (int slave = 0; slave < slaves; ++slave) {
+    find_kernel_line(beat, tile, slave, line);
+    most = std::max(most, line.bytes.end - line.bytes.begin);
+  }
+  return ceil_div<std::int64_t>(most, port_bytes);
 }
 
 // ---- reading ----

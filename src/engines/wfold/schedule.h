@@ -73,6 +73,16 @@ struct FoldedColumn {
 /// mod stride.
 std::vector<FoldedColumn> fold_kernel(int kernel_w, int stride_w, int dilation_w);
 
+/// The place of kernels in a region of the second storage (SPEC WF-3, WF-9): folded lines, with zero points
+/// between the phases and groups that a kernel has, or the kernels' own bytes.
+struct WfoldKernelLayout {
+  bool folded = true;
+  // ---- of kernels that are not folded ----
+  int channels = 1;        ///< channels of a kernel: those of its convolution group
+  int group_kernels = 0;   ///< kernels of a convolution group; 0: there is one group
+  int first_in_group = 0;  ///< number of the run's first kernel in its group
+};
+
 /// The work of one run: output rows x columns x kernels from a map in the first storage. Its rows lie there
 /// without gaps and may be folded already or not: a folded pixel is `pixel_bytes` = stride x channels bytes
 /// that are contiguous either way (document 003 [0204]), and folded column f begins at byte f * pixel_bytes -
@@ -91,6 +101,7 @@ struct WfoldGeometry {
   int granularity = 64;                 ///< Pci
   bool block_outer = false;  ///< channel blocks are the outer loop and kernel rows the inner one (SPEC WF-4)
   bool post_parameters = false;  ///< every kernel has a record of bias and scale
+  WfoldKernelLayout kernel_layout;
 };
 
 /// A tile: neighbouring columns of one output row x kernels (SPEC WF-4).
@@ -117,6 +128,22 @@ struct WfoldBeat {
   int kernel = 0;                ///< k, of the slave
   std::int64_t step_number = 0;  ///< j, counted from the first step of the run's kernel tile
   std::int64_t first_line = 0;   ///< lines of the run's refills before this one
+};
+
+/// The kernel line of one slave: the bytes of its region that the port reads, and where they lie in the line;
+/// the rest of the line is the zero point.
+struct KernelLine {
+  struct Piece {
+    int from = 0, to = 0, count = 0;  ///< from: in `bytes`; to: in the line
+  };
+  ByteRange bytes;  ///< empty: the slave has no such kernel, or the kernel no channel of the block
+  std::vector<Piece> pieces;
+};
+/// The bytes that a kernel's row has of one folded column (SPEC WF-5, WF-6).
+struct StoredColumn {
+  int source = 0;  ///< of the row as the workload has it
+  int at = 0;      ///< of the row in the region
+  int count = 0;
 };
 
 /// The order of everything that a W-fold engine does in a run: tiles, refills, lines, steps and beats (SPEC
@@ -180,17 +207,25 @@ class WfoldSchedule {
     return to_int(beat.step_number % sets) * tile.kernels_per_slave + beat.kernel;
   }
 
-  /// The layout of kernels in the region of a slave: kernel tile after kernel tile; in each tile the lines as
-  /// [channel block][slave's kernel][kernel row][step], with the channels of a block in each line, and behind
-  /// them the post-parameter records. So the kernels of neighbouring channel blocks are one run of bytes.
+  /// The layout of kernels in the region of a slave: kernel tile after kernel tile. In each tile folded lines
+  /// are [channel block][slave's kernel][kernel row][step], with the channels of a block in each line, so
+  /// that the kernels of neighbouring channel blocks are one run of bytes; kernels that are not folded are
+  /// [slave's kernel][kernel row][tap] with the run's channels of each tap. Behind them lie the
+  /// post-parameter records.
   std::int64_t kernel_bytes() const {
-    return std::int64_t{geometry_.kernel_h} * all_steps_ * geometry_.channels;
+    return geometry_.kernel_h *
+           (geometry_.kernel_layout.folded ? std::int64_t{all_steps_} * geometry_.channels : row_bytes_);
   }
   std::int64_t kernel_tile_begin(int kernel_tile) const;
   std::int64_t records_begin(int kernel_tile) const;
   std::int64_t region_bytes() const { return kernel_tile_begin(kernel_tiles_); }
-  /// The bytes of a beat's line in the region.
-  ByteRange kernel_line(const WfoldBeat& beat, const WfoldTile& tile) const;
+  /// Sets `line` to the line of a beat in slave `slave`.
+  void find_kernel_line(const WfoldBeat& beat, const WfoldTile& tile, int slave, KernelLine& line) const;
+  /// Cycles in which the regions' ports read the line of a beat, `port_bytes` bytes a cycle: those of the
+  /// slave with the longest one.
+  Cycle port_cycles(const WfoldBeat& beat, const WfoldTile& tile, int port_bytes) const;
+  /// The columns of a kernel's row that hold bytes; of kernels that are not folded.
+  std::vector<StoredColumn> stored_columns() const;
 
  private:
   struct Part {
@@ -198,6 +233,15 @@ class WfoldSchedule {
     std::vector<int> columns;  // folded columns of the kernel
     int lines = 0;
   };
+  // Channels [begin, end) of the run that a tap of a kernel of the first group has, and where they lie in the
+  // kernel's row.
+  struct StoredTap {
+    int begin = 0, end = 0;
+    int at = 0;
+    int source = 0;
+  };
+  void store_taps();
+  void find_stored_line(const WfoldBeat& beat, const WfoldTile& tile, int slave, KernelLine& line) const;
   int kernels_of_tile(int kernel_tile) const;
   int per_slave(int kernels) const { return (kernels + shape_.slaves - 1) / shape_.slaves; }
 
@@ -208,7 +252,9 @@ class WfoldSchedule {
   std::vector<Part> parts_;
   int all_steps_ = 0;
   std::int64_t lines_per_tile_ = 0;
-  std::vector<WfoldRefill> refills_;  // refills of a tile
+  std::vector<WfoldRefill> refills_;            // refills of a tile
+  std::vector<std::vector<StoredTap>> stored_;  // by folded column; of kernels that are not folded
+  std::int64_t row_bytes_ = 0;                  // of one row of such a kernel
 };
 
 /// One request to the first storage.

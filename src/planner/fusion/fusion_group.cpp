@@ -257,9 +257,8 @@ BoundCycles FusionGroup::bound(int loads) const {
     bound.compute += bound_of(problem, layer, macs, hardware_).compute;
     for (const Shard& shard : shared.shards) {
       const WeightLayout& layout = shard.weights.layout;
-      const std::int64_t apart = layout.post_place == PostPlace::kApart ? 1 : 0;
-      bytes +=
-          loads * (to_signed(layout.blocks.back()) + apart * layout.post_bytes * problem.kernel_blocks());
+      const bool counted = layout.post_place == PostPlace::kInRegions && !layout.dealt;  // in the blocks
+      bytes += loads * (to_signed(layout.blocks.back()) + (counted ? 0 : layout.record_bytes));
     }
   }
   bound.dram = dram_bound(bytes, hardware_);

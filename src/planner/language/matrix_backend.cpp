@@ -2,6 +2,9 @@
 
 #include "tilebeat/error.h"
 
+#include <algorithm>
+#include <stdexcept>
+
 #include <fmt/format.h>
 
 namespace tilebeat {
@@ -59,6 +62,10 @@ std::vector<KernelPart> MatrixLayer::kernel_parts(int, Interval) const {
   throw UserError(fmt::format("layer '{}': this engine has no kernels that are a tensor", problem().name));
 }
 
+std::vector<Transfer> MatrixLayer::dealt_kernels(int, Interval) const {
+  throw std::logic_error("kernels that are not dealt to regions");
+}
+
 WeightLayout layout_of_blocks(const Problem& p, const std::function<std::int64_t(int)>& bytes_of) {
   WeightLayout layout;
   layout.blocks.push_back(0);
@@ -66,12 +73,17 @@ WeightLayout layout_of_blocks(const Problem& p, const std::function<std::int64_t
     for (int block = 0; block < p.kernel_blocks(); ++block)
       layout.blocks.push_back(layout.blocks.back() + to_unsigned(bytes_of(block)));
   }
+  for (std::size_t b = 0; b + 1 < layout.blocks.size(); ++b)
+    layout.most_bytes = std::max(layout.most_bytes, to_signed(layout.blocks[b + 1] - layout.blocks[b]));
   return layout;
 }
 
 WeightLayout layout_with_records(const Problem& p, const std::function<std::int64_t(int)>& bytes_of) {
   WeightLayout layout = layout_of_blocks(p, bytes_of);
-  if (p.has_post_parameters()) layout.post_bytes = std::int64_t{p.block_kernels} * kPostParameterBytes;
+  if (p.has_post_parameters()) {
+    layout.post_bytes = std::int64_t{p.block_kernels} * kPostParameterBytes;
+    layout.record_bytes = std::int64_t{p.conv.out_channels} * kPostParameterBytes;
+  }
   return layout;
 }
 
@@ -79,7 +91,7 @@ std::vector<std::uint8_t> MatrixLayer::pack_post_parameters() const {
   const Problem& p = problem();
   std::vector<std::uint8_t> records;
   if (weight_layout().post_bytes == 0) return records;
-  for (int kernel = 0; kernel < p.kernel_blocks() * p.block_kernels; ++kernel) {
+  for (int kernel = 0; kernel < p.conv.out_channels; ++kernel) {
     const auto record = encode(post_parameter(p, kernel));
     records.insert(records.end(), record.begin(), record.end());
   }

@@ -42,6 +42,11 @@ struct WeightLayout {
   /// Regions of the core's memory over which each block is spread evenly; 1: the core's memory has the same
   /// layout as DRAM.
   int regions = 1;
+  /// Kernels follow one another in DRAM and are dealt to the regions one by one; otherwise a block has the
+  /// bytes of region after region.
+  bool dealt = false;
+  std::int64_t record_bytes = 0;  ///< bytes of all blocks' separate post-parameters
+  std::int64_t most_bytes = 0;    ///< most bytes that a block takes in the core's memory
 };
 /// The places of a layer's kernels in DRAM, and their layout there.
 struct WeightPlace {
@@ -151,8 +156,8 @@ class MatrixLayer {
 
   // ---- members with a default ----
 
-  /// The separate post-parameters, block by block, `post_bytes` of the layout for each. Every kernel of a
-  /// block has a record (encode), also those behind the last kernel.
+  /// The separate post-parameters, block by block, `record_bytes` of the layout in all: a record (encode) for
+  /// each kernel.
   virtual std::vector<std::uint8_t> pack_post_parameters() const;
 
   /// The engine's choices for the layer, as a JSON object with fields of its part of the hardware file.
@@ -177,6 +182,9 @@ class MatrixLayer {
   /// kernels are spread over regions, counted within the block's part of each region. Called for layers that
   /// reduce and for kernels that are a tensor.
   virtual Interval weights_of(int /*block*/, Interval /*channels*/) const { return {}; }
+  /// The transfers of channels `channels` of a block whose kernels are dealt to regions: from its first byte
+  /// in DRAM to the first byte of its place in a region, both counted from 0.
+  virtual std::vector<Transfer> dealt_kernels(int block, Interval channels) const;
   /// The places of channels `channels` of a block, for kernels that are a tensor; without post-parameters.
   virtual std::vector<KernelPart> kernel_parts(int block, Interval channels) const;
   /// Ways to cut jobs whose largest is `largest`, with similar expected cost; the first is the best by that

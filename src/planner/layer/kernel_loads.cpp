@@ -27,7 +27,7 @@ struct BlockLoad {
 };
 
 Interval loaded_bytes(const MatrixLayer& layer, const WeightPlace& w, const KernelGroup& group, int block) {
-  if (!is_whole(group)) return layer.weights_of(block, group.reduction.channels);
+  if (!is_whole(group) || w.layout.dealt) return layer.weights_of(block, group.reduction.channels);
   const std::int64_t all = (offset_of(w, block + 1) - offset_of(w, block)) / w.layout.regions;
   return {0, to_int(all)};
 }
@@ -50,8 +50,9 @@ std::uint64_t end_of(const std::vector<BlockLoad>& loads) {
 
 // ---- constants ----
 
-void add_constants(const Problem& p, const WeightPlace& w, const KernelGroup& group,
+void add_constants(const MatrixLayer& layer, const WeightPlace& w, const KernelGroup& group,
                    const std::vector<BlockLoad>& loads, std::vector<Transfer>& transfers) {
+  const Problem& p = layer.problem();
   const auto source = [&](int block) { return nth(w.blocks, group.set * p.kernel_blocks() + block); };
   if (w.layout.regions == 1 && is_whole(group)) {
     const std::int64_t bytes = offset_of(w, group.blocks.end) - offset_of(w, group.blocks.begin);
@@ -59,6 +60,13 @@ void add_constants(const Problem& p, const WeightPlace& w, const KernelGroup& gr
     return;
   }
   for (const BlockLoad& load : loads) {
+    if (w.layout.dealt) {
+      for (Transfer transfer : layer.dealt_kernels(load.block, group.reduction.channels)) {
+        transfer.source += source(load.block), transfer.destination += load.destination;
+        transfers.push_back(transfer);
+      }
+      continue;
+    }
     CopyShape shape = one_run(load.bytes.size());
     if (w.layout.regions > 1) {
       shape.rows = w.layout.regions;
@@ -210,16 +218,37 @@ std::int64_t region_records(const Problem& p, const WeightPlace& w, const Kernel
   return std::int64_t{ceil_div(p.kernels_of({block, block + 1}), w.layout.regions)} * kPostParameterBytes;
 }
 
+// Adds the copy of `rows` records for each of the first `regions` regions, dealt as their kernels are.
+void add_records(const WeightPlace& w, std::uint64_t source, std::uint64_t destination, int regions, int rows,
+                 std::vector<Transfer>& transfers) {
+  if (rows == 0 || regions == 0) return;
+  Transfer transfer{source, destination, {}};
+  CopyShape& shape = transfer.shape;
+  shape.run = kPostParameterBytes, shape.columns = regions, shape.rows = rows;
+  shape.source_column = kPostParameterBytes, shape.source_row = kPostParameterBytes * w.layout.regions;
+  shape.destination_column = w.region_bytes, shape.destination_row = kPostParameterBytes;
+  transfers.push_back(transfer);
+}
+
 void add_region_records(const Problem& p, const WeightPlace& w, const KernelGroup& group,
                         const std::vector<BlockLoad>& loads, std::vector<Transfer>& transfers) {
   for (const BlockLoad& load : loads) {
-    Transfer transfer;
-    transfer.source = w.post + to_unsigned(load.block * w.layout.post_bytes);
+    const std::uint64_t source = w.post + to_unsigned(load.block * w.layout.post_bytes);
+    const std::int64_t bytes = region_records(p, w, group, load.block);
+    const std::uint64_t destination = load.destination + to_unsigned(load.bytes.size() - bytes);
+    if (w.layout.dealt) {
+      const int kernels = p.kernels_of({load.block, load.block + 1}), rows = kernels / w.layout.regions;
+      add_records(w, source, destination, w.layout.regions, rows, transfers);
+      const auto done = to_unsigned(rows * kPostParameterBytes);
+      add_records(w, source + done * to_unsigned(w.layout.regions), destination + done,
+                  kernels % w.layout.regions, 1, transfers);
+      continue;
+    }
+    Transfer transfer{source, destination, {}};
     CopyShape& shape = transfer.shape;
     shape.rows = w.layout.regions;
     shape.source_row = w.layout.post_bytes / w.layout.regions, shape.destination_row = w.region_bytes;
-    shape.run = region_records(p, w, group, load.block);
-    transfer.destination = load.destination + to_unsigned(load.bytes.size() - shape.run);
+    shape.run = bytes;
     transfers.push_back(transfer);
   }
 }
@@ -246,12 +275,13 @@ std::vector<Transfer> weight_transfers(const MatrixLayer& layer, const WeightPla
   if (w.tensor)
     add_tensor(layer, w, group, loads, transfers);
   else
-    add_constants(layer.problem(), w, group, loads, transfers);
+    add_constants(layer, w, group, loads, transfers);
   if (w.post == 0 || !group.reduction.last) return transfers;
   if (w.layout.post_place == PostPlace::kInRegions) {
     add_region_records(layer.problem(), w, group, loads, transfers);
   } else {
-    const std::int64_t records = group.blocks.size() * w.layout.post_bytes;
+    const std::int64_t records =
+        std::int64_t{layer.problem().kernels_of(group.blocks)} * kPostParameterBytes;
     transfers.push_back({w.post + to_unsigned(group.blocks.begin * w.layout.post_bytes),
                          destination + align_up(end_of(loads) - destination, kAlignment), one_run(records)});
   }

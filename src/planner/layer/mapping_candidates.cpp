@@ -39,10 +39,9 @@ class Candidates {
         grain_(layer_.grain()),
         asked_(question.request != nullptr ? *question.request : MappingRequest{}) {
     const WeightLayout& layout = share_.weights.layout;
-    const auto& offsets = layout.blocks;
-    for (std::size_t b = 0; b + 1 < offsets.size(); ++b)
-      block_bytes_ = std::max(block_bytes_, to_signed(offsets[b + 1] - offsets[b]));
-    block_bytes_ = align_up(block_bytes_ + layout.post_bytes, kBufferAlignment * layout.regions);
+    const std::int64_t records = layout.dealt ? 0 : layout.post_bytes;
+    block_bytes_ =
+        align_up(std::max<std::int64_t>(1, layout.most_bytes + records), kBufferAlignment * layout.regions);
   }
 
   std::vector<MappingCandidate> run() {

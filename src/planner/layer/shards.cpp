@@ -248,7 +248,7 @@ void set_places(ShardedLayer& layer, const WeightPlace& place) {
     next += ssize(weights.blocks);
     if (weights.post == 0) continue;
     weights.post = post;
-    post += to_unsigned(weights.layout.post_bytes) * weights.blocks.size();
+    post += to_unsigned(weights.layout.record_bytes);
   }
   if (layer.adds_sums()) layer.post_parameters = place.post;
 }

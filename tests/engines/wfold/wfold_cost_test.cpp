@@ -33,7 +33,7 @@ HardwareConfig hardware_of(const EngineCase& c) {
 void expect_close(const EngineCase& c) {
   const HardwareConfig hardware = hardware_of(c);
   wfold::RunCosts costs(hardware);
-  const TaskCost cost = costs.of(c.setup(), c.run());
+  const TaskCost cost = costs.of(c.setup(), {}, c.run());
   const EngineRun run = run_engine(c);
   const std::int64_t drain = std::int64_t{c.conv.out_height} * c.conv.out_width *
                              ceiling(c.conv.out_channels * 4, c.config.line_bytes);
@@ -110,9 +110,9 @@ TEST(WfoldCosts, MA_3_kernel_tiles_are_not_all_alike) {
   const HardwareConfig hardware = hardware_of(c);
   wfold::RunCosts costs(hardware);
   c.output_type = DType::kInt8;
-  const double whole = costs.of(c.setup(), c.run()).cycles;
+  const double whole = costs.of(c.setup(), {}, c.run()).cycles;
   c.conv.out_channels = 80;
-  const double more = costs.of(c.setup(), c.run()).cycles;
+  const double more = costs.of(c.setup(), {}, c.run()).cycles;
   EXPECT_LT(more, 1.5 * whole);
   expect_close(c);
 }
@@ -123,7 +123,7 @@ TEST(WfoldCosts, MA_3_parts_of_sums_have_no_results_to_wait_for) {
   const HardwareConfig hardware = hardware_of(c);
   wfold::RunCosts costs(hardware);
   double sum = 0;
-  for (const WfoldRun& run : c.runs()) sum += costs.of(c.setup(), run).cycles;
+  for (const WfoldRun& run : c.runs()) sum += costs.of(c.setup(), {}, run).cycles;
   EXPECT_NEAR(sum, static_cast<double>(run_engine(c).released - kFirst), 6);
 }
 

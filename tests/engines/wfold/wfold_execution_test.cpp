@@ -107,6 +107,25 @@ ByteValues folded_column(const WfoldCase& c, const ByteValues& kernel, int kh, i
   return folded;
 }
 
+/// The region of a slave with the kernels' own bytes: of each tile of channels its kernels, and their
+/// records.
+ByteValues own_region_of(const WfoldCase& c, const Data& data, int slave) {
+  const SpecConv& v = c.conv;
+  const ByteValues surplus(at(v.kernel[0] * v.kernel[1] * c.used), 99);
+  ByteValues region;
+  for (int co = 0; co < v.out_channels; co += c.engine.tile_channels()) {
+    const int here = std::min(c.engine.tile_channels(), v.out_channels - co);
+    const auto a_slave = ceiling(here, c.engine.slaves);
+    for (int k = 0; k < a_slave; ++k) {
+      const int channel = slave + c.engine.slaves * k;
+      const ByteValues& kernel = channel < here ? data.kernels[at(co + channel)] : surplus;
+      region.insert(region.end(), kernel.begin(), kernel.end());
+    }
+    if (c.records) region.resize(region.size() + at(16 * a_slave), 77);
+  }
+  return region;
+}
+
 /// The region of a slave: of each tile of channels its kernels, [block of Pci channels of the folded pixel]
 /// [kernel][kernel row][column with a tap][channel of the block], and their records.
 ByteValues region_of(const WfoldCase& c, const Data& data, int slave) {
@@ -165,11 +184,13 @@ std::vector<int> execute(const WfoldCase& c, const Data& data) {
   const SpecConv& v = c.conv;
   const std::vector<ByteValues> map = stored_map(c, data);
   std::vector<ByteValues> regions;
-  for (int slave = 0; slave < slaves; ++slave) regions.push_back(region_of(c, data, slave));
+  for (int slave = 0; slave < slaves; ++slave)
+    regions.push_back(c.own_bytes ? own_region_of(c, data, slave) : region_of(c, data, slave));
   RC_ASSERT(static_cast<std::int64_t>(regions[0].size()) == s.region_bytes());
   std::vector<int> out(at(v.out_height * v.out_width * v.out_channels), 0);
   std::vector<ByteValues> lines;
   std::int64_t loaded = -1;
+  wfold::KernelLine stored;
   WfoldBeat beat;
   do {
     const WfoldTile tile = s.tile(beat.tile);
@@ -177,18 +198,24 @@ std::vector<int> execute(const WfoldCase& c, const Data& data) {
     if (const auto now = beat.tile * s.refills() + beat.refill; now != loaded) {
       lines = refill_of(s, tile, refill, map, data.fill), loaded = now;
     }
-    const ByteRange weights = s.kernel_line(beat, tile);
     const std::vector<int>& steps = s.steps(refill.part);
     const int offset = steps.at(at(beat.step)) - steps.front();
     for (int slave = 0; slave < slaves; ++slave) {
       const int co = slave + slaves * beat.kernel;
-      if (co >= tile.kernels) continue;  // surplus channels are dropped
+      s.find_kernel_line(beat, tile, slave, stored);
+      RC_ASSERT(stored.bytes.empty() == stored.pieces.empty());
+      if (co >= tile.kernels) {
+        RC_ASSERT(stored.bytes.empty());  // surplus channels are dropped, their kernels do not exist
+        continue;
+      }
       for (int column = 0; column < tile.columns; ++column) {
         const ByteValues& line = lines.at(at((offset + column) / fold));
         const int position = (offset + column) % fold * pci;
         int sum = 0;
-        for (auto b = weights.begin; b < weights.end; ++b) {
-          sum += line[at(position + b - weights.begin)] * regions[at(slave)].at(at(b));
+        for (const auto& piece : stored.pieces) {
+          for (int b = 0; b < piece.count; ++b)
+            sum += line[at(position + piece.to + b)] *
+                   regions[at(slave)].at(at(stored.bytes.begin + piece.from + b));
         }
         const int channel = tile.kernel_tile * c.engine.tile_channels() + co;
         out.at(at((tile.row * v.out_width + tile.column + column) * v.out_channels + channel)) += sum;

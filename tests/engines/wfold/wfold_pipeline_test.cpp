@@ -93,6 +93,22 @@ struct SpecRun {
   std::int64_t lines = 0;
 };
 
+/// Bytes that the port reads for a line of folded column `column` and channel block `block`: the block's bytes
+/// of a folded line; of the kernel's own bytes those of its taps' channels that lie in the block. A line
+/// without bytes takes a cycle, too.
+int line_bytes(const WfoldCase& c, int column, int block) {
+  const int begin = block * c.pci, end = std::min(begin + c.pci, c.span());
+  if (!c.own_bytes) return end - begin;
+  const SpecConv& v = c.conv;
+  int bytes = 0;
+  for (int tap = 0; tap < v.kernel[1]; ++tap) {
+    if (tap * v.dilation[1] / v.stride[1] != column) continue;
+    const int first = tap * v.dilation[1] % v.stride[1] * v.channels;
+    bytes += std::max(0, std::min(end, first + c.used) - std::max(begin, first));
+  }
+  return std::max(1, bytes);
+}
+
 SpecRun spec_run(const WfoldCase& c) {
   const SpecWfold& w = c.engine;
   const SpecConv& v = c.conv;
@@ -121,7 +137,7 @@ SpecRun spec_run(const WfoldCase& c) {
                 beat.begins_tile = run.beats.size() == first_beat;
                 beat.begins_kernel_tile = beat.begins_tile && in_plane == 0;
                 beat.kernels = kernels, beat.kernel = k, beat.step = step;
-                beat.bytes = std::min(c.pci, c.span() - block * c.pci);
+                beat.bytes = line_bytes(c, part[s], block);
                 beat.lines_needed = run.lines + ceiling(offset + w.units * fold, fold);
                 beat.lines_freed =
                     run.lines + (s + 1 == part.size() ? lines : (part[s + 1] - part.front()) / fold);

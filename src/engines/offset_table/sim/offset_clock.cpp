@@ -22,7 +22,7 @@ void OffsetUnit::keep(const Pipeline::BeatTimes& times, bool ends) {
   under.times = times;
   under.operands = operands_, under.references = references_;
   under.lines.resize(references_.size());
-  under.kernels.resize(to_size(slice.count) * to_size(job_->schedule.vector()));
+  under.kernels.resize(to_size(OffsetSchedule::weight_bytes(slice, beats[number])));
   if (ends) {
     for (const Thread& thread : threads_) under.results.push_back(thread.result);
     under.rows = rows_;
@@ -56,8 +56,9 @@ void OffsetUnit::fetch(Under& under, Cycle now) {
   under.kernels_read = true;
   const Job& job = *under.job;
   const Slice& slice = job.schedule.slices()[under.slice];
-  kernels_.read(job.run.weights + to_unsigned(slice.weights) + under.beat * under.kernels.size(),
-                under.kernels.data(), count_of(under.kernels), 0);
+  const Beat& beat = job.schedule.beats(slice.group)[under.beat];
+  kernels_.read(job.run.weights + to_unsigned(OffsetSchedule::weights_at(slice, beat)), under.kernels.data(),
+                count_of(under.kernels), 0);
 }
 
 // Multiplies a beat; operands come from lines in their places and from lines that enter them, in order.
@@ -65,7 +66,7 @@ void OffsetUnit::multiply(Under& under) {
   const auto size = to_size(config_.cache.line_bytes);
   const Job& job = *under.job;
   const Slice& slice = job.schedule.slices()[under.slice];
-  const int vector = job.schedule.vector();
+  const int vector = job.schedule.vector(), elements = count_of(under.kernels) / slice.count;
   std::vector<std::uint8_t> bytes(under.operands.size() * to_size(vector));
   const auto collect = [&](std::uint64_t line, const std::uint8_t* from) {
     for (std::size_t t = 0; t < under.operands.size(); ++t) {
@@ -96,7 +97,7 @@ void OffsetUnit::multiply(Under& under) {
       const std::uint8_t byte = bytes[t * to_size(vector) + to_size(i)];
       const int x = (is_unsigned ? byte : static_cast<std::int8_t>(byte)) - job.conv.input_zero_point;
       for (int k = 0; k < slice.count; ++k) {
-        const std::uint8_t weight = nth(under.kernels, k * vector + i);
+        const std::uint8_t weight = nth(under.kernels, k * elements + i);
         sums[k] += x * ((wide ? weight : static_cast<std::int8_t>(weight)) - job.conv.weight_zero_point);
       }
     }
@@ -169,8 +170,10 @@ void OffsetUnit::trace_operands(const Under& under, const std::vector<std::uint8
     for (std::size_t i = 0; i < to_size(under.operands[t].bytes); ++i)
       show(signals_->maps[t * lanes + i], bytes[t * vector + i], conv.input_type, conv.input_zero_point);
   }
+  const std::size_t elements =
+      under.kernels.size() / to_size(under.job->schedule.slices()[under.slice].count);
   for (std::size_t i = 0; i < under.kernels.size(); ++i)
-    show(signals_->kernels[i / vector * lanes + i % vector], under.kernels[i], conv.weight_type,
+    show(signals_->kernels[i / elements * lanes + i % elements], under.kernels[i], conv.weight_type,
          conv.weight_zero_point);
 }
 

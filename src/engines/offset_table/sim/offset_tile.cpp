@@ -70,7 +70,7 @@ bool OffsetUnit::do_stretch() {
 // Repeats the last beat `count` times with the same lines: only addresses, lines and kernels could delay it,
 // and they do not.
 void OffsetUnit::repeat_beat(const Slice& slice, std::size_t count) {
-  const int bytes = slice.count * job_->schedule.vector();
+  const int bytes = OffsetSchedule::weight_bytes(slice, job_->schedule.beats(slice.group)[beat_ - 1]);
   const bool one_access = kernels_.in_one_access(bytes);
   const int conflict = pipeline_.cache.last_cycles() - 1;
   const auto told = [&](Cycle addresses, Cycle ready, Cycle begin) {
@@ -97,12 +97,12 @@ const std::vector<std::int16_t>& OffsetUnit::widened_kernels(const Slice& slice)
   const Job& job = *job_;
   const std::vector<Beat>& beats = job.schedule.beats(slice.group);
   const auto vector = to_size(job.schedule.vector()), count = to_size(slice.count);
-  bytes_.resize(beats.size() * vector * count);
+  bytes_.resize(to_size(beats.back().before + beats.back().count) * count);
   kernels_.direct_read(job.run.weights + to_unsigned(slice.weights), bytes_.data(), count_of(bytes_));
   wide.assign(count * width_, 0);
   const std::uint8_t* from = bytes_.data();
   for (std::size_t b = 0; b < beats.size(); ++b) {
-    for (std::size_t k = 0; k < count; ++k, from += vector)
+    for (std::size_t k = 0; k < count; ++k, from += beats[b].count)
       widen(from, beats[b].count, rolling::OperandName::kB, job.conv, wide.data() + k * width_ + b * vector);
   }
   return wide;

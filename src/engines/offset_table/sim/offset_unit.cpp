@@ -298,8 +298,9 @@ std::optional<Cycle> OffsetUnit::offset_from(const Beat& beat) {
 
 // Number of WRAM accesses for the kernels of the next beat.
 int OffsetUnit::kernel_accesses(const Slice& slice) const {
-  const int bytes = slice.count * job_->schedule.vector();
-  return kernels_.accesses(job_->run.weights + to_unsigned(slice.weights + to_signed(beat_) * bytes), bytes);
+  const Beat& beat = job_->schedule.beats(slice.group)[beat_];
+  return kernels_.accesses(job_->run.weights + to_unsigned(OffsetSchedule::weights_at(slice, beat)),
+                           OffsetSchedule::weight_bytes(slice, beat));
 }
 
 // Processes the next beat of the run; false while the cycle of its offset is unknown.
@@ -327,9 +328,9 @@ bool OffsetUnit::do_beat() {
 void OffsetUnit::count_beat(const Slice& slice, const Pipeline::BeatTimes& times,
                             const std::vector<LineCache::Reference>& references) {
   account(times);
+  stats.wram_read += OffsetSchedule::weight_bytes(slice, job_->schedule.beats(slice.group)[beat_]);
   if (beat_++ == 0) slice_began_ = times.begin;
   ++stats.beats;
-  stats.wram_read += slice.count * job_->schedule.vector();
   for (const LineCache::Reference& r : references) stats.nram_read += r.missed ? line_size(r.line) : 0;
 }
 

@@ -110,8 +110,8 @@ std::optional<SlaveClock::PortRead> WfoldMaster::read_record(Cycle now) {
   --records_left_;
   const auto offset =
       to_unsigned(job_->schedule.records_begin(weights_.tile.kernel_tile) + record * kPostParameterBytes);
-  return SlaveClock::PortRead{job_->run.weights + offset, kPostParameterBytes,
-                              SlaveClock::PortRead::Record{record_set_of(weights_.tile), record}};
+  return SlaveClock::PortRead{SlaveClock::PortRead::Record{
+      job_->run.weights + offset, record_set_of(weights_.tile), record, weights_.tile.kernels}};
 }
 
 std::optional<SlaveClock::PortRead> WfoldMaster::read_kernel_line(Cycle now) {
@@ -123,15 +123,13 @@ std::optional<SlaveClock::PortRead> WfoldMaster::read_kernel_line(Cycle now) {
     return std::nullopt;
   }
   pipeline_.ports.enter(Activity::kBusy, now);
-  const ByteRange bytes = schedule.kernel_line(weights_.beat, weights_.tile);
-  const auto left = to_int(bytes.end - bytes.begin) - port_at_;
-  const int count = std::min(config_.weight_port_bytes, left);
-  const bool complete = count == left;
-  const SlaveClock::PortRead read{job_->run.weights + to_unsigned(bytes.begin + port_at_), count,
-                                  SlaveClock::PortRead::KernelBytes{slot, port_at_, complete}};
+  const Cycle cycles = schedule.port_cycles(weights_.beat, weights_.tile, config_.weight_port_bytes);
+  const bool complete = port_at_ + 1 == cycles;
+  const SlaveClock::PortRead read{
+      SlaveClock::PortRead::KernelBytes{weights_.beat, weights_.tile, slot, port_at_, complete}};
   occupied_[index] = true;
   complete_at_[index] = -1;
-  port_at_ += count;
+  ++port_at_;
   if (!complete) return read;
   complete_at_[index] = now;
   port_at_ = 0;

@@ -22,7 +22,7 @@ WfoldEngine::WfoldEngine(sc_core::sc_module_name name, const SimContext& context
   });
   for (int i = 0; i < config.slaves; ++i) {
     steps.emplace_back([&, i] {
-      nth(slaves, i) = std::make_unique<WfoldSlave>(fmt::format("sl{}", i).c_str(), context, config);
+      nth(slaves, i) = std::make_unique<WfoldSlave>(fmt::format("sl{}", i).c_str(), context, config, i);
     });
   }
   order.run(std::move(steps));

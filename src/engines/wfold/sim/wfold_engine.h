@@ -12,6 +12,7 @@
 
 #include <cstdint>
 #include <deque>
+#include <map>
 #include <memory>
 #include <vector>
 
@@ -35,7 +36,7 @@ class WfoldSlave : public sc_core::sc_module {
   tlm_utils::simple_target_socket<WfoldSlave> results;    ///< from the writer: ResultRead
   tlm_utils::simple_initiator_socket<WfoldSlave> region;  ///< the second port of its part of WRAM
 
-  WfoldSlave(sc_core::sc_module_name name, const SimContext& context, const WfoldConfig& config);
+  WfoldSlave(sc_core::sc_module_name name, const SimContext& context, const WfoldConfig& config, int number);
   ~WfoldSlave() override;
   WfoldSlave(const WfoldSlave&) = delete;
   WfoldSlave& operator=(const WfoldSlave&) = delete;
@@ -50,7 +51,8 @@ class WfoldSlave : public sc_core::sc_module {
   void read_port(const SlaveClock::PortRead& read, const WfoldJob& job);
   void select(const SlaveClock::Beat& beat, const WfoldJob& job);
   void run_beat(const SlaveClock::Beat& beat, const WfoldJob& job);
-  void replicate(const std::uint8_t* bytes, int count, const WfoldJob& job, std::int16_t* line) const;
+  void replicate(const std::uint8_t* bytes, const KernelLine& stored, const WfoldJob& job,
+                 std::int16_t* line) const;
   void load_kernels(const SlaveChunk& chunk);
   void count_reads(std::int64_t accesses, int bytes);
   std::int32_t* accumulators(int half, int kernel) {
@@ -61,6 +63,7 @@ class WfoldSlave : public sc_core::sc_module {
 
   SimContext context_;
   WfoldConfig config_;
+  int number_;                        // of the slave
   int kernels_;                       // most kernels of a tile
   int accumulator_count_;             // int32 of one kernel: a pair sum each
   std::vector<std::int16_t> first_;   // [slot][M], widened
@@ -71,6 +74,8 @@ class WfoldSlave : public sc_core::sc_module {
   std::vector<std::int32_t> third_;         // [half][kernel][Ncu][M / 2]
   std::vector<PostParameter> records_;      // [set][kernel]
   std::vector<std::int16_t> kernel_lines_;  // tile granularity: every line of the kernel tile, in beat order
+  std::map<int, std::int64_t> tile_reads_;  // tile granularity: accesses of a tile's kernel lines, by bytes
+  KernelLine line_;
   AccessCount accesses_;
   tlm::tlm_generic_payload report_;  // payload that reports accesses_
   WordAccess read_;

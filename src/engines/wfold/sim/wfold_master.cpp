@@ -105,6 +105,16 @@ void WfoldMaster::schedule(Cycle now, bool requested) {
 void WfoldMaster::begin_next(Cycle now) {
   while (!queue_.empty()) {
     const Instruction& front = queue_.front();
+    const auto complete = [&] {
+      tell(UnitMessage::Kind::kReleased, front.release_signals);
+      tell(UnitMessage::Kind::kDone, front.done_signals);
+      queue_.pop_front();
+    };
+    if (const auto* kernels = front.operation.get_if<WfoldKernels>()) {
+      kernel_layout_ = kernels->layout();
+      complete();
+      continue;
+    }
     if (const auto* setup = front.operation.get_if<ConvSetup>()) {
       // Results in the third buffers still need the registers that they were computed with.
       const bool out = tiles_drained_ == tiles_before_ &&
@@ -114,10 +124,8 @@ void WfoldMaster::begin_next(Cycle now) {
         pipeline_.idle(Activity::kOutputDrain, now);
         return;
       }
-      setup_ = *setup;
-      tell(UnitMessage::Kind::kReleased, front.release_signals);
-      tell(UnitMessage::Kind::kDone, front.done_signals);
-      queue_.pop_front();
+      setup_ = *setup, kernel_layout_ = {};
+      complete();
       continue;
     }
     begin_run(now);
@@ -184,7 +192,8 @@ void WfoldMaster::begin_run(Cycle now) {
     throw SimulationError(summary(queue_.front()) + ": the matrix unit of this core is a W-fold engine");
   check_fields(*run, config_);
   job_ = std::make_shared<const WfoldJob>(
-      WfoldJob{queue_.front(), *run, setup_, WfoldSchedule(wfold_shape(config_), geometry_of(setup_, *run))});
+      WfoldJob{queue_.front(), *run, setup_,
+               WfoldSchedule(wfold_shape(config_), geometry_of(setup_, kernel_layout_, *run))});
   check_run(*job_);
   check_sums(*job_);
   hold_kernels(now);

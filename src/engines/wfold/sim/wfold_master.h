@@ -115,6 +115,7 @@ class WfoldMaster : public CommandedUnit {
   std::deque<Instruction> queue_;
   State state_ = State::kIdle;
   ConvSetup setup_;
+  WfoldKernelLayout kernel_layout_;
   std::shared_ptr<const WfoldJob> job_;
   std::shared_ptr<const WfoldJob> open_sums_;  // the run before, when its sums go on
   std::int64_t most_macs_ = 0;                 // multiply-accumulates of an output in the runs that add to it
@@ -135,7 +136,7 @@ class WfoldMaster : public CommandedUnit {
   WfoldWalk beat_;                  // the next beat
   WfoldWalk weights_;               // the next kernel line
   int records_left_ = 0;            // records of its kernel tile that must be read first
-  int port_at_ = 0;                 // bytes of it that were read
+  Cycle port_at_ = 0;               // cycles in which it was read
   std::int64_t entered_ = 0;        // lines of the run
   std::int64_t freed_ = 0;          // lines of the run whose places have become free
   std::vector<Cycle> entered_at_;   // by place of the first buffer

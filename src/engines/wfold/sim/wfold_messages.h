@@ -34,15 +34,17 @@ struct SlaveClock {
   /// The port to the slave's region delivers bytes of a kernel line, or a post-parameter record.
   struct PortRead {
     struct KernelBytes {
-      int slot;         ///< slot of the second buffer
-      int line_offset;  ///< offset of the bytes in the line
+      WfoldBeat beat;  ///< the beat and the tile of the line
+      WfoldTile tile;
+      int slot;     ///< slot of the second buffer
+      Cycle cycle;  ///< number among the cycles in which the line is read
       bool line_complete;
     };
     struct Record {
+      std::uint64_t address;
       int set, number;
+      int kernels;  ///< of the tile
     };
-    std::uint64_t address;
-    int bytes;
     std::variant<KernelBytes, Record> content;
   };
   struct Beat {

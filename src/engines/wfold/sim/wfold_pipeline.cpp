@@ -52,9 +52,8 @@ Cycle WfoldPipeline::do_step(Cycle drained_at) {
     if (schedule_->geometry().post_parameters && walk_.begins_kernel_tile())
       read_records(drained_at, kernels);
     const auto slot = to_size(schedule_->second_slot(walk_.beat, walk_.tile));
-    const ByteRange bytes = schedule_->kernel_line(walk_.beat, walk_.tile);
     const Cycle complete =
-        read_kernel_line(slot, ceil_div<std::int64_t>(bytes.end - bytes.begin, port_bytes_));
+        read_kernel_line(slot, schedule_->port_cycles(walk_.beat, walk_.tile, port_bytes_));
     if (k == 0) begin_step(drained_at, needed);
     const Cycle at = beat(slot, complete);
     if (k == 0) free_lines(freed, at);

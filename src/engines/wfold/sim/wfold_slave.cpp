@@ -26,7 +26,8 @@ void widen_line(const std::uint8_t* bytes, int count, const ConvSetup& setup, st
   }
 }
 
-WfoldSlave::WfoldSlave(sc_core::sc_module_name name, const SimContext& context, const WfoldConfig& config)
+WfoldSlave::WfoldSlave(sc_core::sc_module_name name, const SimContext& context, const WfoldConfig& config,
+                       int number)
     : sc_module(name),
       control("control"),
       chunks("chunks"),
@@ -34,6 +35,7 @@ WfoldSlave::WfoldSlave(sc_core::sc_module_name name, const SimContext& context, 
       region("region"),
       context_(context),
       config_(config),
+      number_(number),
       kernels_(wfold_shape(config).kernels_per_slave()),
       accumulator_count_(config.compute_units * config.line_bytes / 2),
       first_(to_size(config.first_buffer_lines * config.line_bytes)),
@@ -76,16 +78,20 @@ void WfoldSlave::declare_signals() {
                                              fmt::format("x{}", i % config_.line_bytes), 9, Radix::kSigned));
 }
 
-// A kernel line: bytes after subtraction of the zero point, padded to the granularity, Ws times (SPEC WF-3).
-void WfoldSlave::replicate(const std::uint8_t* bytes, int count, const WfoldJob& job,
+// A kernel line: bytes after subtraction of the zero point, at their places, filled up to the granularity, Ws
+// times (SPEC WF-3, WF-9).
+void WfoldSlave::replicate(const std::uint8_t* bytes, const KernelLine& stored, const WfoldJob& job,
                            std::int16_t* line) const {
   const int granularity = job.run.granularity;
   const bool is_unsigned = job.setup.weight_type == DType::kUint8;
-  for (int i = 0; i < count; ++i) {
-    const int weight = is_unsigned ? bytes[i] : static_cast<std::int8_t>(bytes[i]);
-    line[i] = static_cast<std::int16_t>(weight - job.setup.weight_zero_point);
+  std::fill_n(line, granularity, std::int16_t{0});
+  for (const KernelLine::Piece& piece : stored.pieces) {
+    for (int i = 0; i < piece.count; ++i) {
+      const std::uint8_t byte = bytes[piece.from + i];
+      const int weight = is_unsigned ? byte : static_cast<std::int8_t>(byte);
+      line[piece.to + i] = static_cast<std::int16_t>(weight - job.setup.weight_zero_point);
+    }
   }
-  std::fill(line + count, line + granularity, std::int16_t{0});
   for (int at = granularity; at < config_.line_bytes; at += granularity)
     std::copy_n(line, granularity, line + at);
 }
@@ -107,22 +113,26 @@ void WfoldSlave::enter_line(const SlaveClock::Line& line, const WfoldJob& job) {
 }
 
 void WfoldSlave::read_port(const SlaveClock::PortRead& read, const WfoldJob& job) {
-  const auto fetch = [&](std::uint8_t* to) {
-    transport(region, payload_, tlm::TLM_READ_COMMAND, read.address, to, static_cast<unsigned>(read.bytes));
+  const auto fetch = [&](std::uint64_t address, std::uint8_t* to, int bytes) {
+    transport(region, payload_, tlm::TLM_READ_COMMAND, address, to, static_cast<unsigned>(bytes));
     if (payload_.is_response_error())
       throw SimulationError(fmt::format("wfold.run: kernels beyond the region of {}", name()));
   };
   if (const auto* record = std::get_if<SlaveClock::PortRead::Record>(&read.content)) {
-    fetch(record_bytes_.data());
+    if (record->number * config_.slaves + number_ >= record->kernels) return;
+    fetch(record->address, record_bytes_.data(), kPostParameterBytes);
     nth(records_, record->set * kernels_ + record->number) = decode_post_parameter(record_bytes_.data());
     return;
   }
-  const auto& line = std::get<SlaveClock::PortRead::KernelBytes>(read.content);
-  fetch(port_line_.data() + line.line_offset);
-  if (!line.line_complete) return;
-  replicate(port_line_.data(), line.line_offset + read.bytes, job,
-            second_.data() + to_signed(line.slot) * config_.line_bytes);
-  nth(second_filled_, line.slot) = true;
+  const auto& part = std::get<SlaveClock::PortRead::KernelBytes>(read.content);
+  job.schedule.find_kernel_line(part.beat, part.tile, number_, line_);
+  const int begin = to_int(part.cycle) * config_.weight_port_bytes;
+  const int count = std::min(config_.weight_port_bytes, to_int(line_.bytes.end - line_.bytes.begin) - begin);
+  if (count > 0)
+    fetch(job.run.weights + to_unsigned(line_.bytes.begin + begin), port_line_.data() + begin, count);
+  if (!part.line_complete) return;
+  replicate(port_line_.data(), line_, job, second_.data() + to_signed(part.slot) * config_.line_bytes);
+  nth(second_filled_, part.slot) = true;
 }
 
 // Selects Ncu lines at any position of the circular first buffer.
@@ -188,17 +198,22 @@ void WfoldSlave::load_kernels(const SlaveChunk& chunk) {
   const std::int64_t beats = schedule.beats_of(chunk.tile);
   kernel_lines_.resize(to_size(beats * config_.line_bytes));
   WfoldBeat beat = chunk.first;
+  tile_reads_.clear();
   for (std::int64_t i = 0; i < beats; ++i) {
-    const ByteRange bytes = schedule.kernel_line(beat, chunk.tile);
-    replicate(base + bytes.begin, to_int(bytes.end - bytes.begin), chunk.job,
-              kernel_lines_.data() + i * config_.line_bytes);
+    schedule.find_kernel_line(beat, chunk.tile, number_, line_);
+    replicate(base + line_.bytes.begin, line_, chunk.job, kernel_lines_.data() + i * config_.line_bytes);
+    const auto bytes = to_int(line_.bytes.end - line_.bytes.begin);
+    if (bytes >= chunk.port_bytes) tile_reads_[chunk.port_bytes] += bytes / chunk.port_bytes;
+    if (bytes % chunk.port_bytes != 0) ++tile_reads_[bytes % chunk.port_bytes];
     schedule.advance(beat, chunk.tile);
   }
   if (!schedule.geometry().post_parameters) return;
-  count_reads(chunk.tile.kernels_per_slave, kPostParameterBytes);
   const std::uint8_t* record = base + schedule.records_begin(chunk.tile.kernel_tile);
-  for (int k = 0; k < chunk.tile.kernels_per_slave; ++k, record += kPostParameterBytes)
-    nth(records_, chunk.record_set * kernels_ + k) = decode_post_parameter(record);
+  int read = 0;
+  for (; read < chunk.tile.kernels_per_slave && read * config_.slaves + number_ < chunk.tile.kernels; ++read)
+    nth(records_, chunk.record_set * kernels_ + read) =
+        decode_post_parameter(record + to_signed(read) * kPostParameterBytes);
+  if (read > 0) count_reads(read, kPostParameterBytes);
 }
 
 // Counts the reads of the region that direct memory access replaces.
@@ -210,18 +225,10 @@ void WfoldSlave::count_reads(std::int64_t accesses, int bytes) {
 void WfoldSlave::take_chunk(tlm::tlm_generic_payload& payload, sc_core::sc_time&) {
   const auto& chunk = message_of<SlaveChunk>(payload, chunks);
   if (chunk.new_kernels) load_kernels(chunk);
-  const WfoldSchedule& schedule = chunk.job.schedule;
   const int count = chunk.tile.kernels_per_slave;
   if (chunk.job.run.begins_sums) std::fill_n(accumulators(chunk.half, 0), kernels_ * accumulator_count_, 0);
-  // Every kernel line is read through the region's port; those of the last block may be shorter.
-  const std::int64_t reads = std::int64_t{chunk.steps / schedule.blocks()} * count;
-  const auto count_block = [&](int block, std::int64_t blocks) {
-    const int bytes = schedule.block_bytes(block);
-    if (bytes >= chunk.port_bytes) count_reads(blocks * reads * (bytes / chunk.port_bytes), chunk.port_bytes);
-    if (bytes % chunk.port_bytes != 0) count_reads(blocks * reads, bytes % chunk.port_bytes);
-  };
-  if (schedule.blocks() > 1) count_block(0, schedule.blocks() - 1);
-  count_block(schedule.blocks() - 1, 1);
+  // Every kernel line is read through the region's port, for each tile again.
+  for (const auto& [bytes, accesses] : tile_reads_) count_reads(accesses, bytes);
   mac_steps({chunk.lines, chunk.offsets, chunk.steps, config_.compute_units, config_.line_bytes,
              kernel_lines_.data(), count},
             accumulators(chunk.half, 0));

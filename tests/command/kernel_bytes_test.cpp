@@ -1,0 +1,94 @@
+// Kernels travel as they are (SPEC WF-9): DRAM moves each byte of a kernel once, and nothing that fills.
+#include "tilebeat_command.h"
+
+#include <regex>
+#include <string>
+
+#include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+
+namespace tilebeat::testing {
+namespace {
+
+// A convolution; the map is small enough to stay on every chip, so that kernels are loaded once.
+struct KernelCase {
+  const char* name;
+  int channels, out_channels, kernel, stride, dilation, groups;
+  std::int64_t kernel_bytes;  ///< out_channels x kernel x kernel x channels / groups
+};
+
+std::string workload_of(const KernelCase& c) {
+  const int pad = (c.kernel - 1) * c.dilation / 2;
+  const nlohmann::json random = {{"random", {{"seed", 2}}}};
+  const nlohmann::json conv = {{"name", "conv"},
+                               {"op", "conv2d"},
+                               {"inputs", {"x"}},
+                               {"out_channels", c.out_channels},
+                               {"kernel", {c.kernel, c.kernel}},
+                               {"stride", {c.stride, c.stride}},
+                               {"dilation", {c.dilation, c.dilation}},
+                               {"groups", c.groups},
+                               {"pads", {pad, pad, pad, pad}},
+                               {"weights", random},
+                               {"bias", random},
+                               {"requant", {{"scale", 0.001}}}};
+  const nlohmann::json x = {{"name", "x"}, {"shape", {1, 8, 8, c.channels}}, {"random", {{"seed", 1}}}};
+  return nlohmann::json{{"inputs", {x}}, {"layers", {conv}}}.dump();
+}
+
+std::int64_t number_in(const std::string& text, const char* pattern) {
+  std::smatch found;
+  EXPECT_TRUE(std::regex_search(text, found, std::regex(pattern))) << pattern << " in " << text;
+  return found.empty() ? -1 : std::stoll(found[1]);
+}
+
+class KernelBytes : public ::testing::TestWithParam<const char*> {};
+
+TEST_P(KernelBytes, WF_9_dram_moves_every_byte_of_a_kernel_once_and_a_record_a_kernel) {
+  const std::string config = source_path(std::string("configs/") + GetParam() + ".json");
+  for (const KernelCase& c : {KernelCase{"pointwise_stride_2", 256, 512, 1, 2, 1, 1, 131072},
+                              KernelCase{"stride_2", 64, 64, 3, 2, 1, 1, 36864},
+                              KernelCase{"one_kernel_more", 64, 17, 3, 1, 1, 1, 9792},
+                              KernelCase{"one_kernel_more_of_16_channels", 16, 17, 3, 1, 1, 1, 2448},
+                              KernelCase{"odd_channels", 17, 33, 3, 1, 1, 1, 5049},
+                              KernelCase{"three_channels", 3, 20, 7, 2, 1, 1, 2940},
+                              KernelCase{"dilated_stride_2", 24, 40, 3, 2, 3, 1, 8640},
+                              KernelCase{"groups_stride_2", 24, 36, 3, 2, 1, 3, 2592},
+                              KernelCase{"depthwise", 64, 64, 3, 1, 1, 64, 576}}) {
+    const CommandFolder folder;
+    const std::string layer = folder.write("layer.json", workload_of(c));
+    const std::string plan = folder.run({"plan", "--config", config, "--layer", layer}).out;
+    const std::int64_t kernels = number_in(plan, R"(DRAM bytes .* of maps, (\d+) of kernels)");
+    EXPECT_EQ(kernels, c.kernel_bytes + 16 * c.out_channels) << c.name << plan;
+    const CommandResult run = folder.run({"run", "--config", config, "--layer", layer, "--check", "on"});
+    ASSERT_EQ(run.status, 0) << c.name << run.out << run.err;
+    // What the plan says is what the simulation moves: maps, kernels, instructions and tables.
+    const std::int64_t maps = number_in(plan, R"(DRAM bytes +(\d+) of maps)");
+    const std::int64_t read = folder.report().at("total").at("dram_read_bytes").get<std::int64_t>();
+    if (std::string(GetParam()) == "offset16") continue;  // its tables come from DRAM, too
+    EXPECT_EQ(read, maps + kernels + 64 * number_in(plan, R"((\d+) instructions of 64 bytes)")) << c.name;
+  }
+}
+INSTANTIATE_TEST_SUITE_P(Configs, KernelBytes,
+                         ::testing::Values("switch16", "core1", "wfold16x4", "rolling16", "offset16"),
+                         [](const auto& config) { return config.param; });
+
+TEST(KernelPlace, WF_9_offline_moves_folded_lines_and_load_is_no_slower) {
+  const CommandFolder folder;
+  auto hardware = nlohmann::json::parse(read_bytes(source_path("configs/wfold16x4.json")));
+  const std::string layer = folder.write("layer.json", workload_of({"stride_2", 64, 64, 3, 2, 1, 1, 36864}));
+  const auto cycles_of = [&](const char* place, std::int64_t kernels) {
+    hardware["wfold"]["kernel_place"] = place;
+    const std::string config = folder.write("hardware.json", hardware.dump());
+    const std::string plan = folder.run({"plan", "--config", config, "--layer", layer}).out;
+    EXPECT_EQ(number_in(plan, R"(of maps, (\d+) of kernels)"), kernels) << place;
+    EXPECT_EQ(folder.run({"run", "--config", config, "--layer", layer, "--check", "on"}).status, 0);
+    return folder.report().at("total").at("cycles").get<std::int64_t>();
+  };
+  // Folded, a row of three taps takes two columns of two phases.
+  const std::int64_t offline = cycles_of("offline", 64 * 3 * 2 * 2 * 64 + 16 * 64);
+  EXPECT_LE(cycles_of("load", 64 * 3 * 3 * 64 + 16 * 64), offline);
+}
+
+}  // namespace
+}  // namespace tilebeat::testing
