@@ -54,7 +54,7 @@ void add_constants(const MatrixLayer& layer, const WeightPlace& w, const KernelG
                    const std::vector<BlockLoad>& loads, std::vector<Transfer>& transfers) {
   const Problem& p = layer.problem();
   const auto source = [&](int block) { return nth(w.blocks, group.set * p.kernel_blocks() + block); };
-  if (w.layout.regions == 1 && is_whole(group)) {
+  if (w.layout.regions == 1 && !w.layout.dealt && is_whole(group)) {
     const std::int64_t bytes = offset_of(w, group.blocks.end) - offset_of(w, group.blocks.begin);
     transfers.push_back({source(group.blocks.begin), loads.front().destination, one_run(bytes)});
     return;
