@@ -40,6 +40,9 @@ void describe(V& v, SwitchArrayConfig& c) {
             "words of P bytes a column of the parameter buffer");
   v.integer("parameter_slots", c.parameter_slots, {1, 64},
             "kernel blocks whose biases and scales the post-processor holds");
+  v.choice("records", c.records, kRecordsNames,
+           "biases, scales and conv.setup while lanes drain: held, not overwritten until the last lane has "
+           "drained, or copied with the accumulators");
   v.integer("output_buffer_bytes", c.output_buffer_bytes, {64, std::int64_t{1} << 30},
             "bytes of the output buffer, both halves together; a half holds at least R*C int32 results");
   v.integer("arrangement_queue_words", c.arrangement_queue_words, {1, 4096},

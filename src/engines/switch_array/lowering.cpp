@@ -212,6 +212,10 @@ class Lowering : public MatrixLowering {
   std::uint32_t parameter_word(const Chunk& chunk) const {
     return static_cast<std::uint32_t>(chunk.slot * tiling_.blocks_per_chunk * slot_words_);
   }
+  // Whether the records that come with a chunk's kernels wait for the lanes that use their slot.
+  bool held_records(const Chunk& chunk) const {
+    return config_.records == RecordsKind::kHeld && chunk.loads_kernels && job_->post != 0 && chunk.last;
+  }
   std::uint16_t post_slot(const Chunk& chunk) const {
     return static_cast<std::uint16_t>(chunk.slot * tiling_.blocks_per_chunk);
   }
@@ -246,6 +250,10 @@ class Lowering : public MatrixLowering {
     }
     cost.cycles =
         std::max(cost.cycles, static_cast<double>(load.words) + load.post_records);  // written one a cycle
+    if (held_records(chunk) && filling.version > 0) {
+      const auto held = static_cast<double>(drain_cycles(config_) + load.post_records);
+      cost.latency = std::max(cost.latency, held - cost.cycles);
+    }
     add(load, std::move(accesses), cost, TaskEvent::kDone);
   }
 
@@ -273,15 +281,15 @@ class Lowering : public MatrixLowering {
     r.macs_per_pixel = static_cast<std::uint32_t>(macs_per_pixel(p_, array_, first, chunk.planes));
     AccessList accesses{nth(input_, chunk.copy).read(), nth(parameter_, chunk.slot).read()};
     if (chunk.last) accesses.push_back(output_.write());
-    add(r, std::move(accesses), run_cost(r), TaskEvent::kReleased);
+    add(r, std::move(accesses), run_cost(chunk, r), TaskEvent::kReleased);
   }
 
   std::int64_t operation_cycles(const ConvRun& r) const {
     return std::int64_t{ceil_div<int>(r.rows, array_.groups)} * ceil_div<int>(r.columns, array_.lanes());
   }
-  TaskCost run_cost(const ConvRun& r) const {
+  TaskCost run_cost(const Chunk& chunk, const ConvRun& r) const {
     const auto cycles = static_cast<double>(operation_cycles(r));
-    const int drain = array_.lanes() * config_.drain_clocks_per_lane;
+    const auto drain = static_cast<double>(drain_cycles(config_));
     TaskCost cost;
     cost.beats = operation_cycles(r) * r.planes * p_.taps() * r.blocks;
     double beats = static_cast<double>(cost.beats) / r.blocks;
@@ -289,6 +297,9 @@ class Lowering : public MatrixLowering {
       beats = static_cast<double>(r.planes) * conflicted_clocks(r);
     constexpr double kFill = 4;
     cost.cycles = r.blocks * (kFill + (r.last ? std::max(beats, cycles * drain) : beats));
+    // All lanes have drained when the records of the only slot are there.
+    if (held_records(chunk) && parameters_.count() == 1 && r.blocks == 1)
+      cost.cycles = kFill + std::max(beats, (cycles - 1) * drain + beats / cycles);
     cost.latency = r.last ? drain + config_.post_latency_cycles + kFill : kFill;
     return cost;
   }

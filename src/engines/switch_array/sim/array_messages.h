@@ -52,6 +52,7 @@ struct ArrayOperands {
   /// WaitsFor: the stall cause of the switch, or that it works again.
   std::variant<NewSetup, WaitsFor, OneBeat, WholeChunk> content;
   Cycle stalled = 0;  ///< answer: cycles by which the array held the switch back (`output_drain`)
+  Cycle drained = 0;  ///< answer: the cycle after the last lane of all operation cycles so far drained
 };
 
 /// From the PE array to the post-processor.

@@ -57,6 +57,7 @@ void PeArray::b_transport(tlm::tlm_generic_payload& payload, sc_core::sc_time&) 
                         [&](const ArrayOperands::OneBeat& beat) { message.stalled = run_beat(beat); },
                         [&](const ArrayOperands::WholeChunk& chunk) { message.stalled = run_chunk(chunk); }},
              message.content);
+  message.drained = shadow_free_ + 1;
 }
 
 // ---- clock granularity ----
@@ -96,7 +97,7 @@ void PeArray::drain_cycle(const ArrayOperands::OneBeat& message, Cycle at) {
       nth(shadow_, row * config_.columns + column) = accumulators_.sum(row, column);
     }
   }
-  shadow_free_ = at + drain_clocks();
+  shadow_free_ = at + drain_cycles(config_);
   const SwitchSchedule& schedule = message.chunk.schedule;
   const bool chunk_complete = message.beat.row_block == schedule.row_blocks() - 1 &&
                               message.beat.column_block == schedule.column_blocks() - 1;
@@ -147,7 +148,7 @@ Cycle PeArray::run_chunk(const ArrayOperands::WholeChunk& message) {
     const Cycle stall = std::max<Cycle>(0, shadow_free_ - mac);
     stalled += stall;
     mac += stall;
-    shadow_free_ = mac + drain_clocks();
+    shadow_free_ = mac + drain_cycles(config_);
     last_macs.push_back(mac);
   }
   if (run.last) {

@@ -47,7 +47,6 @@ class PeArray : public sc_core::sc_module {
   void drain_cycle(const ArrayOperands::OneBeat& operands, Cycle at);
   void declare_signals(bool accumulators);
   void trace_pes(Cycle at);
-  Cycle drain_clocks() const { return Cycle{shape_.lanes()} * config_.drain_clocks_per_lane; }
 
   SimContext context_;
   SwitchArrayConfig config_;

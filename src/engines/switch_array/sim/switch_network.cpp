@@ -80,6 +80,7 @@ void SwitchNetwork::step() {
   const Cycle now = context_.clock.cycle_of(now_ps());
   switch (state_) {
     case State::kIdle:
+    case State::kSetupWait:
       begin_next(now);
       return;
     case State::kFinishing:
@@ -98,6 +99,12 @@ void SwitchNetwork::step() {
 void SwitchNetwork::begin_next(Cycle now) {
   while (!queue_.empty()) {
     if (const auto* setup = queue_.front().operation.get_if<ConvSetup>()) {
+      if (config_.records == RecordsKind::kHeld && now < drained_) {
+        state_ = State::kSetupWait;
+        ledger.enter(Activity::kSetupWait, now);
+        wake_at(drained_);
+        return;
+      }
       setup_ = *setup;
       send_(to_array, ArrayOperands{NewSetup{*setup}});
       tell(UnitMessage::Kind::kReleased, queue_.front().release_signals);
@@ -288,6 +295,7 @@ bool SwitchNetwork::mac_stage(Cycle now) {
   const ArrayChunk chunk{run_, queue_.front(), *schedule_};
   ArrayOperands operands{ArrayOperands::OneBeat{chunk, mac_.beat, mac_.words.data()}};
   send_(to_array, operands);
+  drained_ = operands.drained;
   ++stats.beats;
   if (mac_.beat.last_of_cycle) {
     ++stats.operation_cycles;
@@ -408,6 +416,7 @@ void SwitchNetwork::run_tile(Cycle now) {
   const ArrayChunk chunk{run_, queue_.front(), *schedule_};
   ArrayOperands operands{ArrayOperands::WholeChunk{chunk, tile_, census_.cycle_clocks, now + kFillClocks}};
   send_(to_array, operands);
+  drained_ = operands.drained;
 
   const Cycle read_clocks =
       std::int64_t{run_.planes} *

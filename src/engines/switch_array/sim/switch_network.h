@@ -54,7 +54,7 @@ class SwitchNetwork : public CommandedUnit {
   void settle() { words_.settle(bank_read); }
 
  private:
-  enum class State { kIdle, kRunning, kStalled, kFinishing };
+  enum class State { kIdle, kSetupWait, kRunning, kStalled, kFinishing };
   struct Lane {
     Selection selection;
     int bank = 0;
@@ -114,6 +114,7 @@ class SwitchNetwork : public CommandedUnit {
   Beat next_beat_;
   bool more_beats_ = false;
   Cycle chunk_begin_ = 0;
+  Cycle drained_ = 0;  // the cycle after the last lane of all operation cycles so far drained
   // Counts the multipliers' losses in `operation_cycles` operation cycles with `active_lanes` lanes in total
   // that have a pixel.
   void count_losses(std::int64_t operation_cycles, std::int64_t active_lanes);
