@@ -198,6 +198,7 @@ inline HardwareConfig random_array_shape() {
   SwitchArrayConfig& c = hardware.engine<SwitchArrayConfig>();
   shape_array(c, {});
   c.arrangement = one_in(2) ? ArrangementKind::kTable1 : ArrangementKind::kStrideAware;
+  c.adder_stages = one_in(3) ? number(1, 5) : 1;
   c.records = one_in(2) ? RecordsKind::kCopied : RecordsKind::kHeld;
   return hardware;
 }

@@ -49,6 +49,10 @@ void describe(V& v, SwitchArrayConfig& c) {
             "words that wait in front of the write port of each bank; at least those of one bus beat");
   v.integer("drain_clocks_per_lane", c.drain_clocks_per_lane, {1, 1024},
             "cycles in which the post-processor takes one lane of C results");
+  v.integer(
+      "adder_stages", c.adder_stages, {1, 8},
+      "pipeline stages in which a PE multiplies and adds its P products to the accumulator; each adds up "
+      "to the adder_stages-th root of P operands, rounded up");
   v.integer("post_latency_cycles", c.post_latency_cycles, kLatencyCycles,
             "cycles of latency of the post-processing path");
 }

@@ -34,12 +34,19 @@ struct SwitchArrayConfig {
   std::int64_t output_buffer_bytes = 262144;  ///< both halves together
   int arrangement_queue_words = 128;          ///< words that wait in front of the write port of each bank
   int drain_clocks_per_lane = 1;              ///< cycles the post-processor takes for one lane of C results
+  int adder_stages = 1;                       ///< stages of a PE's adder tree, each of equal fan-in
   int post_latency_cycles = 4;                ///< fixed latency of the post-processing path
 };
 
 /// Cycles in which the lanes of an operation cycle drain.
 constexpr Cycle drain_cycles(const SwitchArrayConfig& c) {
   return Cycle{c.rows / c.groups} * c.drain_clocks_per_lane;
+}
+
+/// Cycles from the first read of a chunk to its first MAC: bank read, switch, and all stages of the adder
+/// tree but the last one, which adds to the accumulator.
+constexpr int fill_cycles(const SwitchArrayConfig& c) {
+  return 1 + c.adder_stages;
 }
 
 /// Its sizes as the engine's schedules see them.

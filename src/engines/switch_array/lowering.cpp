@@ -295,12 +295,12 @@ class Lowering : public MatrixLowering {
     double beats = static_cast<double>(cost.beats) / r.blocks;
     if (config_.arrangement == ArrangementKind::kTable1 && p_.conv.stride[0] * p_.conv.stride[1] > 1)
       beats = static_cast<double>(r.planes) * conflicted_clocks(r);
-    constexpr double kFill = 4;
-    cost.cycles = r.blocks * (kFill + (r.last ? std::max(beats, cycles * drain) : beats));
+    const double fill = 2 + fill_cycles(config_);
+    cost.cycles = r.blocks * (fill + (r.last ? std::max(beats, cycles * drain) : beats));
     // All lanes have drained when the records of the only slot are there.
     if (held_records(chunk) && parameters_.count() == 1 && r.blocks == 1)
-      cost.cycles = kFill + std::max(beats, (cycles - 1) * drain + beats / cycles);
-    cost.latency = r.last ? drain + config_.post_latency_cycles + kFill : kFill;
+      cost.cycles = fill + std::max(beats, (cycles - 1) * drain + beats / cycles);
+    cost.latency = r.last ? drain + config_.post_latency_cycles + fill : fill;
     return cost;
   }
   // Cycles of one channel block, bank conflicts included.

@@ -196,9 +196,8 @@ class Search {
     double beats = 0, input = 0, written = 0, kernels = 0, output = 0;
     for (const Chunk& chunk : chunks) {
       const OutputTile& tile = nth(tiles, chunk.tile);
-      constexpr double kChunkOverhead = 4;
-      beats +=
-          chunk.blocks.size() * (kChunkOverhead + operation_cycles(tile) * chunk.planes.size() * p_.taps());
+      const double overhead = 2 + fill_cycles(config_);
+      beats += chunk.blocks.size() * (overhead + operation_cycles(tile) * chunk.planes.size() * p_.taps());
       if (chunk.loads_input) {
         const int channels = tiling.channels_resident
                                  ? p_.channels

@@ -33,10 +33,11 @@ struct SwitchStats {
 /// The switch circuit (document 000 [0090, 0099-0104], 240; SPEC SW-2, SW-5, SW-8) with the chunk control of
 /// the array: a full R x R crossbar that picks for every lane, every beat, a word of any bank.
 ///
-/// Pipeline: bank read, switch, MAC; one enable for all three stages. A chunk's first MAC is two cycles after
-/// its first read; operation cycles follow back to back; the next chunk's first read follows the last MAC.
-/// Throughput: one beat a cycle; a beat that reads a bank k times takes k read cycles (`bank_conflict`).
-/// Back-pressure: when the array cannot copy its accumulators to the shadow registers, all stages stand still
+/// Pipeline: bank read, switch, MAC, which `adder_stages` spread over several stages; one enable for all. A
+/// chunk's first MAC is 1 + adder_stages cycles after its first read; operation cycles follow back to back;
+/// the next chunk's first read follows the last MAC. Throughput: one beat a cycle; a beat that reads a bank k
+/// times takes k read cycles (`bank_conflict`). Back-pressure: when the array cannot copy its accumulators to
+/// the shadow registers, all stages stand still
 /// (`output_drain`). The ledger tells what the MAC stage does.
 class SwitchNetwork : public CommandedUnit {
  public:
@@ -121,7 +122,8 @@ class SwitchNetwork : public CommandedUnit {
 
   std::int64_t macs_before_ = 0;  // useful MACs before the chunk
   WorkCounter work_;
-  Stage read_, switch_, mac_;
+  Stage read_, switch_;
+  std::vector<Stage> adders_;        // stages of the adder trees; the last one is the MAC stage
   std::vector<int> pending_;         // lanes in the read stage that still have to read
   std::vector<Cycle> bank_read_at_;  // the crossbar's arbiter: one read a bank and cycle
   DirectReader words_;               // reader of the input buffer, in clock granularity
