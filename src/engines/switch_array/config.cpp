@@ -99,10 +99,40 @@ FaultSpace fault_space(const SwitchArrayConfig& c, const HardwareConfig&) {
   return {c.rows, std::int64_t{2} * c.bank_depth_words * c.port_channels};
 }
 
+void set_quotients(const SwitchArrayConfig& c, const ConvSetup& setup, ConvRun& run) {
+  const bool aware = c.arrangement == ArrangementKind::kStrideAware;
+  const int stride_h = aware ? setup.stride_h : 1, stride_w = aware ? setup.stride_w : 1;
+  const auto quotient = [](int value, int stride) {
+    const int down = value >= 0 ? value / stride : -((stride - 1 - value) / stride);
+    return static_cast<std::int16_t>(stride == 1 ? 0 : down);
+  };
+  const int words = words_per_plane(array_shape(c), run.height, run.width, stride_h);
+  run.plane_words = static_cast<std::uint16_t>(std::min(words, int{UINT16_MAX}));
+  run.phase_columns = static_cast<std::uint16_t>(quotient(run.width, stride_w));
+  run.h_quotient = quotient(run.h_offset, stride_h);
+  run.w_quotient = quotient(run.w_offset, stride_w);
+}
+
+namespace {
+
+// Fills in the quotients of runs that have none.
+void complete(const HardwareConfig& hardware, std::vector<Instruction>& program) {
+  ConvSetup setup;
+  for (Instruction& instruction : program) {
+    if (const auto* registers = instruction.operation.get_if<ConvSetup>()) setup = *registers;
+    auto* run = instruction.operation.get_if<ConvRun>();
+    if (run != nullptr && run->plane_words == 0)
+      set_quotients(hardware.engine<SwitchArrayConfig>(), setup, *run);
+  }
+}
+
+}  // namespace
+
 EngineDescription description() {
   EngineDescription engine{kSwitchArrayDataflow, "switch_array", "sizes of the switch-array engine",
                            make_engine_config<SwitchArrayConfig>};
   engine.traces_accumulators = true;
+  engine.complete = complete;
   return engine;
 }
 
@@ -117,6 +147,8 @@ void ConvRun::describe(FieldVisitor& visit) {
   visit("output_base", output_base, 32), visit("output_stride", output_stride, 32),
       visit("macs_per_pixel", macs_per_pixel, 32);
   visit("blocks", blocks, 16, kFromOne), visit("plane_step", plane_step, 16);
+  visit("plane_words", plane_words, 16), visit("phase_columns", phase_columns, 15);
+  visit("h_quotient", h_quotient, 15), visit("w_quotient", w_quotient, 15);
 }
 
 std::string ConvRun::subject() const {

@@ -24,6 +24,7 @@ class Lowering : public MatrixLowering {
         config_(hardware.engine<SwitchArrayConfig>()),
         path_(path),
         arranging_(arranging),
+        setup_(conv_setup(problem)),
         array_(array_shape(hardware.engine<SwitchArrayConfig>())),
         slot_words_(
             std::max(1, std::min(widest_planes(problem, array_), tiling.planes_per_chunk) * problem.taps())),
@@ -34,7 +35,7 @@ class Lowering : public MatrixLowering {
         outputs_(graph, BufferRole::kOutput, ChunkMaker::kCopies),
         input_(to_size(inputs_.count())),
         parameter_(to_size(parameters_.count())) {
-    add(conv_setup(p_), {}, {}, TaskEvent::kReleased);
+    add(setup_, {}, {}, TaskEvent::kReleased);
   }
 
   ReadBytes read_bytes() const override { return read_; }
@@ -279,6 +280,7 @@ class Lowering : public MatrixLowering {
                                                                  array_.columns * p_.element_bytes());
     r.output_stride = static_cast<std::uint32_t>(stored_bytes(chunk));
     r.macs_per_pixel = static_cast<std::uint32_t>(macs_per_pixel(p_, array_, first, chunk.planes));
+    set_quotients(config_, setup_, r);
     AccessList accesses{nth(input_, chunk.copy).read(), nth(parameter_, chunk.slot).read()};
     if (chunk.last) accesses.push_back(output_.write());
     add(r, std::move(accesses), run_cost(chunk, r), TaskEvent::kReleased);
@@ -367,6 +369,7 @@ class Lowering : public MatrixLowering {
   const SwitchArrayConfig& config_;
   PortPath path_;
   const ArrangingCycles& arranging_;
+  ConvSetup setup_;
   ArrayShape array_;
   int slot_words_;
   ChunkMaker maker_;

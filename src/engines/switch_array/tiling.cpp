@@ -102,8 +102,9 @@ class Search {
     const int height = p_.axis_h().span(rows), width = p_.axis_w().span(columns);
     if (height > kMaxField || width > kMaxField) return std::numeric_limits<std::int64_t>::max();
     const bool aware = config_.arrangement == ArrangementKind::kStrideAware;
-    const Arrangement arrangement(array_, height, width, aware ? c.stride[0] : 1, aware ? c.stride[1] : 1);
-    return std::int64_t{planes} * arrangement.words_per_plane();
+    const int words = words_per_plane(array_, height, width, aware ? c.stride[0] : 1);
+    if (words > kMaxField) return std::numeric_limits<std::int64_t>::max();
+    return std::int64_t{planes} * words;
   }
 
   void consider(int rows, int columns, bool resident, int planes) {

@@ -1,6 +1,9 @@
 // What post-processing uses while lanes drain, biases, scales and the registers of conv.setup: held until the
 // last lane has drained, or copied with the accumulators (SPEC SW-9).
+#include "../../data/temporary_folder.h"
+#include "changed_program.h"
 #include "engines/switch_array/config.h"
+#include "engines/switch_array/operations.h"
 #include "isa/instruction.h"
 #include "program/program_file.h"
 #include "reference/reference.h"
@@ -15,10 +18,12 @@
 #include <vector>
 
 #include <fmt/format.h>
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 namespace tilebeat::testing {
 
+using switch_array::ConvRun;
 using switch_array::RecordsKind;
 using switch_array::SwitchArrayConfig;
 
@@ -124,6 +129,54 @@ TEST_P(SwitchRecords, SW_9_a_setup_waits_for_the_drain_or_takes_effect_behind_it
       EXPECT_EQ(SimulatedRun::stall(module, "no_work"), 0);
     }
   }
+}
+
+// ---- quotients of conv.run ----
+
+/// The runs of a program whose map of 9 x 11 pixels, at stride 2 x 3, begins 3 rows and 5 columns outside.
+std::vector<ConvRun> runs_of(const HardwareConfig& hardware, const std::string& fields) {
+  const TemporaryFolder folder;
+  const std::string file =
+      folder.write("t.program",
+                   ".program soc\nconv.setup stride_h=2 stride_w=3\n"
+                   "conv.run rows=1 columns=1 height=9 width=11 h_offset=-3 w_offset=-5 planes=1 kernels=1" +
+                       fields + "\nhalt\n");
+  std::vector<ConvRun> runs;
+  for (const Instruction& instruction : load_programs(file, hardware).plan.programs.at(0).instructions) {
+    if (instruction.operation.is<ConvRun>()) runs.push_back(instruction.operation.get<ConvRun>());
+  }
+  return runs;
+}
+
+// G = 2, L = 8: of every 4 rows a half has 2, the fuller one 5 of 9 rows: 55 words in lines of 8.
+TEST(SwitchSetup, SW_9_the_assembler_fills_in_quotients_that_are_omitted) {
+  HardwareConfig hardware;
+  const ConvRun run = runs_of(hardware, "").at(0);
+  EXPECT_EQ(run.plane_words, 7);
+  EXPECT_EQ(run.phase_columns, 3) << "11 div 3";
+  EXPECT_EQ(run.h_quotient, -2) << "-3 div 2, rounded down";
+  EXPECT_EQ(run.w_quotient, -2) << "-5 div 3, rounded down";
+  EXPECT_EQ(runs_of(hardware, " plane_words=9").at(0).phase_columns, 0) << "given ones stay as they are";
+  hardware.engine<SwitchArrayConfig>().arrangement = switch_array::ArrangementKind::kTable1;
+  const ConvRun plain = runs_of(hardware, "").at(0);
+  EXPECT_EQ(plain.plane_words, 7) << "5 of 9 rows";
+  EXPECT_EQ(std::tuple(plain.phase_columns, plain.h_quotient, plain.w_quotient), std::tuple(0, 0, 0));
+}
+
+TEST_P(SwitchRecords, SW_9_a_run_with_wrong_quotients_is_refused) {
+  HardwareConfig hardware;
+  Plan plan = load_programs(layer_file("setup_in_drain/two_setups.program"), hardware).plan;
+  for (Instruction& instruction : plan.programs.at(0).instructions) {
+    if (auto* run = instruction.operation.get_if<ConvRun>()) ++run->plane_words;
+  }
+  write_back(plan, plan.programs.at(0));
+  SimulationOptions options;
+  options.granularity = GetParam();
+  const SimulatedRun refused = simulate_in_child(hardware, plan, options);
+  EXPECT_THAT(refused.failures,
+              ::testing::Contains(::testing::HasSubstr(
+                  "conv.run: plane_words 8, phase_columns 0, h_quotient 0, w_quotient 0; its "
+                  "map, offsets and strides have plane_words 7,")));
 }
 
 }  // namespace

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cstring>
 #include <numeric>
+#include <tuple>
 
 #include <fmt/format.h>
 
@@ -157,13 +158,10 @@ void SwitchNetwork::hold_buffers(Cycle now) {
   const std::string user = summary(queue_.front());
   const auto blocks = to_unsigned(run_.blocks);
   const std::uint64_t planes = (blocks - 1) * run_.plane_step + run_.planes;
-  const bool aware = config_.arrangement == ArrangementKind::kStrideAware;
-  const auto plane_words = to_unsigned(
-      Arrangement(shape_, run_.height, run_.width, aware ? setup_.stride_h : 1, aware ? setup_.stride_w : 1)
-          .words_per_plane());
   const std::uint64_t copy = std::uint64_t{run_.copy} * to_unsigned(config_.bank_depth_words);
   const std::uint64_t words = blocks * run_.planes * setup_.kernel_h * setup_.kernel_w;
-  holds->input.open(user, Holds::Access::kRead, {copy + run_.first_plane * plane_words, planes * plane_words},
+  holds->input.open(user, Holds::Access::kRead,
+                    {copy + std::uint64_t{run_.first_plane} * run_.plane_words, planes * run_.plane_words},
                     now);
   holds->parameters.open(user, Holds::Access::kRead, {run_.parameter_word, words}, now);
   if (!run_.last) return;
@@ -180,6 +178,7 @@ void SwitchNetwork::hold_buffers(Cycle now) {
 void SwitchNetwork::begin_run() {
   run_ = queue_.front().operation.get<ConvRun>();
   check_places();
+  check_quotients();
   if (run_.blocks == 1 && run_.plane_step != 0)
     throw SimulationError(fmt::format("conv.run: plane_step {} of a single kernel block", run_.plane_step));
   if (run_.blocks > 1 && !(run_.first && run_.last && run_.kernels == config_.columns)) {
@@ -196,6 +195,22 @@ void SwitchNetwork::begin_run() {
         run_.macs_per_pixel, run_.planes * config_.port_channels, run_.kernels, setup_.kernel_h,
         setup_.kernel_w, most));
   }
+}
+
+// A run is set up in no cycle: what would have to be divided for that is in the instruction.
+void SwitchNetwork::check_quotients() const {
+  ConvRun right = run_;
+  set_quotients(config_, setup_, right);
+  const auto all = [](const ConvRun& r) {
+    return std::tie(r.plane_words, r.phase_columns, r.h_quotient, r.w_quotient);
+  };
+  if (all(run_) == all(right)) return;
+  const auto text = [](const ConvRun& r) {
+    return fmt::format("plane_words {}, phase_columns {}, h_quotient {}, w_quotient {}", r.plane_words,
+                       r.phase_columns, r.h_quotient, r.w_quotient);
+  };
+  throw SimulationError(
+      fmt::format("conv.run: {}; its map, offsets and strides have {}", text(run_), text(right)));
 }
 
 // A PE has one accumulator: only the sums of a single operation cycle can stay there for the next run.

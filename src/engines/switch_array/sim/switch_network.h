@@ -76,6 +76,7 @@ class SwitchNetwork : public CommandedUnit {
   void begin_next(Cycle now);
   void begin_run();
   void check_places() const;
+  void check_quotients() const;
   void check_sums();
   void hold_buffers(Cycle now);
   void next_block();
