@@ -61,6 +61,8 @@ constexpr std::array<ActivityText, kActivityCount> kTexts{{
     {"write_queue", "results wait for a place in the queue of write requests"},
     {"table_load", "tables of addresses are not in the table cache yet"},
     {"address", "the addresses of a beat are not known yet: threads are activated, or a generator computes"},
+    {"setup_wait", "new registers of a convolution wait until the results before them have drained"},
+    {"dispatch", "the next instruction is on its way to the unit: one a cycle, two in the unit"},
 }};
 
 }  // namespace

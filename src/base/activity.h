@@ -55,6 +55,8 @@ enum class Activity : std::uint8_t {
   kWriteQueue,        ///< results wait for a place in the queue of write requests
   kTableLoad,         ///< tables of addresses are not in the engine's table cache yet
   kAddress,           ///< the addresses of a beat are not known yet
+  kSetupWait,         ///< registers of a convolution are still used by results of the previous one
+  kDispatch,          ///< the next instruction is on its way from the command processor to the unit
   kCount
 };
 constexpr int kActivityCount = to_int(Activity::kCount);

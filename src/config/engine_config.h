@@ -39,6 +39,7 @@ class CompiledAhead {
 class CompiledAhead;
 class Place;
 struct HardwareConfig;
+struct Instruction;
 
 /// The memory cells of an engine that a fault can be injected into (SPEC CY-3): `banks` banks of `bytes`
 /// each.
@@ -104,6 +105,9 @@ struct EngineDescription {
   bool wram_regions = false;
   /// Whether its PEs keep their sums in accumulators, which a waveform can show (--vcd-accumulators).
   bool traces_accumulators = false;
+  /// Fills in the fields of a program's instructions that were omitted and follow from others; null: there
+  /// are none.
+  void (*complete)(const HardwareConfig& hardware, std::vector<Instruction>& program) = nullptr;
 };
 
 /// The engines that the program was linked with, in the order of the documentation; the first is the default.

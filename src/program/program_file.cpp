@@ -212,7 +212,9 @@ class ProgramReader {
   // Programs lie behind everything that the file names.
   void place_programs() {
     constexpr std::uint64_t kProgramAlignment = 4096;
+    const EngineDescription& engine = engine_description(hardware_.dataflow);
     for (ProgramImage& program : plan_.programs) {
+      if (engine.complete != nullptr) engine.complete(hardware_, program.instructions);
       program.address = align_up(end_, kProgramAlignment);
       std::vector<std::uint8_t> bytes;
       for (const Instruction& instruction : program.instructions) {

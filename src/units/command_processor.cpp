@@ -418,7 +418,7 @@ Activity CommandProcessor::blocker_of(const UnitState& unit) const {
   for (const Semaphore s : unit.queue.front().instruction.waits) {
     if (s != 0 && semaphores_[s] == 0) return semaphore_activity(s);
   }
-  return Activity::kNoWork;
+  return Activity::kDispatch;
 }
 
 void CommandProcessor::tell_blockers() {

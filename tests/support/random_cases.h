@@ -18,6 +18,7 @@
 namespace tilebeat::testing {
 
 using switch_array::ArrangementKind;
+using switch_array::RecordsKind;
 using switch_array::SwitchArrayConfig;
 
 /// Checks `property` on exactly `cases` random cases. RapidCheck prints the seed; RC_PARAMS="seed=..." runs
@@ -197,6 +198,8 @@ inline HardwareConfig random_array_shape() {
   SwitchArrayConfig& c = hardware.engine<SwitchArrayConfig>();
   shape_array(c, {});
   c.arrangement = one_in(2) ? ArrangementKind::kTable1 : ArrangementKind::kStrideAware;
+  c.adder_stages = one_in(3) ? number(1, 5) : 1;
+  c.records = one_in(2) ? RecordsKind::kCopied : RecordsKind::kHeld;
   return hardware;
 }
 
@@ -240,7 +243,7 @@ inline void vary_memory(HardwareConfig& hardware) {
   SwitchArrayConfig& c = hardware.engine<SwitchArrayConfig>();
   c.arrangement_queue_words =
       std::max(c.arrangement_queue_words, least_queue_words(c, hardware.interconnect.bytes_per_clock));
-  c.drain_clocks_per_lane = number(1, 3);
+  c.drain_clocks_per_lane = one_in(6) ? number(1, 200) : number(1, 3);
   c.post_latency_cycles = number(0, 8);
 }
 

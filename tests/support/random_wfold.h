@@ -40,7 +40,8 @@ inline HardwareConfig random_wfold_chip(int clusters = 2, int cores = 2) {
   c.smallest_pci = std::min(c.line_bytes, 2 << number(0, 4));
   c.tolerance_bytes = number(1, 40);
   c.pci = one_in(3) ? std::max(2, c.line_bytes >> number(0, 4)) : 0;
-  c.read_mode = static_cast<ReadChoice>(number(0, 3));
+  c.read_mode = one_in(3) ? static_cast<ReadChoice>(number(1, 3)) : ReadChoice::kAuto;
+  c.adder_stages = one_in(3) ? number(2, 5) : 1;
   c.fold_place = static_cast<FoldPlace>(number(0, 2));
   c.kernel_place = one_in(3) ? KernelPlace::kOffline : KernelPlace::kLoad;
   c.block_order = static_cast<BlockOrder>(number(0, 1));

@@ -374,7 +374,7 @@ inline EngineRun run_engine(const EngineCase& c) {
     }
   }
   EXPECT_EQ(run.master.beats, wfold_beats(v, c.engine(), c.pci));
-  EXPECT_EQ(run.reader.lines, wfold_lines(v, c.engine(), c.pci));
+  EXPECT_EQ(run.reader.lines, wfold_map_lines(v, c.engine(), c.pci));
   EXPECT_EQ(cycles_of(run.beats, Activity::kBusy), run.master.beats);
   EXPECT_EQ(cycles_of(run.broadcast, Activity::kBusy), run.reader.lines);
   EXPECT_EQ(run.writer.results, std::int64_t{v.out_height} * v.out_width * v.out_channels);

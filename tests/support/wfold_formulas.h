@@ -89,11 +89,49 @@ inline std::int64_t wfold_beats(const SpecConv& c, const SpecWfold& w, int pci) 
          channel_blocks(c, pci);
 }
 
-/// WF-8: lines that enter every first buffer in a layer.
+/// WF-8: lines of all refills of a layer.
 inline std::int64_t wfold_lines(const SpecConv& c, const SpecWfold& w, int pci) {
   std::int64_t lines = 0;
   for (const auto& part : kernel_parts(c, w, pci)) lines += refill_lines(w, pci, part);
   return wfold_tiles(c, w, pci) * c.kernel[0] * channel_blocks(c, pci) * lines;
+}
+
+/// The rows that a convolution reads and that exist, over all rows of outputs.
+inline std::int64_t map_rows_read(const SpecConv& c) {
+  std::int64_t rows = 0;
+  for (int ho = 0; ho < c.out_height; ++ho) {
+    for (int kh = 0; kh < c.kernel[0]; ++kh) {
+      const int row = ho * c.stride[0] + kh * c.dilation[0] - c.pad[0];
+      rows += row >= 0 && row < c.height;
+    }
+  }
+  return rows;
+}
+
+/// Whether folded column `column` has bytes [begin, end) of a pixel in a row of the map.
+inline bool column_present(const SpecConv& c, int column, int begin, int end) {
+  const int at = column * c.stride[1] * c.channels - c.pad[1] * c.channels;
+  return at + begin < c.width * c.channels && at + end > 0;
+}
+
+/// WF-9: of the lines of all refills, those that have a byte of the map; the others are not broadcast.
+inline std::int64_t wfold_map_lines(const SpecConv& c, const SpecWfold& w, int pci) {
+  const int pixel = c.stride[1] * c.channels;
+  std::int64_t a_row = 0;
+  for (int wo = 0; wo < c.out_width; wo += w.tile_columns(pci)) {
+    for (const auto& part : kernel_parts(c, w, pci)) {
+      for (int line = 0; line < refill_lines(w, pci, part); ++line) {
+        for (int begin = 0; begin < pixel; begin += pci) {
+          bool present = false;
+          for (int i = 0; i < w.fold(pci); ++i)
+            present |= column_present(c, wo + part.front() + line * w.fold(pci) + i, begin,
+                                      std::min(begin + pci, pixel));
+          a_row += present;
+        }
+      }
+    }
+  }
+  return c.batch * ceiling(c.out_channels, w.tile_channels()) * map_rows_read(c) * a_row;
 }
 
 enum class SpecReading {
@@ -108,10 +146,6 @@ enum class SpecReading {
 inline std::int64_t wfold_requests(const SpecConv& c, const SpecWfold& w, int pci, SpecReading reading) {
   const int fold = w.fold(pci), pixel = c.stride[1] * c.channels;
   const bool whole = reading == SpecReading::kContinuous || reading == SpecReading::kTransitOnce;
-  const auto present = [&](int column, int begin, int end) {
-    const int at = column * pixel - c.pad[1] * c.channels;
-    return at + begin < c.width * c.channels && at + end > 0;
-  };
   std::int64_t a_row = 0;  // of the outputs, over all tiles and parts, where the map's row exists
   for (int wo = 0; wo < c.out_width; wo += w.tile_columns(pci)) {
     for (const auto& part : kernel_parts(c, w, pci)) {
@@ -120,21 +154,14 @@ inline std::int64_t wfold_requests(const SpecConv& c, const SpecWfold& w, int pc
         for (int begin = 0; begin < pixel; begin += whole ? pixel : pci) {
           std::int64_t columns = 0;
           for (int i = 0; i < fold; ++i) {
-            columns += present(first + i, begin, whole ? pixel : std::min(begin + pci, pixel));
+            columns += column_present(c, first + i, begin, whole ? pixel : std::min(begin + pci, pixel));
           }
           a_row += reading == SpecReading::kContinuous ? columns > 0 : columns;
         }
       }
     }
   }
-  std::int64_t rows = 0;
-  for (int ho = 0; ho < c.out_height; ++ho) {
-    for (int kh = 0; kh < c.kernel[0]; ++kh) {
-      const int row = ho * c.stride[0] + kh * c.dilation[0] - c.pad[0];
-      rows += row >= 0 && row < c.height;
-    }
-  }
-  return c.batch * ceiling(c.out_channels, w.tile_channels()) * rows * a_row;
+  return c.batch * ceiling(c.out_channels, w.tile_channels()) * map_rows_read(c) * a_row;
 }
 
 /// WF-7: write requests of a layer whose outputs have granularity `pco`: lines of Pco channels x Wso columns.

@@ -40,12 +40,19 @@ void describe(V& v, SwitchArrayConfig& c) {
             "words of P bytes a column of the parameter buffer");
   v.integer("parameter_slots", c.parameter_slots, {1, 64},
             "kernel blocks whose biases and scales the post-processor holds");
+  v.choice("records", c.records, kRecordsNames,
+           "biases, scales and conv.setup while lanes drain: held, not overwritten until the last lane has "
+           "drained, or copied with the accumulators");
   v.integer("output_buffer_bytes", c.output_buffer_bytes, {64, std::int64_t{1} << 30},
             "bytes of the output buffer, both halves together; a half holds at least R*C int32 results");
   v.integer("arrangement_queue_words", c.arrangement_queue_words, {1, 4096},
             "words that wait in front of the write port of each bank; at least those of one bus beat");
   v.integer("drain_clocks_per_lane", c.drain_clocks_per_lane, {1, 1024},
             "cycles in which the post-processor takes one lane of C results");
+  v.integer(
+      "adder_stages", c.adder_stages, {1, 8},
+      "pipeline stages in which a PE multiplies and adds its P products to the accumulator; each adds up "
+      "to the adder_stages-th root of P operands, rounded up");
   v.integer("post_latency_cycles", c.post_latency_cycles, kLatencyCycles,
             "cycles of latency of the post-processing path");
 }
@@ -92,10 +99,40 @@ FaultSpace fault_space(const SwitchArrayConfig& c, const HardwareConfig&) {
   return {c.rows, std::int64_t{2} * c.bank_depth_words * c.port_channels};
 }
 
+void set_quotients(const SwitchArrayConfig& c, const ConvSetup& setup, ConvRun& run) {
+  const bool aware = c.arrangement == ArrangementKind::kStrideAware;
+  const int stride_h = aware ? setup.stride_h : 1, stride_w = aware ? setup.stride_w : 1;
+  const auto quotient = [](int value, int stride) {
+    const int down = value >= 0 ? value / stride : -((stride - 1 - value) / stride);
+    return static_cast<std::int16_t>(stride == 1 ? 0 : down);
+  };
+  const int words = words_per_plane(array_shape(c), run.height, run.width, stride_h);
+  run.plane_words = static_cast<std::uint16_t>(std::min(words, int{UINT16_MAX}));
+  run.phase_columns = static_cast<std::uint16_t>(quotient(run.width, stride_w));
+  run.h_quotient = quotient(run.h_offset, stride_h);
+  run.w_quotient = quotient(run.w_offset, stride_w);
+}
+
+namespace {
+
+// Fills in the quotients of runs that have none.
+void complete(const HardwareConfig& hardware, std::vector<Instruction>& program) {
+  ConvSetup setup;
+  for (Instruction& instruction : program) {
+    if (const auto* registers = instruction.operation.get_if<ConvSetup>()) setup = *registers;
+    auto* run = instruction.operation.get_if<ConvRun>();
+    if (run != nullptr && run->plane_words == 0)
+      set_quotients(hardware.engine<SwitchArrayConfig>(), setup, *run);
+  }
+}
+
+}  // namespace
+
 EngineDescription description() {
   EngineDescription engine{kSwitchArrayDataflow, "switch_array", "sizes of the switch-array engine",
                            make_engine_config<SwitchArrayConfig>};
   engine.traces_accumulators = true;
+  engine.complete = complete;
   return engine;
 }
 
@@ -110,6 +147,8 @@ void ConvRun::describe(FieldVisitor& visit) {
   visit("output_base", output_base, 32), visit("output_stride", output_stride, 32),
       visit("macs_per_pixel", macs_per_pixel, 32);
   visit("blocks", blocks, 16, kFromOne), visit("plane_step", plane_step, 16);
+  visit("plane_words", plane_words, 16), visit("phase_columns", phase_columns, 15);
+  visit("h_quotient", h_quotient, 15), visit("w_quotient", w_quotient, 15);
 }
 
 std::string ConvRun::subject() const {

@@ -6,7 +6,13 @@
 #include <cstdint>
 #include <string_view>
 
+namespace tilebeat {
+struct ConvSetup;
+}
+
 namespace tilebeat::switch_array {
+
+struct ConvRun;
 
 /// The name of the engine under `dataflow`.
 constexpr const char* kSwitchArrayDataflow = "dilated";
@@ -14,6 +20,11 @@ constexpr const char* kSwitchArrayDataflow = "dilated";
 /// The arrangement of a map in the input banks (SPEC SW-1, SW-5).
 enum class ArrangementKind : std::uint8_t { kStrideAware, kTable1 };
 constexpr std::array<std::string_view, 2> kArrangementNames{"stride_aware", "table1"};
+
+/// What post-processing uses while lanes drain (SPEC SW-9): the registers of the slot and of the setup, which
+/// nobody may change until then, or copies that the last beat of an operation cycle makes with the sums.
+enum class RecordsKind : std::uint8_t { kHeld, kCopied };
+constexpr std::array<std::string_view, 2> kRecordsNames{"held", "copied"};
 
 /// Sizes of the switch-array engine (SPEC section 3; document 000 figure 3).
 struct SwitchArrayConfig {
@@ -25,15 +36,31 @@ struct SwitchArrayConfig {
   int bank_depth_words = 8192;        ///< words of P bytes of each of the two copies of a bank
   int parameter_depth_words = 16384;  ///< words of P bytes a column of the parameter buffer
   int parameter_slots = 64;           ///< kernel blocks whose biases and scales the post-processor holds
+  RecordsKind records = RecordsKind::kHeld;
   std::int64_t output_buffer_bytes = 262144;  ///< both halves together
   int arrangement_queue_words = 128;          ///< words that wait in front of the write port of each bank
   int drain_clocks_per_lane = 1;              ///< cycles the post-processor takes for one lane of C results
+  int adder_stages = 1;                       ///< stages of a PE's adder tree, each of equal fan-in
   int post_latency_cycles = 4;                ///< fixed latency of the post-processing path
 };
+
+/// Cycles in which the lanes of an operation cycle drain.
+constexpr Cycle drain_cycles(const SwitchArrayConfig& c) {
+  return Cycle{c.rows / c.groups} * c.drain_clocks_per_lane;
+}
+
+/// Cycles from the first read of a chunk to its first MAC: bank read, switch, and all stages of the adder
+/// tree but the last one, which adds to the accumulator.
+constexpr int fill_cycles(const SwitchArrayConfig& c) {
+  return 1 + c.adder_stages;
+}
 
 /// Its sizes as the engine's schedules see them.
 inline ArrayShape array_shape(const SwitchArrayConfig& c) {
   return {c.rows, c.columns, c.groups, c.port_channels};
 }
+
+/// Fills in the quotients of a run with the registers `setup`.
+void set_quotients(const SwitchArrayConfig& config, const ConvSetup& setup, ConvRun& run);
 
 }  // namespace tilebeat::switch_array

@@ -91,8 +91,7 @@ class SwitchArrayLayer : public MatrixLayer {
   const Problem& problem() const override { return p_; }
   Grain grain() const override {
     const std::int64_t words = std::int64_t{widest_} * p_.taps();
-    const std::int64_t drain =
-        std::int64_t{array_.lanes()} * hardware_.engine<SwitchArrayConfig>().drain_clocks_per_lane;
+    const std::int64_t drain = drain_cycles(hardware_.engine<SwitchArrayConfig>());
     std::int64_t bytes = 0;
     for (int kb = 0; kb < p_.kernel_blocks(); ++kb) {
       bytes = std::max(bytes, packed_bytes(p_, array_, kb, planes_of(p_, array_, kb)));

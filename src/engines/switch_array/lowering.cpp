@@ -24,6 +24,7 @@ class Lowering : public MatrixLowering {
         config_(hardware.engine<SwitchArrayConfig>()),
         path_(path),
         arranging_(arranging),
+        setup_(conv_setup(problem)),
         array_(array_shape(hardware.engine<SwitchArrayConfig>())),
         slot_words_(
             std::max(1, std::min(widest_planes(problem, array_), tiling.planes_per_chunk) * problem.taps())),
@@ -34,7 +35,7 @@ class Lowering : public MatrixLowering {
         outputs_(graph, BufferRole::kOutput, ChunkMaker::kCopies),
         input_(to_size(inputs_.count())),
         parameter_(to_size(parameters_.count())) {
-    add(conv_setup(p_), {}, {}, TaskEvent::kReleased);
+    add(setup_, {}, {}, TaskEvent::kReleased);
   }
 
   ReadBytes read_bytes() const override { return read_; }
@@ -212,6 +213,10 @@ class Lowering : public MatrixLowering {
   std::uint32_t parameter_word(const Chunk& chunk) const {
     return static_cast<std::uint32_t>(chunk.slot * tiling_.blocks_per_chunk * slot_words_);
   }
+  // Whether the records that come with a chunk's kernels wait for the lanes that use their slot.
+  bool held_records(const Chunk& chunk) const {
+    return config_.records == RecordsKind::kHeld && chunk.loads_kernels && job_->post != 0 && chunk.last;
+  }
   std::uint16_t post_slot(const Chunk& chunk) const {
     return static_cast<std::uint16_t>(chunk.slot * tiling_.blocks_per_chunk);
   }
@@ -246,6 +251,10 @@ class Lowering : public MatrixLowering {
     }
     cost.cycles =
         std::max(cost.cycles, static_cast<double>(load.words) + load.post_records);  // written one a cycle
+    if (held_records(chunk) && filling.version > 0) {
+      const auto held = static_cast<double>(drain_cycles(config_) + load.post_records);
+      cost.latency = std::max(cost.latency, held - cost.cycles);
+    }
     add(load, std::move(accesses), cost, TaskEvent::kDone);
   }
 
@@ -271,25 +280,29 @@ class Lowering : public MatrixLowering {
                                                                  array_.columns * p_.element_bytes());
     r.output_stride = static_cast<std::uint32_t>(stored_bytes(chunk));
     r.macs_per_pixel = static_cast<std::uint32_t>(macs_per_pixel(p_, array_, first, chunk.planes));
+    set_quotients(config_, setup_, r);
     AccessList accesses{nth(input_, chunk.copy).read(), nth(parameter_, chunk.slot).read()};
     if (chunk.last) accesses.push_back(output_.write());
-    add(r, std::move(accesses), run_cost(r), TaskEvent::kReleased);
+    add(r, std::move(accesses), run_cost(chunk, r), TaskEvent::kReleased);
   }
 
   std::int64_t operation_cycles(const ConvRun& r) const {
     return std::int64_t{ceil_div<int>(r.rows, array_.groups)} * ceil_div<int>(r.columns, array_.lanes());
   }
-  TaskCost run_cost(const ConvRun& r) const {
+  TaskCost run_cost(const Chunk& chunk, const ConvRun& r) const {
     const auto cycles = static_cast<double>(operation_cycles(r));
-    const int drain = array_.lanes() * config_.drain_clocks_per_lane;
+    const auto drain = static_cast<double>(drain_cycles(config_));
     TaskCost cost;
     cost.beats = operation_cycles(r) * r.planes * p_.taps() * r.blocks;
     double beats = static_cast<double>(cost.beats) / r.blocks;
     if (config_.arrangement == ArrangementKind::kTable1 && p_.conv.stride[0] * p_.conv.stride[1] > 1)
       beats = static_cast<double>(r.planes) * conflicted_clocks(r);
-    constexpr double kFill = 4;
-    cost.cycles = r.blocks * (kFill + (r.last ? std::max(beats, cycles * drain) : beats));
-    cost.latency = r.last ? drain + config_.post_latency_cycles + kFill : kFill;
+    const double fill = 2 + fill_cycles(config_);
+    cost.cycles = r.blocks * (fill + (r.last ? std::max(beats, cycles * drain) : beats));
+    // All lanes have drained when the records of the only slot are there.
+    if (held_records(chunk) && parameters_.count() == 1 && r.blocks == 1)
+      cost.cycles = fill + std::max(beats, (cycles - 1) * drain + beats / cycles);
+    cost.latency = r.last ? drain + config_.post_latency_cycles + fill : fill;
     return cost;
   }
   // Cycles of one channel block, bank conflicts included.
@@ -356,6 +369,7 @@ class Lowering : public MatrixLowering {
   const SwitchArrayConfig& config_;
   PortPath path_;
   const ArrangingCycles& arranging_;
+  ConvSetup setup_;
   ArrayShape array_;
   int slot_words_;
   ChunkMaker maker_;

@@ -30,6 +30,11 @@ struct ConvRun {
   std::uint32_t macs_per_pixel = 0;
   std::uint16_t blocks = 1;  ///< kernel blocks; more than one have all C kernels, begin and end their sums
   std::uint16_t plane_step = 0;  ///< from the first channel block of a kernel block to that of the next one
+  /// What the set-up of the run would have to divide for (SPEC SW-9, set_quotients): words that a channel
+  /// block takes in the fullest bank, and quotients by the arrangement's strides, 0 where a stride is 1:
+  /// columns of each phase, and the offsets, rounded down.
+  std::uint16_t plane_words = 0, phase_columns = 0;
+  std::int16_t h_quotient = 0, w_quotient = 0;
 
   void describe(FieldVisitor& visit);
   std::string subject() const;

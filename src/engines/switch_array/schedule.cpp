@@ -7,6 +7,12 @@
 
 namespace tilebeat::switch_array {
 
+int words_per_plane(const ArrayShape& array, int height, int width, int stride_h) {
+  const int period = stride_h * array.groups;
+  const int rows = height / period * stride_h + std::min(height % period, stride_h);
+  return ceil_div(rows * width, array.lanes());
+}
+
 Arrangement::Arrangement(const ArrayShape& array, int height, int width, int stride_h, int stride_w)
     : groups_(array.groups), lanes_(array.lanes()), width_(width), stride_h_(stride_h), stride_w_(stride_w) {
   std::vector<int> rows_in_half(to_size(groups_), 0);
@@ -21,8 +27,7 @@ Arrangement::Arrangement(const ArrayShape& array, int height, int width, int str
   for (int phase = 0; phase < stride_w_; ++phase) {
     for (int w = phase; w < width_; w += stride_w_) nth(column_index_, w) = in_lines(next++);
   }
-  const int rows = *std::max_element(rows_in_half.begin(), rows_in_half.end());
-  words_per_plane_ = ceil_div(rows * width_, lanes_);
+  words_per_plane_ = switch_array::words_per_plane(array, height, width, stride_h);
 }
 
 bool operator==(const ChunkGeometry& a, const ChunkGeometry& b) {

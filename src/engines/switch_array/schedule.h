@@ -16,6 +16,10 @@ struct ArrayShape {
   int lanes() const { return rows / groups; }  ///< L
 };
 
+/// Words that one channel block of a map takes in the fullest bank: of the rows of the fullest half, which
+/// has of every `stride_h` * G rows the first `stride_h`, L words a line.
+int words_per_plane(const ArrayShape& array, int height, int width, int stride_h);
+
 /// The place of a pixel's word of one channel block in the input buffer.
 struct BankSlot {
   BankId bank;

@@ -102,8 +102,9 @@ class Search {
     const int height = p_.axis_h().span(rows), width = p_.axis_w().span(columns);
     if (height > kMaxField || width > kMaxField) return std::numeric_limits<std::int64_t>::max();
     const bool aware = config_.arrangement == ArrangementKind::kStrideAware;
-    const Arrangement arrangement(array_, height, width, aware ? c.stride[0] : 1, aware ? c.stride[1] : 1);
-    return std::int64_t{planes} * arrangement.words_per_plane();
+    const int words = words_per_plane(array_, height, width, aware ? c.stride[0] : 1);
+    if (words > kMaxField) return std::numeric_limits<std::int64_t>::max();
+    return std::int64_t{planes} * words;
   }
 
   void consider(int rows, int columns, bool resident, int planes) {
@@ -196,9 +197,8 @@ class Search {
     double beats = 0, input = 0, written = 0, kernels = 0, output = 0;
     for (const Chunk& chunk : chunks) {
       const OutputTile& tile = nth(tiles, chunk.tile);
-      constexpr double kChunkOverhead = 4;
-      beats +=
-          chunk.blocks.size() * (kChunkOverhead + operation_cycles(tile) * chunk.planes.size() * p_.taps());
+      const double overhead = 2 + fill_cycles(config_);
+      beats += chunk.blocks.size() * (overhead + operation_cycles(tile) * chunk.planes.size() * p_.taps());
       if (chunk.loads_input) {
         const int channels = tiling.channels_resident
                                  ? p_.channels

@@ -22,19 +22,25 @@ class WriteQueues {
     for (const Words& words : words_) nth(of_beat_, words.bank) = 0;
     words_.clear();
   }
-  /// Adds successive words of the beat for `bank`.
-  void add_words(int bank, int count) {
+  /// Adds successive words of the beat for `bank`, which are written no earlier than in cycle `from`.
+  void add_words(int bank, int count, Cycle from = 0) {
     // A bank's backlog at cycle c is last - c; a beat adds k words to it, so c >= last + k - depth.
     const int same = nth(of_beat_, bank) += count;
-    beat_at_ = std::max(beat_at_, nth(last_write_, bank) + same - depth_);
+    Cycle room = nth(last_write_, bank) + same - depth_;
+    if (bank == gap_.bank && room < gap_.end) room -= gap_.end - gap_.begin;
+    beat_at_ = std::max(beat_at_, room);
     Words& words = words_.emplace_back();  // no copy of what was just written in parts
-    words.bank = bank, words.count = count;
+    words.bank = bank, words.count = count, words.from = from;
   }
   /// Ends the beat and returns the cycle in which it is taken. Then `write_at(i)` is the cycle in which the
   /// first of the i-th words is written; the others follow one a cycle.
   Cycle end_beat() {
     for (Words& words : words_) {
       Cycle& last = nth(last_write_, words.bank);
+      if (words.from - 1 > std::max(last, beat_at_)) {
+        gap_ = {words.bank, last + 1, words.from};
+        last = words.from - 1;
+      }
       words.written = std::max(last, beat_at_) + 1;
       last = words.written + words.count - 1;
       drained_ = std::max(drained_, last + 1);
@@ -68,13 +74,20 @@ class WriteQueues {
  private:
   struct Words {
     int bank = 0, count = 1;
-    Cycle written = 0;
+    Cycle from = 0, written = 0;
+  };
+  // Cycles in which a bank writes nothing although words wait. One is remembered: a bank whose words are held
+  // back again has written those of the time before.
+  struct Gap {
+    int bank = -1;
+    Cycle begin = 0, end = 0;
   };
   int depth_;
   Cycle beat_at_ = 0, next_beat_ = 0, drained_ = 0;
   std::vector<Cycle> last_write_;
   std::vector<int> of_beat_;  // by bank: words of the beat
   std::vector<Words> words_;
+  Gap gap_;
 };
 
 }  // namespace tilebeat::switch_array

@@ -156,11 +156,18 @@ WfoldReadMode read_mode_of(const Problem& p, const WfoldChoice& choice, const By
   geometry.block_outer = config.block_order == BlockOrder::kBlockOuter;
   const WfoldSchedule tile(choice.shape, geometry);
   const std::int64_t half = config.transit_bytes / 2;
-  if (config.read_mode != ReadChoice::kAuto) {
-    const auto forced = static_cast<WfoldReadMode>(to_int(config.read_mode) - 1);
-    if (allows(forced, tile, half)) return forced;
+  if (config.read_mode == ReadChoice::kAuto) return choose_read_mode(tile, half);
+  const auto forced = static_cast<WfoldReadMode>(to_int(config.read_mode) - 1);
+  if (allows(forced, tile, half)) return forced;
+  std::string allowed{kReadChoiceNames.front()};
+  for (const auto mode : {WfoldReadMode::kContinuous, WfoldReadMode::kStrided, WfoldReadMode::kTransit}) {
+    if (allows(mode, tile, half)) allowed += fmt::format(", {}", nth(kWfoldReadModeNames, mode));
   }
-  return choose_read_mode(tile, half);
+  throw UserError(fmt::format(
+      "layer '{}' cannot fit wfold.read_mode {}, allowed are {}: {} channels of a pixel of {} bytes are {} "
+      "blocks, half the transit buffer has {} bytes",
+      p.name, nth(kWfoldReadModeNames, forced), allowed, geometry.channels, geometry.pixel_bytes,
+      tile.blocks(), half));
 }
 
 std::vector<std::uint8_t> pack_regions(const Problem& p, const WfoldChoice& choice, int set, int block) {
@@ -223,10 +230,9 @@ Explanation explain(const WfoldChoice& choice, const Problem& p, const HardwareC
       fmt::format("{} columns x {} channels: {} beats, {} lines in {} refills of the first buffers",
                   tile.tile(0).columns, tile.tile(0).kernels, tile.beats(), tile.all_lines(),
                   tile.refills()));
-  made.emplace_back(
-      "reads",
-      fmt::format("{}{}", nth(kWfoldReadModeNames, choice.read_mode),
-                  config.read_mode == ReadChoice::kAuto ? "" : ", where wfold.read_mode can be had"));
+  made.emplace_back("reads",
+                    fmt::format("{}{}", nth(kWfoldReadModeNames, choice.read_mode),
+                                config.read_mode == ReadChoice::kAuto ? "" : ", as wfold.read_mode says"));
   if (p.conv.stride[1] > 1) {
     made.emplace_back("width fold",
                       fmt::format("{} columns into one pixel of {} bytes, {} of {} kernel columns; {}",

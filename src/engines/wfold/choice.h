@@ -48,6 +48,7 @@ bool deals_kernels(const Problem& problem, const WfoldConfig& config);
 /// The place in the regions of the kernels from block `block` on.
 WfoldKernelLayout kernel_layout_of(const Problem& problem, const WfoldConfig& config, int block);
 /// The read mode of maps for a run that takes bytes `channels` of a folded pixel; runs of a layer may differ.
+/// Throws UserError when `config` forces a mode that the run does not allow.
 WfoldReadMode read_mode_of(const Problem& problem, const WfoldChoice& choice, const ByteRange& channels,
                            const WfoldConfig& config);
 
@@ -93,10 +94,6 @@ class DryPorts {
  public:
   DryPorts(const ChipConfig& chip, int outstanding);
 
-  /// The first cycle from `earliest` on in which the reading port can send a request.
-  Cycle next(Cycle earliest) const { return std::max(earliest, free_); }
-  /// Lets cycle `at` pass without a request.
-  void skip(Cycle at) { free_ = at + 1; }
   /// Reads `bytes` bytes at `offset` of NRAM, not before cycle `earliest`; returns the cycle in which they
   /// can be used.
   Cycle read(Cycle earliest, std::int64_t offset, std::int64_t bytes);
@@ -146,7 +143,6 @@ class DryRun {
   struct Window {
     WfoldFetch fetch;
     std::vector<Cycle> arrived;
-    Cycle begun = 0;
     int lines_left = 0;
   };
 

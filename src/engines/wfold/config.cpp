@@ -23,6 +23,10 @@ void describe(V& v, WfoldConfig& c) {
             "L1: map lines that a slave's first buffer holds, more than compute_units");
   v.integer("second_buffer_lines", c.second_buffer_lines, {2, 256},
             "L2: kernel lines that a slave's second buffer holds; half of them bound the kernels of a tile");
+  v.integer(
+      "adder_stages", c.adder_stages, {1, 8},
+      "pipeline stages in which a compute unit multiplies and adds Pci products to a result; each adds up "
+      "to the adder_stages-th root of Pci operands, rounded up");
   v.integer("weight_port_bytes", c.weight_port_bytes, {16, 256},
             "bytes that a slave reads of its region a cycle");
   v.integer("line_queue", c.line_queue, {1, 4096}, "map lines that are read ahead of the first buffers");
@@ -36,9 +40,10 @@ void describe(V& v, WfoldConfig& c) {
   v.integer("tolerance_bytes", c.tolerance_bytes, {1, 256},
             "a larger granularity is taken when its padding exceeds the least one by less than this");
   v.integer("pci", c.pci, {0, 256}, "channel granularity, a power of two; 0: chosen for each layer");
-  v.choice("read_mode", c.read_mode, kReadChoiceNames,
-           "how map lines are read where a layer allows it: one continuous request, one for each position, "
-           "through the transit buffer, or what takes the fewest requests");
+  v.choice(
+      "read_mode", c.read_mode, kReadChoiceNames,
+      "how map lines are read: one continuous request, one for each position, through the transit buffer, "
+      "or what takes the fewest requests; a layer that does not allow a forced mode is refused");
   v.choice("fold_place", c.fold_place, kFoldPlaceNames,
            "where the width of a map is folded by the stride: between the two on-chip storages, on the way "
            "from DRAM, or in place in NRAM");

@@ -37,6 +37,7 @@ struct WfoldConfig {
   int line_bytes = 64;                ///< M
   int first_buffer_lines = 8;         ///< L1 of a slave: map lines
   int second_buffer_lines = 9;        ///< L2 of a slave: kernel lines
+  int adder_stages = 1;               ///< stages of a compute unit's adder tree, each of equal fan-in
   int weight_port_bytes = 64;         ///< bytes a cycle of each region of the second storage
   int line_queue = 16;                ///< most lines read ahead of the first buffers
   std::int64_t transit_bytes = 4096;  ///< both halves of the transit buffer

@@ -79,9 +79,7 @@ void DryRun::fetch() {
   reader_.advance();
   window_.lines_left = window_.fetch.lines;
   window_.arrived.clear();
-  window_.begun = ports_.next(begin);
   reads_ += static_cast<Cycle>(window_.fetch.requests.size());
-  if (window_.fetch.requests.empty()) ports_.skip(window_.begun);
   for (const WfoldRequest& request : window_.fetch.requests) {
     window_.arrived.push_back(
         ports_.read(begin, run_.map + request.row * s_.geometry().row_bytes + request.bytes.begin,
@@ -90,10 +88,13 @@ void DryRun::fetch() {
 }
 
 void DryRun::enter_line(const WfoldTile& tile, const WfoldRefill& refill, int line) {
+  if (!s_.line_exists(tile, refill, line)) {
+    timing_.pass();
+    return;
+  }
   if (window_.lines_left == 0) fetch();
   const std::size_t needed = requests_of_line(s_, window_.fetch, tile, refill, line);
-  const Cycle ready = needed == 0 ? window_.begun + 1 : window_.arrived[needed - 1];
-  const Cycle at = timing_.enter(ready);
+  const Cycle at = timing_.enter(window_.arrived[needed - 1]);
   if (--window_.lines_left == 0) left_.push_back(at);
 }
 
@@ -143,7 +144,7 @@ void DryRun::drain(const WfoldTile& tile) {
       bytes <= run_.result_granularity && run_.result_pixel == static_cast<std::uint32_t>(bytes);
   const int fold = gapless ? config_.line_bytes / run_.result_granularity : 1;
   const Cycle slices = ceil_div(tile.kernels * 4, config_.line_bytes);
-  const Cycle begin = std::max(drain_free_, beats_end());
+  const Cycle begin = std::max(drain_free_, beats_end() + config_.adder_stages - 1);
   Cycle writes = 0, beats = 0;
   Cycle out = begin;
   for (int column = 0; column < tile.columns; column += fold) {

@@ -120,6 +120,16 @@ ByteRange WfoldSchedule::bytes_of(int column, int last, int begin, int end) cons
   return {std::max<std::int64_t>(0, first_byte), std::min(geometry_.row_bytes, end_byte)};
 }
 
+bool WfoldSchedule::line_exists(const WfoldTile& tile, const WfoldRefill& refill, int line) const {
+  if (!row_exists(map_row(tile, refill))) return false;
+  const int first = line_column(tile, refill, line), begin = block_begin(refill.block);
+  const int end = begin + block_bytes(refill.block);
+  for (int column = first; column < first + fold_; ++column) {
+    if (!bytes_of(column, column, begin, end).empty()) return true;
+  }
+  return false;
+}
+
 std::int64_t WfoldSchedule::beats() const {
   std::int64_t beats = 0;
   for (int t = 0; t < kernel_tiles_; ++t)
@@ -269,7 +279,23 @@ WfoldReadMode choose_read_mode(const WfoldSchedule& s, std::int64_t transit_half
 WfoldReader::WfoldReader(const WfoldSchedule& schedule, WfoldReadMode mode, std::int64_t transit_half)
     : schedule_(schedule),
       mode_(mode),
-      whole_pixels_(mode == WfoldReadMode::kTransit && transit_holds_pixels(schedule, transit_half)) {}
+      whole_pixels_(mode == WfoldReadMode::kTransit && transit_holds_pixels(schedule, transit_half)) {
+  if (lines_here() == 0) advance();
+}
+
+// The lines that the next fetch brings.
+int WfoldReader::lines_here() const {
+  const WfoldTile tile = schedule_.tile(tile_);
+  if (mode_ != WfoldReadMode::kTransit)
+    return schedule_.line_exists(tile, schedule_.refill(refill_), line_) ? 1 : 0;
+  int lines = 0;
+  for (int block = 0; block < (whole_pixels_ ? schedule_.blocks() : 1); ++block) {
+    const WfoldRefill& refill = schedule_.refill(refill_ + block);
+    for (int line = 0; line < schedule_.lines(refill.part); ++line)
+      lines += schedule_.line_exists(tile, refill, line) ? 1 : 0;
+  }
+  return lines;
+}
 
 WfoldFetch WfoldReader::fetch() const {
   const WfoldTile tile = schedule_.tile(tile_);
@@ -286,9 +312,8 @@ WfoldFetch WfoldReader::fetch() const {
       fetch.refills = schedule_.blocks();
       begin = 0, end = schedule_.geometry().channels;
     }
-    fetch.lines = fetch.refills * schedule_.lines(refill.part);
+    fetch.lines = lines_here();
   }
-  if (!schedule_.row_exists(row)) return fetch;
   const auto request = [&](int column, int last) {
     const ByteRange bytes = schedule_.bytes_of(column, last, begin, end);
     if (!bytes.empty()) fetch.requests.push_back({row, bytes});
@@ -313,6 +338,11 @@ std::size_t requests_of_line(const WfoldSchedule& schedule, const WfoldFetch& fe
 }
 
 void WfoldReader::advance() {
+  do move_on();
+  while (!done() && lines_here() == 0);
+}
+
+void WfoldReader::move_on() {
   const int part = schedule_.refill(refill_).part;
   if (mode_ != WfoldReadMode::kTransit) {
     if (++line_ < schedule_.lines(part)) return;

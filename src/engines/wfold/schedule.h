@@ -180,6 +180,9 @@ class WfoldSchedule {
     return tile.row * geometry_.stride_h + refill.kernel_row * geometry_.dilation_h + geometry_.h_offset;
   }
   bool row_exists(int row) const { return row >= 0 && row < geometry_.height; }
+  /// Whether a line of a refill has a byte of the map. One that has none is neither read nor broadcast: its
+  /// place in the first buffers is marked, and delivers the zero point.
+  bool line_exists(const WfoldTile& tile, const WfoldRefill& refill, int line) const;
   /// Folded column of the map at position 0 of line `line` of a refill.
   int line_column(const WfoldTile& tile, const WfoldRefill& refill, int line) const {
     return tile.column + nth(parts_, refill.part).columns.front() + line * fold_;
@@ -267,10 +270,10 @@ struct WfoldRequest {
 struct WfoldFetch {
   std::vector<WfoldRequest> requests;
   int refills = 1;  ///< refills whose lines it brings: 1, or all channel blocks of a kernel row
-  int lines = 1;    ///< lines that it brings
+  int lines = 1;    ///< lines that it brings: those of its refills that exist
 };
 
-/// The fetches of a run in order (SPEC WF-2).
+/// The fetches of a run in order, without those that bring no line (SPEC WF-2).
 class WfoldReader {
  public:
   /// `transit_half` is the size of half the transit buffer in bytes.
@@ -287,6 +290,9 @@ class WfoldReader {
   bool whole_pixels() const { return whole_pixels_; }
 
  private:
+  int lines_here() const;
+  void move_on();
+
   const WfoldSchedule& schedule_;
   WfoldReadMode mode_;
   bool whole_pixels_ = false;

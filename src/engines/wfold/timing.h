@@ -26,11 +26,12 @@ class PlainClock {
 /// WF-8): the recurrence of the planner's dry run (with plain clocks) and of the unit in tile granularity
 /// (with ledgers).
 ///
-/// A line enters when it is ready, one a cycle, into a place that was freed in an earlier cycle. A region's
-/// port reads the next kernel line into a slot whose line was used in an earlier cycle; at the beginning of a
-/// kernel tile it reads the records first, one a cycle. A beat is done when its kernel line is complete and,
-/// at the beginning of a step, its lines have entered, and at the beginning of a tile a half of the third
-/// buffers was drained, all in earlier cycles.
+/// A line enters when it is ready, one a cycle, into a place that was freed in an earlier cycle; lines that
+/// do not exist only take their places, any number in a cycle before the next line. A region's port reads the
+/// next kernel line into a slot whose line was used in an earlier cycle; at the beginning of a kernel tile it
+/// reads the records first, one a cycle. A beat is done when its kernel line is complete and, at the
+/// beginning of a step, its lines have entered, and at the beginning of a tile a half of the third buffers
+/// was drained, all in earlier cycles.
 template <class Clock>
 class WfoldTiming {
  public:
@@ -44,20 +45,19 @@ class WfoldTiming {
     for (Clock* clock : {&beats, &ports, &broadcast}) clock->settle(now);
   }
 
-  /// Lines of the run that have entered.
+  /// Lines of the run that have entered or do not exist.
   std::int64_t entered() const { return entered_; }
   /// Whether a place for another line is known to become free.
   bool has_place() const { return entered_ - freed_ < places_; }
   /// The next line is ready in cycle `ready`; returns the cycle in which it enters. `has_place()` holds.
   Cycle enter(Cycle ready) {
     wait(broadcast, Activity::kLineLoad, ready);
-    if (entered_ >= places_) wait(broadcast, Activity::kInputRelease, freed_at(entered_ - places_) + 1);
-    const Cycle at = broadcast.settled_at();
-    nth(entered_at_, entered_ % places_) = at;
+    const Cycle at = take_place();
     broadcast.spend(Activity::kBusy, 1);
-    ++entered_;
     return at;
   }
+  /// The next line does not exist; its place is marked. `has_place()` holds.
+  void pass() { take_place(); }
 
   /// The ports read `records` records after the results of an earlier tile have left in cycle `drained_at`.
   void read_records(Cycle drained_at, int records) {
@@ -96,6 +96,14 @@ class WfoldTiming {
   // Books the cycles up to `until` on `cause`.
   static void wait(Clock& clock, Activity cause, Cycle until) {
     if (until > clock.settled_at()) clock.spend(cause, until - clock.settled_at());
+  }
+  // Gives the next line its place; returns the cycle.
+  Cycle take_place() {
+    if (entered_ >= places_) wait(broadcast, Activity::kInputRelease, freed_at(entered_ - places_) + 1);
+    const Cycle at = broadcast.settled_at();
+    nth(entered_at_, entered_ % places_) = at;
+    ++entered_;
+    return at;
   }
   // Lines that a dilated kernel skips are freed before they enter: at most a first buffer full of them.
   Cycle& freed_at(std::int64_t line) { return nth(freed_at_, line % ssize(freed_at_)); }

@@ -44,17 +44,22 @@ struct Streamer : sc_core::sc_module {
   }
 };
 
-/// Takes writes of words.
+/// Takes writes of words; says how long those from byte `held_from` on have to wait.
 struct Words : sc_core::sc_module {
   tlm_utils::simple_target_socket<Words> socket;
   explicit Words(const sc_core::sc_module_name& name) : sc_module(name), socket("socket") {
     socket.register_b_transport(this, &Words::take);
   }
   void take(tlm::tlm_generic_payload& payload, sc_core::sc_time& delay) {
-    at.push_back(static_cast<Cycle>(delay.value()) / 1000);
     payload.set_response_status(tlm::TLM_OK_RESPONSE);
+    if (payload.is_write())
+      at.push_back(static_cast<Cycle>(delay.value()) / 1000);
+    else if (payload.get_address() >= held_from)
+      delay = to_sc_time(held_until * 1000);
   }
   std::vector<Cycle> at;
+  Cycle held_until = 0;
+  std::uint64_t held_from = 0;
 };
 
 struct BankWrites : ::testing::Test {
@@ -129,6 +134,49 @@ TEST_F(BankWrites, CY_6_records_wait_for_their_bank) {
   EXPECT_EQ(records.at.size(), 4U);
   EXPECT_EQ(answer.written, records.at.back() + 1);
   EXPECT_EQ(records.at.back(), records.at.front() + 3) << "one a cycle";
+}
+
+/// A loader of a word a column and then records, one a beat.
+struct HeldRecords : BankWrites {
+  /// The cycles in which records of the slots from `held_slot` on are written that are held until `until`.
+  std::vector<Cycle> written(int until, int queue_words, int held_slot, int records) {
+    config.columns = 4, config.arrangement_queue_words = queue_words;
+    ParameterLoader loader("loader", context, config, kWidth);
+    bind(loader.bank_write);
+    Words post("records");
+    post.held_until = until;
+    post.held_from = static_cast<std::uint64_t>(held_slot * config.columns * kPostParameterBytes);
+    loader.post_write.bind(post.socket);
+    streamer.socket.bind(loader.stream);
+    sc_core::sc_start(sc_core::SC_ZERO_TIME);
+    LoadKernels load;
+    load.words = 1, load.post_records = static_cast<std::uint16_t>(records);
+    answer = streamer.stream(load, (1 + records) * 16);  // the records are the beats 1, 2, ...
+    EXPECT_EQ(answer.written, post.at.back() + 1);
+    return post.at;
+  }
+  StreamMessage::Answer answer;
+};
+
+TEST_F(HeldRecords, SW_9_records_come_in_time_when_their_slot_is_free_in_that_cycle) {
+  EXPECT_EQ(written(2, 4, 0, 4), (std::vector<Cycle>{2, 3, 4, 5}));
+}
+
+TEST_F(HeldRecords, SW_9_records_wait_in_the_queue_when_their_slot_is_free_a_cycle_later) {
+  EXPECT_EQ(written(3, 4, 0, 4), (std::vector<Cycle>{3, 4, 5, 6}));
+  EXPECT_EQ(answer.blocked, 0);
+  EXPECT_EQ(answer.accepted, 5);
+}
+
+TEST_F(HeldRecords, SW_9_a_full_queue_of_held_records_blocks_the_stream) {
+  EXPECT_EQ(written(20, 2, 0, 4), (std::vector<Cycle>{20, 21, 22, 23}));
+  EXPECT_EQ(answer.accepted, 22) << "the last record finds a place when the second one is written";
+  EXPECT_EQ(answer.blocked, 22 - 5);
+}
+
+TEST_F(HeldRecords, SW_9_only_records_of_the_held_slot_wait) {
+  EXPECT_EQ(written(20, 3, 1, 8), (std::vector<Cycle>{2, 3, 4, 5, 20, 21, 22, 23}));
+  EXPECT_EQ(answer.accepted, 21) << "the last one is taken when the first held one is written";
 }
 
 // A bank that has a stuck cell wants to see every write.

@@ -3,6 +3,7 @@
 #include "engines/switch_array/config.h"
 #include "parameter_names.h"
 #include "planned_tiles.h"
+#include "recording_trace.h"
 #include "simulated_run.h"
 
 #include <string>
@@ -97,6 +98,61 @@ TEST_P(BothGranularities, SW_8_the_pipeline_fills_once_a_chunk) {
     EXPECT_EQ(SimulatedRun::stall(run.layer(), "pipeline_fill"), 2 * chunks)
         << "bank read and switch, before the first MAC";
     EXPECT_EQ(run.layer().at("beats"), 4 * 2 * 9) << "tiles of whole row blocks add no beats";
+  }
+}
+
+// With s stages in a PE's adder tree, the first MAC of a chunk is 1 + s cycles after its first read, and
+// everything behind it as much later.
+TEST_P(BothGranularities, CY_1_stages_of_the_adder_trees_are_paid_as_pipeline_fill) {
+  const Workload workload = conv_workload(short_cycles(9, 3));
+  const auto run = [&](int stages) {
+    HardwareConfig hardware = in_step();
+    hardware.engine<SwitchArrayConfig>().adder_stages = stages;
+    const SimulatedRun done = simulate_in_child(workload, hardware, GetParam());
+    EXPECT_EQ(done.failures, std::vector<std::string>{});
+    return done;
+  };
+  const SimulatedRun one = run(1);
+  for (const int stages : {1, 2, 5}) {
+    const SimulatedRun more = run(stages);
+    EXPECT_EQ(SimulatedRun::stall(more.layer(), "pipeline_fill"), 1 + stages);
+    EXPECT_EQ(more.cycles(), one.cycles() + stages - 1);
+    EXPECT_EQ(more.outputs.at("conv").bytes, one.outputs.at("conv").bytes);
+  }
+}
+
+/// The cycles in which a strobe is high, from the first one on.
+std::vector<Cycle> high_cycles(const RecordingTrace& trace, const std::string& strobe, Picoseconds period) {
+  std::vector<Cycle> cycles;
+  const auto changes = trace.of(strobe);
+  for (std::size_t i = 0; i + 1 < changes.size(); ++i) {
+    for (Picoseconds at = changes[i].first; changes[i].second != 0 && at < changes[i + 1].first; at += period)
+      cycles.push_back(at / period);
+  }
+  return cycles;
+}
+
+TEST(SwitchStages, SW_9_the_parameter_buffer_is_read_in_the_switch_stage) {
+  for (const int stages : {1, 3}) {
+    const std::string differences = in_child([&] {
+      HardwareConfig hardware = in_step();
+      hardware.engine<SwitchArrayConfig>().adder_stages = stages;
+      RecordingTrace trace;
+      SimulationOptions options;
+      options.granularity = Granularity::kClock;
+      options.observers = {&trace, nullptr};
+      simulate(hardware, make_plan(conv_workload(short_cycles(9, 3)), hardware), options);
+      const auto high = [&](const std::string& strobe) {
+        return high_cycles(trace, "soc.engine." + strobe, hardware.clock_ps());
+      };
+      std::vector<Cycle> multiplied = high("pe.valid");
+      for (Cycle& at : multiplied) at -= stages;
+      std::string text = multiplied.size() == 3 * 9 ? "" : "beats are missing";
+      if (high("parameters.w0_valid") != multiplied) text += "kernels are not read before the multiplication";
+      if (high("switch.sw0_valid") != multiplied) text += "the switch does not deliver in the same cycle";
+      return text;
+    });
+    EXPECT_EQ(differences, "") << stages << " stages";
   }
 }
 

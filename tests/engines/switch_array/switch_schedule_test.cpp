@@ -23,6 +23,7 @@ using switch_array::ChunkGeometry;
 using switch_array::Selection;
 using switch_array::SwitchSchedule;
 using switch_array::take_census;
+using switch_array::words_per_plane;
 
 namespace {
 
@@ -37,6 +38,23 @@ ChunkGeometry worked_geometry(int dilation) {
   g.kernel_h = g.kernel_w = 3;
   g.dilation_h = g.dilation_w = dilation;
   return g;
+}
+
+// The quotient that conv.run brings, against the words that the fullest bank gets one by one.
+TEST(SwitchSetup, SW_9_words_of_a_channel_block_in_the_fullest_bank) {
+  EXPECT_TRUE(rc::check([] {
+    const int groups = *rc::gen::inRange(1, 5), lanes = *rc::gen::inRange(1, 9);
+    const int height = *rc::gen::inRange(1, 30), width = *rc::gen::inRange(1, 30);
+    const int stride_h = *rc::gen::inRange(1, 6), stride_w = *rc::gen::inRange(1, 6);
+    const ArrayShape array{groups * lanes, 16, groups, 4};
+    const Arrangement arrangement(array, height, width, stride_h, stride_w);
+    int words = 0;
+    for (int h = 0; h < height; ++h) {
+      for (int w = 0; w < width; ++w) words = std::max(words, arrangement.place(h, w).address + 1);
+    }
+    RC_ASSERT(words_per_plane(array, height, width, stride_h) == words);
+    RC_ASSERT(arrangement.words_per_plane() == words);
+  }));
 }
 
 /// What every lane selects in every beat, beat by beat, with the beats as the schedule numbers them.

@@ -54,6 +54,31 @@ TEST(WfoldEngine, WF_2_absent_rows_and_columns_are_not_requested) {
   }
 }
 
+TEST(WfoldEngine, WF_9_lines_outside_the_map_are_not_broadcast) {
+  EngineCase c = dense(14, 64, 9, 4);
+  c.conv.kernel[0] = c.conv.kernel[1] = 1, c.conv.height = 4, c.conv.width = 9;  // figure 7
+  EXPECT_EQ(run_engine(c).master.broadcast_lines, 12);
+  c.conv.channels = 47, c.mode = WfoldReadMode::kTransit;
+  EXPECT_EQ(run_engine(c).master.broadcast_lines, 36);
+  c.conv.pad[0] = 30, c.conv.pad[1] = 70;  // outputs of padding alone
+  EXPECT_EQ(run_engine(c).master.broadcast_lines, 0);
+}
+
+// The worked examples: with s stages their results are complete 39 + s and 57 + s cycles after the first line.
+TEST(WfoldEngine, WF_9_stages_of_the_adder_trees_delay_the_results) {
+  for (const int channels : {16, 48}) {
+    EngineCase c = dense(channels, channels == 16 ? 64 : 32, 16);
+    c.mode = channels == 16 ? WfoldReadMode::kContinuous : WfoldReadMode::kTransit;
+    const EngineRun one = run_engine(c);
+    for (const int stages : {2, 5}) {
+      c.config.adder_stages = stages;
+      const EngineRun more = run_engine(c);
+      EXPECT_EQ(more.done - one.done, stages - 1) << channels << " channels";
+      EXPECT_EQ(more.released, one.released) << "operands are read as before";
+    }
+  }
+}
+
 TEST(WfoldEngine, WF_5_a_map_that_is_folded_where_it_lies) {
   for (int stride = 1; stride <= 8; ++stride) {
     EngineCase c = dense(3, 18, 9, 2);

@@ -24,6 +24,7 @@ namespace {
 struct Surroundings {
   int port_bytes = 64;
   std::function<Cycle(std::int64_t)> ready = [](std::int64_t) { return Cycle{0}; };  ///< by line of the run
+  std::function<bool(std::int64_t)> absent = [](std::int64_t) { return false; };     ///< by line of the run
   std::function<Cycle(std::int64_t)> drain = [](std::int64_t) {
     return Cycle{0};
   };  ///< by tile: cycles after its last beat until its half is drained
@@ -48,8 +49,13 @@ Outcome run_pipeline(const WfoldCase& c, const Surroundings& around) {
   while (pipeline.next().more) {
     bool moved = false;
     while (static_cast<std::int64_t>(outcome.entered.size()) < lines && pipeline.has_place()) {
-      outcome.entered.push_back(
-          pipeline.enter(around.ready(static_cast<std::int64_t>(outcome.entered.size()))));
+      const auto line = static_cast<std::int64_t>(outcome.entered.size());
+      if (around.absent(line)) {
+        pipeline.pass();
+        outcome.entered.push_back(pipeline.broadcast.settled_at());
+      } else {
+        outcome.entered.push_back(pipeline.enter(around.ready(line)));
+      }
       moved = true;
     }
     if (static_cast<std::int64_t>(outcome.entered.size()) == lines) pipeline.no_more_lines();
@@ -211,12 +217,15 @@ Outcome simulate(const WfoldCase& c, const Surroundings& around) {
         }
       }
     }
-    // A line.
-    if (entered == run.lines) {
+    // A line, behind any number of lines that do not exist.
+    std::int64_t line = entered;
+    for (; line < run.lines && around.absent(line) && line - freed < w.first; ++line)
+      outcome.entered.push_back(now);
+    if (line == run.lines) {
       book(outcome.broadcast, Activity::kNoWork);
-    } else if (around.ready(entered) > now) {
+    } else if (!around.absent(line) && around.ready(line) > now) {
       book(outcome.broadcast, Activity::kLineLoad);
-    } else if (entered - freed >= w.first) {
+    } else if (line - freed >= w.first) {
       book(outcome.broadcast, Activity::kInputRelease);
     } else {
       book(outcome.broadcast, Activity::kBusy);
@@ -357,6 +366,20 @@ TEST(WfoldPipeline, WF_6_WF_8_lines_that_no_step_reads) {
   EXPECT_EQ(outcome.last_beat, 6);
 }
 
+// Of the 5 lines of each refill the last one, or all of the second refill, do not exist: the beats wait for
+// the four lines of the first step, and for nothing else.
+TEST(WfoldPipeline, WF_9_lines_outside_the_map_take_no_cycle) {
+  Surroundings around;
+  around.absent = [](std::int64_t line) { return line % 5 == 4 || line / 5 == 1; };
+  const Outcome outcome = run_pipeline(example_1(), around);
+  EXPECT_EQ(outcome.last_beat + 1, 40);
+  EXPECT_EQ(cycles_of(outcome.broadcast, Activity::kBusy), 8);
+  around.absent = [](std::int64_t line) { return line < 3; };
+  EXPECT_EQ(run_pipeline(example_1(), around).last_beat + 1, 37) << "one line has to be there first";
+  around.absent = [](std::int64_t) { return true; };
+  EXPECT_EQ(run_pipeline(example_1(), around).last_beat + 1, 37) << "marked in the first cycle";
+}
+
 // Records are read first, one a cycle: the first kernel line is Nco cycles later.
 TEST(WfoldPipeline, WF_8_post_parameter_records_come_first) {
   WfoldCase c = example_1();
@@ -373,15 +396,20 @@ TEST(WfoldPipeline, WF_8_post_parameter_records_come_first) {
 struct RandomTimes {
   Surroundings around;
   std::vector<Cycle> ready, drain;
+  std::vector<bool> absent;
 };
 
-/// Lines become ready in order; a few of them late.
+/// Lines become ready in order; a few of them late, and stretches of them do not exist.
 RandomTimes random_times() {
   RandomTimes times;
   times.around.port_bytes = 1 << number(0, 6);
   const int late = number(0, 3), slow = number(0, 60);
+  const int gaps = number(2, 30);
   Cycle at = 0;
+  bool absent = false;
   for (int i = 0; i < 997; ++i) {
+    if (one_in(gaps)) absent = !absent && one_in(2);
+    times.absent.push_back(absent);
     at += late == 0 ? 0 : number(0, late);
     if (one_in(40)) at += number(0, 100);
     times.ready.push_back(at);
@@ -395,6 +423,9 @@ void compare(const WfoldCase& c, const RandomTimes& times) {
   around.ready = [&](std::int64_t line) {
     const auto n = static_cast<std::int64_t>(times.ready.size());
     return line / n * times.ready.back() + times.ready[static_cast<std::size_t>(line % n)];
+  };
+  around.absent = [&](std::int64_t line) {
+    return times.absent[static_cast<std::size_t>(line % static_cast<std::int64_t>(times.absent.size()))];
   };
   around.drain = [&](std::int64_t tile) {
     return times.drain[static_cast<std::size_t>(tile % static_cast<std::int64_t>(times.drain.size()))];

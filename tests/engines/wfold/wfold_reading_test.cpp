@@ -198,8 +198,22 @@ TEST(WfoldReading, WF_2_figure_7c_transit) {
   const auto fetches = fetches_of(schedule, WfoldReadMode::kTransit, 2048);
   EXPECT_EQ(requests_of(fetches), want) << "whole columns, once";
   int lines = 0;
-  for (const WfoldFetch& fetch : fetches) lines += fetch.refills * schedule.lines(0);
+  for (const WfoldFetch& fetch : fetches) lines += fetch.lines;
   EXPECT_EQ(lines, 36) << "12 of each piece";
+}
+
+TEST(WfoldReading, WF_9_the_lines_of_figure_7_are_those_that_exist) {
+  for (const auto& [channels, all, exist] : {std::tuple(14, 16, 12), std::tuple(47, 48, 36)}) {
+    WfoldCase c = figure_7(channels);
+    c.engine.units = 4;  // a line more than the map has
+    const WfoldSchedule schedule = c.schedule();
+    EXPECT_EQ(schedule.all_lines(), all);
+    for (const auto mode : {WfoldReadMode::kStrided, WfoldReadMode::kTransit}) {
+      int lines = 0;
+      for (const WfoldFetch& fetch : fetches_of(schedule, mode, 2048)) lines += fetch.lines;
+      EXPECT_EQ(lines, exist) << channels << " channels";
+    }
+  }
 }
 
 TEST(WfoldReading, WF_2_transit_that_does_not_hold_a_row_window) {

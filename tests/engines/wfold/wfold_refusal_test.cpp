@@ -1,4 +1,7 @@
 // What the W-fold engine refuses to run (SPEC UI-5, WF-1, WF-2).
+#include "conv_workload.h"
+#include "simulated_run.h"
+#include "tilebeat/error.h"
 #include "wfold_engine_bench.h"
 
 #include <functional>
@@ -11,6 +14,7 @@
 namespace tilebeat::testing {
 
 using switch_array::ConvRun;
+using wfold::ReadChoice;
 using wfold::WfoldReadMode;
 using wfold::WfoldRun;
 
@@ -47,6 +51,34 @@ TEST(WfoldEngineRefusal, UI_5_kernels_beyond_the_region) {
 TEST(WfoldEngineRefusal, WF_2_continuous_of_several_blocks) {
   EXPECT_THAT(refusal_of(dense(17, 16, 16), {dense(17, 16, 16).run()}),
               HasSubstr("wfold.run: a map of several channel blocks cannot be read continuously"));
+}
+TEST(WfoldEngineRefusal, WF_9_a_forced_read_mode_is_obeyed_or_refused) {
+  HardwareConfig hardware = load_hardware(TILEBEAT_SOURCE_DIR "/configs/wfold16x4.json");
+  WfoldConfig& config = hardware.engine<WfoldConfig>();
+  const auto refusal = [&](int channels) -> std::string {
+    ConvShape shape;
+    shape.height = 4, shape.width = 9, shape.channels = channels;
+    try {
+      make_plan(conv_workload(shape), hardware);
+    } catch (const UserError& error) {
+      return error.what();
+    }
+    return "";
+  };
+  config.read_mode = ReadChoice::kContinuous, config.pci = 16;
+  EXPECT_EQ(refusal(14), "");
+  EXPECT_EQ(
+      refusal(47),
+      "layer 'conv' cannot fit wfold.read_mode continuous, allowed are auto, strided, transit: 47 channels "
+      "of a pixel of 47 bytes are 3 blocks, half the transit buffer has 2048 bytes");
+  config.read_mode = ReadChoice::kTransit;
+  EXPECT_EQ(refusal(47), "");
+  config.transit_bytes = 0;
+  EXPECT_THAT(refusal(47), HasSubstr("read_mode transit, allowed are auto, strided: 47 channels"));
+  EXPECT_THAT(refusal(14),
+              HasSubstr("read_mode transit, allowed are auto, continuous, strided: 14 channels"));
+  config.read_mode = ReadChoice::kStrided;
+  EXPECT_EQ(refusal(47), "");
 }
 TEST(WfoldEngineRefusal, WF_2_a_transit_window_that_does_not_fit) {
   EngineCase c = dense(48, 16, 16);

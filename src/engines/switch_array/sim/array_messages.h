@@ -36,7 +36,12 @@ struct ArrayChunk {
 /// From the switch network to the PE array.
 struct ArrayOperands {
   static constexpr const char* kMessageName = "ArrayOperands";
-  /// A beat (clock granularity).
+  /// A beat is in the switch stage (clock granularity): its words of the parameter buffer, at `word`, are
+  /// read in this cycle and registered.
+  struct Kernels {
+    std::uint32_t word;
+  };
+  /// A beat in the MAC stage (clock granularity), with the kernels that were registered first.
   struct OneBeat {
     ArrayChunk chunk;
     const Beat& beat;
@@ -50,8 +55,9 @@ struct ArrayOperands {
     Cycle first_mac;  ///< the cycle of the first MAC, had every beat taken one read cycle
   };
   /// WaitsFor: the stall cause of the switch, or that it works again.
-  std::variant<NewSetup, WaitsFor, OneBeat, WholeChunk> content;
+  std::variant<NewSetup, WaitsFor, Kernels, OneBeat, WholeChunk> content;
   Cycle stalled = 0;  ///< answer: cycles by which the array held the switch back (`output_drain`)
+  Cycle drained = 0;  ///< answer: the cycle after the last lane of all operation cycles so far drained
 };
 
 /// From the PE array to the post-processor.

@@ -127,16 +127,29 @@ const std::uint8_t* ParameterLoader::take_whole_words(const std::uint8_t* bytes,
 // Appends the place of the next word or record.
 ParameterLoader::Write& ParameterLoader::add_write() {
   Write& write = writes_.emplace_back();
+  Cycle from = 0;
   if (word_ < load_.words) {
     write.bank = column_;
     write.address = to_unsigned((load_.parameter_word + word_) * config_.port_channels);
     if (++column_ == config_.columns) column_ = 0, ++word_;
   } else {
     write.bank = config_.columns;
-    write.address = to_unsigned((load_.slot * config_.columns + record_++) * kPostParameterBytes);
+    write.address = to_unsigned((load_.slot * config_.columns + record_) * kPostParameterBytes);
+    if (record_++ % config_.columns == 0) from = records_free(write.address);
   }
-  queues_.add_words(write.bank, 1);
+  queues_.add_words(write.bank, 1, from);
   return write;
+}
+
+// The first cycle in which the record at `address` may be written: lanes that drain use its slot until then
+// (SPEC SW-9).
+Cycle ParameterLoader::records_free(std::uint64_t address) {
+  tlm::tlm_generic_payload question;
+  sc_core::sc_time delay;
+  question.set_command(tlm::TLM_IGNORE_COMMAND);
+  question.set_address(address);
+  post_write->b_transport(question, delay);
+  return context_.clock.cycle_of(now_ps() + to_signed(delay.value()));
 }
 
 // Begins the next word or record; false when all are loaded.

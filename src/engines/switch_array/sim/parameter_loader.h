@@ -59,6 +59,7 @@ class ParameterLoader : public sc_core::sc_module {
     std::size_t from = 0;                 // in `assembled_`
   };
   Write& add_write();
+  Cycle records_free(std::uint64_t address);
 
   SimContext context_;
   SwitchArrayConfig config_;

@@ -22,7 +22,8 @@ PeArray::PeArray(sc_core::sc_module_name name, const SimContext& context, const 
       shape_(array_shape(config)),
       padded_(padded_channels(config.port_channels)),
       accumulators_(config.rows, config.columns, config.port_channels),
-      kernel_words_(to_size(config.columns * config.port_channels)),
+      kernel_words_(to_size(config.adder_stages),
+                    std::vector<std::uint8_t>(to_size(config.columns * config.port_channels))),
       wide_lanes_(to_size(config.rows * padded_)),
       wide_kernels_(to_size(config.columns * padded_)),
       shadow_(to_size(config.rows * config.columns)),
@@ -54,12 +55,23 @@ void PeArray::b_transport(tlm::tlm_generic_payload& payload, sc_core::sc_time&) 
     send_(drain, DrainMessage{news});
   };
   std::visit(Overloaded{take_setup, [this](const WaitsFor& news) { send_(drain, DrainMessage{news}); },
+                        [this](const ArrayOperands::Kernels& kernels) { read_words(kernels); },
                         [&](const ArrayOperands::OneBeat& beat) { message.stalled = run_beat(beat); },
                         [&](const ArrayOperands::WholeChunk& chunk) { message.stalled = run_chunk(chunk); }},
              message.content);
+  message.drained = shadow_free_ + 1;
 }
 
 // ---- clock granularity ----
+
+void PeArray::read_words(const ArrayOperands::Kernels& kernels) {
+  const int p = config_.port_channels;
+  std::uint8_t* const words = kernel_words_[next_read_].data();
+  next_read_ = (next_read_ + 1) % kernel_words_.size();
+  for (int column = 0; column < config_.columns; ++column)
+    words_.read(parameter_read, to_size(column), to_unsigned(kernels.word) * to_unsigned(p),
+                words + column * p);
+}
 
 // Returns the cycles by which the beat was held back.
 Cycle PeArray::run_beat(const ArrayOperands::OneBeat& message) {
@@ -71,17 +83,12 @@ Cycle PeArray::run_beat(const ArrayOperands::OneBeat& message) {
   at += stalled;
 
   const int p = config_.port_channels;
-  const auto word = to_unsigned(run.parameter_word) + to_unsigned(beat.index);
-  sc_core::sc_time delay;
-  if (stalled > 0) delay = to_sc_time(stalled * context_.clock.period_ps());
-  for (int column = 0; column < config_.columns; ++column) {
-    words_.read(parameter_read, to_size(column), word * to_unsigned(p), kernel_words_.data() + column * p,
-                delay);
-  }
+  const std::vector<std::uint8_t>& words = kernel_words_[next_mac_];
+  next_mac_ = (next_mac_ + 1) % kernel_words_.size();
   widen_words(message.lanes, config_.rows, p, setup_.input_type == DType::kUint8, setup_.input_zero_point,
               wide_lanes_.data());
-  widen_words(kernel_words_.data(), config_.columns, p, setup_.weight_type == DType::kUint8,
-              setup_.weight_zero_point, wide_kernels_.data());
+  widen_words(words.data(), config_.columns, p, setup_.weight_type == DType::kUint8, setup_.weight_zero_point,
+              wide_kernels_.data());
   if (beat.index == 0 && run.first) accumulators_.clear();
   accumulators_.mac(wide_lanes_.data(), wide_kernels_.data());
   if (!pe_signals_.empty() && context_.trace() != nullptr) trace_pes(at);
@@ -96,7 +103,7 @@ void PeArray::drain_cycle(const ArrayOperands::OneBeat& message, Cycle at) {
       nth(shadow_, row * config_.columns + column) = accumulators_.sum(row, column);
     }
   }
-  shadow_free_ = at + drain_clocks();
+  shadow_free_ = at + drain_cycles(config_);
   const SwitchSchedule& schedule = message.chunk.schedule;
   const bool chunk_complete = message.beat.row_block == schedule.row_blocks() - 1 &&
                               message.beat.column_block == schedule.column_blocks() - 1;
@@ -147,7 +154,7 @@ Cycle PeArray::run_chunk(const ArrayOperands::WholeChunk& message) {
     const Cycle stall = std::max<Cycle>(0, shadow_free_ - mac);
     stalled += stall;
     mac += stall;
-    shadow_free_ = mac + drain_clocks();
+    shadow_free_ = mac + drain_cycles(config_);
     last_macs.push_back(mac);
   }
   if (run.last) {

@@ -19,11 +19,11 @@ namespace tilebeat::switch_array {
 /// channels of its row's lane with P channels of its column's kernel and accumulating in int32. The PEs are
 /// flat state of this one module.
 ///
-/// Throughput: one beat a cycle. In a beat every column reads its word from its bank of the parameter buffer.
-/// The last beat of an operation cycle copies the accumulators to shadow registers, which each row group
-/// drains one lane at a time, L * drain_clocks_per_lane cycles in all. Back-pressure: a last beat that finds
-/// the shadow registers still draining is done when they are free; `stalled` tells the switch how long that
-/// is.
+/// Throughput: one beat a cycle. While a beat is in the switch stage every column reads its word from its
+/// bank of the parameter buffer; the register behind the bank feeds the multipliers in the next stage. The
+/// last beat of an operation cycle copies the accumulators to shadow registers, which each row group drains
+/// one lane at a time, L * drain_clocks_per_lane cycles in all. Back-pressure: a last beat that finds the
+/// shadow registers still draining is done when they are free; `stalled` tells the switch how long that is.
 class PeArray : public sc_core::sc_module {
  public:
   tlm_utils::simple_target_socket<PeArray> operands;
@@ -38,6 +38,7 @@ class PeArray : public sc_core::sc_module {
 
  private:
   void b_transport(tlm::tlm_generic_payload& payload, sc_core::sc_time& delay);
+  void read_words(const ArrayOperands::Kernels& kernels);
   Cycle run_beat(const ArrayOperands::OneBeat& operands);
   Cycle run_chunk(const ArrayOperands::WholeChunk& operands);
   const std::vector<std::int16_t>& read_kernels(const ConvRun& run, const TileConvolution& geometry,
@@ -47,7 +48,6 @@ class PeArray : public sc_core::sc_module {
   void drain_cycle(const ArrayOperands::OneBeat& operands, Cycle at);
   void declare_signals(bool accumulators);
   void trace_pes(Cycle at);
-  Cycle drain_clocks() const { return Cycle{shape_.lanes()} * config_.drain_clocks_per_lane; }
 
   SimContext context_;
   SwitchArrayConfig config_;
@@ -57,7 +57,9 @@ class PeArray : public sc_core::sc_module {
   Cycle shadow_free_ = 0;  ///< the first cycle whose end may copy accumulators to the shadow registers
 
   BeatAccumulators accumulators_;
-  std::vector<std::uint8_t> kernel_words_;
+  /// Words of the parameter buffer, of the beats that are being multiplied and added: a beat a stage.
+  std::vector<std::vector<std::uint8_t>> kernel_words_;
+  std::size_t next_read_ = 0, next_mac_ = 0;  // in `kernel_words_`
   std::vector<std::int16_t> wide_lanes_, wide_kernels_;
   std::vector<std::int32_t> shadow_;
 

@@ -25,6 +25,7 @@ PostProcessor::PostProcessor(sc_core::sc_module_name name, const SimContext& con
       config_(config),
       shape_(array_shape(config)),
       parameters_(to_size(config.parameter_slots * config.columns)),
+      slot_drained_(to_size(config.parameter_slots)),
       pixel_(to_size(config.columns) * 4) {
   drain.register_b_transport(this, &PostProcessor::take_results);
   parameters.register_b_transport(this, &PostProcessor::take_parameters);
@@ -33,8 +34,16 @@ PostProcessor::PostProcessor(sc_core::sc_module_name name, const SimContext& con
   dont_initialize();
 }
 
-void PostProcessor::take_parameters(tlm::tlm_generic_payload& payload, sc_core::sc_time&) {
-  parameters_[payload.get_address() / kPostParameterBytes] = decode_post_parameter(payload.get_data_ptr());
+// Takes a record; or answers, for a transaction without a command, how long its slot is held.
+void PostProcessor::take_parameters(tlm::tlm_generic_payload& payload, sc_core::sc_time& delay) {
+  const auto record = payload.get_address() / kPostParameterBytes;
+  if (payload.is_write()) {
+    parameters_[record] = decode_post_parameter(payload.get_data_ptr());
+  } else {
+    const Cycle now = context_.clock.cycle_of(now_ps());
+    const Cycle drained = slot_drained_[record / to_unsigned(config_.columns)];
+    delay = to_sc_time(context_.clock.at(std::max(now, drained)) - now_ps());
+  }
   payload.set_response_status(tlm::TLM_OK_RESPONSE);
 }
 
@@ -53,6 +62,7 @@ void PostProcessor::take_cycle(const DrainMessage::OneCycle& results) {
   begin_results(results.chunk.run);
   drain_lanes(results);
   book_drain(results.last_mac);
+  hold_slot(results.chunk.run, results.last_mac);
   if (results.chunk_complete) complete_chunk(results.chunk, results.last_mac);
 }
 
@@ -60,6 +70,7 @@ void PostProcessor::take_chunk(const DrainMessage::WholeChunk& results) {
   begin_results(results.chunk.run);
   drain_chunk(results);
   for (const Cycle last_mac : results.last_macs) book_drain(last_mac);
+  hold_slot(results.chunk.run, results.last_macs.back());
   complete_chunk(results.chunk, results.last_macs.back());
 }
 
@@ -70,13 +81,19 @@ void PostProcessor::begin_results(const ConvRun& run) {
 // Books the drain of an operation cycle whose last MAC was in cycle `last_mac`.
 void PostProcessor::book_drain(Cycle last_mac) {
   ledger.enter(Activity::kBusy, last_mac + 1);
-  ledger.enter(Activity::kOutputReady, last_mac + 1 + drain_clocks());
+  ledger.enter(Activity::kOutputReady, last_mac + 1 + drain_cycles(config_));
   stats.lane_drains += config_.rows;
+}
+
+// The records of a run are used until the last lane of its latest operation cycle has drained.
+void PostProcessor::hold_slot(const ConvRun& run, Cycle last_mac) {
+  if (config_.records == RecordsKind::kHeld && setup_.post_parameters)
+    nth(slot_drained_, run.slot) = last_mac + 1 + drain_cycles(config_);
 }
 
 // Completes a chunk whose last results drain after cycle `last_mac`.
 void PostProcessor::complete_chunk(const ArrayChunk& chunk, Cycle last_mac) {
-  const Cycle drained = last_mac + 1 + drain_clocks();
+  const Cycle drained = last_mac + 1 + drain_cycles(config_);
   const std::int64_t results = std::int64_t{chunk.run.rows} * chunk.run.columns * pixel_bytes_;
   show_work(context_, *this, chunk.instruction, last_mac + 1, drained, {results});
   if (chunk.run.blocks > 1) return;  // further blocks of the same instruction

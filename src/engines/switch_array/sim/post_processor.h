@@ -51,13 +51,13 @@ class PostProcessor : public sc_core::sc_module {
   void take_chunk(const DrainMessage::WholeChunk& results);
   void begin_results(const ConvRun& run);
   void book_drain(Cycle last_mac);
+  void hold_slot(const ConvRun& run, Cycle last_mac);
   void complete_chunk(const ArrayChunk& chunk, Cycle last_mac);
   void drain_lanes(const DrainMessage::OneCycle& results);
   void drain_chunk(const DrainMessage::WholeChunk& results);
   void process_pixel(const ConvRun& run, const std::int32_t* sums);
   std::uint64_t output_address(const ArrayChunk& chunk, int row, int column) const;
   void complete();
-  Cycle drain_clocks() const { return Cycle{shape_.lanes()} * config_.drain_clocks_per_lane; }
 
   SimContext context_;
   SwitchArrayConfig config_;
@@ -66,6 +66,7 @@ class PostProcessor : public sc_core::sc_module {
   sc_core::sc_event wake_;
   ConvSetup setup_;
   std::vector<PostParameter> parameters_;  // [slot][column]
+  std::vector<Cycle> slot_drained_;        // by slot: the cycle after the last lane that uses it drained
   std::vector<std::uint8_t> pixel_;        // one pixel's results as they are stored
   int pixel_bytes_ = 0;
   std::deque<Completion> completions_;

@@ -7,13 +7,12 @@
 #include <algorithm>
 #include <cstring>
 #include <numeric>
+#include <tuple>
 
 #include <fmt/format.h>
 
 namespace tilebeat::switch_array {
 namespace {
-
-constexpr int kFillClocks = 2;  // bank read and switch, before the first MAC
 
 ChunkGeometry geometry_of(const ConvSetup& s, const ConvRun& r) {
   ChunkGeometry g;
@@ -40,10 +39,10 @@ SwitchNetwork::SwitchNetwork(sc_core::sc_module_name name, const SimContext& con
       work_(context, *this, {"", "utilization", "%", CounterInfo::Kind::kWork}),
       bank_read_at_(to_size(config.rows), -1),
       words_(to_size(config.rows), config.port_channels) {
-  for (Stage* stage : {&read_, &switch_, &mac_}) {
-    stage->lanes.resize(to_size(config.rows));
-    stage->words.resize(to_size(config.rows * config.port_channels));
-  }
+  read_.lanes.resize(to_size(config.rows));
+  read_.words.resize(to_size(config.rows * config.port_channels));
+  switch_ = read_;
+  adders_.assign(to_size(config.adder_stages), read_);
   for (int bank = 0; bank < config.rows; ++bank) {
     nth(bank_read, bank).register_invalidate_direct_mem_ptr(this, &SwitchNetwork::withdraw_memory, bank);
     for (auto& copy : bank_memory_) copy.push_back(nullptr);
@@ -80,6 +79,7 @@ void SwitchNetwork::step() {
   const Cycle now = context_.clock.cycle_of(now_ps());
   switch (state_) {
     case State::kIdle:
+    case State::kSetupWait:
       begin_next(now);
       return;
     case State::kFinishing:
@@ -98,6 +98,12 @@ void SwitchNetwork::step() {
 void SwitchNetwork::begin_next(Cycle now) {
   while (!queue_.empty()) {
     if (const auto* setup = queue_.front().operation.get_if<ConvSetup>()) {
+      if (config_.records == RecordsKind::kHeld && now < drained_) {
+        state_ = State::kSetupWait;
+        ledger.enter(Activity::kSetupWait, now);
+        wake_at(drained_);
+        return;
+      }
       setup_ = *setup;
       send_(to_array, ArrayOperands{NewSetup{*setup}});
       tell(UnitMessage::Kind::kReleased, queue_.front().release_signals);
@@ -152,13 +158,10 @@ void SwitchNetwork::hold_buffers(Cycle now) {
   const std::string user = summary(queue_.front());
   const auto blocks = to_unsigned(run_.blocks);
   const std::uint64_t planes = (blocks - 1) * run_.plane_step + run_.planes;
-  const bool aware = config_.arrangement == ArrangementKind::kStrideAware;
-  const auto plane_words = to_unsigned(
-      Arrangement(shape_, run_.height, run_.width, aware ? setup_.stride_h : 1, aware ? setup_.stride_w : 1)
-          .words_per_plane());
   const std::uint64_t copy = std::uint64_t{run_.copy} * to_unsigned(config_.bank_depth_words);
   const std::uint64_t words = blocks * run_.planes * setup_.kernel_h * setup_.kernel_w;
-  holds->input.open(user, Holds::Access::kRead, {copy + run_.first_plane * plane_words, planes * plane_words},
+  holds->input.open(user, Holds::Access::kRead,
+                    {copy + std::uint64_t{run_.first_plane} * run_.plane_words, planes * run_.plane_words},
                     now);
   holds->parameters.open(user, Holds::Access::kRead, {run_.parameter_word, words}, now);
   if (!run_.last) return;
@@ -175,6 +178,7 @@ void SwitchNetwork::hold_buffers(Cycle now) {
 void SwitchNetwork::begin_run() {
   run_ = queue_.front().operation.get<ConvRun>();
   check_places();
+  check_quotients();
   if (run_.blocks == 1 && run_.plane_step != 0)
     throw SimulationError(fmt::format("conv.run: plane_step {} of a single kernel block", run_.plane_step));
   if (run_.blocks > 1 && !(run_.first && run_.last && run_.kernels == config_.columns)) {
@@ -191,6 +195,22 @@ void SwitchNetwork::begin_run() {
         run_.macs_per_pixel, run_.planes * config_.port_channels, run_.kernels, setup_.kernel_h,
         setup_.kernel_w, most));
   }
+}
+
+// A run is set up in no cycle: what would have to be divided for that is in the instruction.
+void SwitchNetwork::check_quotients() const {
+  ConvRun right = run_;
+  set_quotients(config_, setup_, right);
+  const auto all = [](const ConvRun& r) {
+    return std::tie(r.plane_words, r.phase_columns, r.h_quotient, r.w_quotient);
+  };
+  if (all(run_) == all(right)) return;
+  const auto text = [](const ConvRun& r) {
+    return fmt::format("plane_words {}, phase_columns {}, h_quotient {}, w_quotient {}", r.plane_words,
+                       r.phase_columns, r.h_quotient, r.w_quotient);
+  };
+  throw SimulationError(
+      fmt::format("conv.run: {}; its map, offsets and strides have {}", text(run_), text(right)));
 }
 
 // A PE has one accumulator: only the sums of a single operation cycle can stay there for the next run.
@@ -243,7 +263,8 @@ void SwitchNetwork::begin_chunk(Cycle now) {
   state_ = State::kRunning;
   next_beat_ = schedule_->first();
   more_beats_ = true;
-  switch_.bubble = mac_.bubble = Activity::kPipelineFill;
+  switch_.bubble = Activity::kPipelineFill;
+  for (Stage& stage : adders_) stage.bubble = Activity::kPipelineFill;
   load_read_stage();
   if (mac_stage(now)) advance_pipeline(now);
 }
@@ -281,21 +302,23 @@ void SwitchNetwork::count_losses(std::int64_t operation_cycles, std::int64_t act
 
 // One cycle of the MAC stage. False: the array cannot copy its accumulators yet, and all stages stall.
 bool SwitchNetwork::mac_stage(Cycle now) {
-  if (!mac_.valid) {
-    ledger.spend(mac_.bubble, 1, CycleOrder::kMixed);
+  Stage& mac = adders_.back();
+  if (!mac.valid) {
+    ledger.spend(mac.bubble, 1, CycleOrder::kMixed);
     return true;
   }
   const ArrayChunk chunk{run_, queue_.front(), *schedule_};
-  ArrayOperands operands{ArrayOperands::OneBeat{chunk, mac_.beat, mac_.words.data()}};
+  ArrayOperands operands{ArrayOperands::OneBeat{chunk, mac.beat, mac.words.data()}};
   send_(to_array, operands);
+  drained_ = operands.drained;
   ++stats.beats;
-  if (mac_.beat.last_of_cycle) {
+  if (mac.beat.last_of_cycle) {
     ++stats.operation_cycles;
-    const int lanes = schedule_->active_lanes(mac_.beat.row_block, mac_.beat.column_block);
+    const int lanes = schedule_->active_lanes(mac.beat.row_block, mac.beat.column_block);
     stats.useful_macs += std::int64_t{run_.macs_per_pixel} * lanes;
     count_losses(1, lanes);
   }
-  mac_.valid = false;
+  mac.valid = false;
   ledger.spend(Activity::kOutputDrain, operands.stalled, CycleOrder::kMixed);
   ledger.spend(Activity::kBusy, 1, CycleOrder::kMixed);
   if (operands.stalled == 0) return true;
@@ -307,10 +330,17 @@ bool SwitchNetwork::mac_stage(Cycle now) {
 void SwitchNetwork::advance_pipeline(Cycle now) {
   if (switch_.valid) {
     if (!word_signals_.empty() && context_.trace() != nullptr) trace_switch(now);
-    std::swap(mac_, switch_);
-    switch_.valid = false;
-  } else {
-    mac_.bubble = switch_.bubble;
+    const std::uint32_t word = run_.parameter_word + static_cast<std::uint32_t>(switch_.beat.index);
+    send_(to_array, ArrayOperands{ArrayOperands::Kernels{word}});
+  }
+  for (std::size_t i = adders_.size(); i-- > 0;) {
+    Stage& from = i == 0 ? switch_ : adders_[i - 1];
+    if (from.valid) {
+      std::swap(adders_[i], from);
+      from.valid = false;
+    } else {
+      adders_[i].bubble = from.bubble;
+    }
   }
   if (read_.valid) {
     read_lanes(now);
@@ -321,7 +351,9 @@ void SwitchNetwork::advance_pipeline(Cycle now) {
       if (more_beats_) load_read_stage();
     }
   }
-  if (!mac_.valid && !switch_.valid && !read_.valid) state_ = State::kFinishing;
+  const bool adding =
+      std::any_of(adders_.begin(), adders_.end(), [](const Stage& stage) { return stage.valid; });
+  if (!adding && !switch_.valid && !read_.valid) state_ = State::kFinishing;
   wake_at(now + 1);
 }
 
@@ -406,8 +438,10 @@ void SwitchNetwork::run_tile(Cycle now) {
   read_tile();
 
   const ArrayChunk chunk{run_, queue_.front(), *schedule_};
-  ArrayOperands operands{ArrayOperands::WholeChunk{chunk, tile_, census_.cycle_clocks, now + kFillClocks}};
+  ArrayOperands operands{
+      ArrayOperands::WholeChunk{chunk, tile_, census_.cycle_clocks, now + fill_cycles(config_)}};
   send_(to_array, operands);
+  drained_ = operands.drained;
 
   const Cycle read_clocks =
       std::int64_t{run_.planes} *
@@ -418,12 +452,12 @@ void SwitchNetwork::run_tile(Cycle now) {
   stats.useful_macs += std::int64_t{run_.macs_per_pixel} * run_.rows * run_.columns;
   count_losses(schedule_->operation_cycles(), std::int64_t{run_.rows} * run_.columns);
   stats.bank_read_words += census_.read_words * run_.planes;
-  ledger.spend(Activity::kPipelineFill, kFillClocks, CycleOrder::kMixed);
+  ledger.spend(Activity::kPipelineFill, fill_cycles(config_), CycleOrder::kMixed);
   ledger.spend(Activity::kBusy, beats, CycleOrder::kMixed);
   ledger.spend(Activity::kBankConflict, census_.conflict_clocks * run_.planes, CycleOrder::kMixed);
   ledger.spend(Activity::kOutputDrain, operands.stalled, CycleOrder::kMixed);
   state_ = State::kFinishing;
-  wake_at(now + kFillClocks + read_clocks + operands.stalled);
+  wake_at(now + fill_cycles(config_) + read_clocks + operands.stalled);
 }
 
 // The bank memory that the chunk reads; requested again after a withdrawal.

@@ -33,10 +33,11 @@ struct SwitchStats {
 /// The switch circuit (document 000 [0090, 0099-0104], 240; SPEC SW-2, SW-5, SW-8) with the chunk control of
 /// the array: a full R x R crossbar that picks for every lane, every beat, a word of any bank.
 ///
-/// Pipeline: bank read, switch, MAC; one enable for all three stages. A chunk's first MAC is two cycles after
-/// its first read; operation cycles follow back to back; the next chunk's first read follows the last MAC.
-/// Throughput: one beat a cycle; a beat that reads a bank k times takes k read cycles (`bank_conflict`).
-/// Back-pressure: when the array cannot copy its accumulators to the shadow registers, all stages stand still
+/// Pipeline: bank read, switch, MAC, which `adder_stages` spread over several stages; one enable for all. A
+/// chunk's first MAC is 1 + adder_stages cycles after its first read; operation cycles follow back to back;
+/// the next chunk's first read follows the last MAC. Throughput: one beat a cycle; a beat that reads a bank k
+/// times takes k read cycles (`bank_conflict`). Back-pressure: when the array cannot copy its accumulators to
+/// the shadow registers, all stages stand still
 /// (`output_drain`). The ledger tells what the MAC stage does.
 class SwitchNetwork : public CommandedUnit {
  public:
@@ -54,7 +55,7 @@ class SwitchNetwork : public CommandedUnit {
   void settle() { words_.settle(bank_read); }
 
  private:
-  enum class State { kIdle, kRunning, kStalled, kFinishing };
+  enum class State { kIdle, kSetupWait, kRunning, kStalled, kFinishing };
   struct Lane {
     Selection selection;
     int bank = 0;
@@ -75,6 +76,7 @@ class SwitchNetwork : public CommandedUnit {
   void begin_next(Cycle now);
   void begin_run();
   void check_places() const;
+  void check_quotients() const;
   void check_sums();
   void hold_buffers(Cycle now);
   void next_block();
@@ -114,13 +116,15 @@ class SwitchNetwork : public CommandedUnit {
   Beat next_beat_;
   bool more_beats_ = false;
   Cycle chunk_begin_ = 0;
+  Cycle drained_ = 0;  // the cycle after the last lane of all operation cycles so far drained
   // Counts the multipliers' losses in `operation_cycles` operation cycles with `active_lanes` lanes in total
   // that have a pixel.
   void count_losses(std::int64_t operation_cycles, std::int64_t active_lanes);
 
   std::int64_t macs_before_ = 0;  // useful MACs before the chunk
   WorkCounter work_;
-  Stage read_, switch_, mac_;
+  Stage read_, switch_;
+  std::vector<Stage> adders_;        // stages of the adder trees; the last one is the MAC stage
   std::vector<int> pending_;         // lanes in the read stage that still have to read
   std::vector<Cycle> bank_read_at_;  // the crossbar's arbiter: one read a bank and cycle
   DirectReader words_;               // reader of the input buffer, in clock granularity

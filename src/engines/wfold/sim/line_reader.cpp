@@ -18,6 +18,7 @@ void LineReader::begin(const WfoldJob& job) {
   next_tile_ = 0;
   next_refill_ = next_line_ = 0;
   tile_ = job.schedule.tile(0);
+  exists_ = job.schedule.line_exists(tile_, job.schedule.refill(0), 0);
   needed_.reset();
 }
 
@@ -54,14 +55,9 @@ bool LineReader::request(Cycle now, Activity idle) {
     }
     Window window;
     window.fetch = reader_->fetch();
-    window.begun = now;
     window.lines_left = window.fetch.lines;
     reader_->advance();
     windows_.push_back(std::move(window));
-    if (windows_.back().fetch.requests.empty()) {
-      port.ledger.enter(Activity::kBusy, now);
-      return true;
-    }
   }
   if (!port.granted(now) || !port.has_room()) {
     port.ledger.enter(port.granted(now) ? Activity::kOutstanding : port.waits_for(), now);
@@ -85,7 +81,6 @@ Cycle LineReader::line_ready() const {
   if (!needed_)
     needed_ = requests_of_line(job_->schedule, window.fetch, tile_, job_->schedule.refill(next_refill_),
                                next_line_);
-  if (*needed_ == 0) return window.begun + 1;
   return *needed_ <= window.arrived.size() ? window.arrived[*needed_ - 1] : -1;
 }
 
@@ -95,7 +90,6 @@ void LineReader::form(std::uint8_t* line) {
   std::fill_n(line, config_.line_bytes, static_cast<std::uint8_t>(job_->setup.input_zero_point));
   const Window& window = windows_.front();
   const auto& requests = window.fetch.requests;
-  if (requests.empty()) return;
   const WfoldRefill& refill = schedule.refill(next_refill_);
   const int begin = schedule.block_begin(refill.block);
   const int end = begin + schedule.block_bytes(refill.block);
@@ -117,7 +111,6 @@ void LineReader::form(std::uint8_t* line) {
 
 void LineReader::leave(Cycle at) {
   ++stats.lines;
-  needed_.reset();
   Window& window = windows_.front();
   if (--window.lines_left == 0) {
     for (auto& data : window.data) port.recycle(std::move(data));
@@ -125,12 +118,21 @@ void LineReader::leave(Cycle at) {
     ++first_window_;
     left_.push_back(at);
   }
+  move_on();
+}
+
+// The line behind it is the next one.
+void LineReader::move_on() {
   const WfoldSchedule& schedule = job_->schedule;
-  if (++next_line_ < schedule.lines(schedule.refill(next_refill_).part)) return;
-  next_line_ = 0;
-  if (++next_refill_ < schedule.refills()) return;
-  next_refill_ = 0;
-  if (++next_tile_ < schedule.tiles()) tile_ = schedule.tile(next_tile_);
+  needed_.reset();
+  if (++next_line_ == schedule.lines(schedule.refill(next_refill_).part)) {
+    next_line_ = 0;
+    if (++next_refill_ == schedule.refills()) {
+      next_refill_ = 0;
+      if (++next_tile_ < schedule.tiles()) tile_ = schedule.tile(next_tile_);
+    }
+  }
+  exists_ = more_lines() && schedule.line_exists(tile_, schedule.refill(next_refill_), next_line_);
 }
 
 }  // namespace tilebeat::wfold

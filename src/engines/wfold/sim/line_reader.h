@@ -21,8 +21,8 @@ struct LineReaderStats {
 /// The reading half of the W-fold master (document 003 [0100]-[0116]; SPEC WF-1, WF-2): fetches what a run's
 /// lines need from the first storage and forms the lines, in the order in which they are broadcast.
 ///
-/// A fetch is one line, or with the transit buffer the row window of a refill. Throughput: one request a
-/// cycle; a fetch without requests (padding alone) takes a cycle too. Back-pressure: a fetch is begun while
+/// A fetch is one line, or with the transit buffer the row window of a refill; lines that do not exist are
+/// not fetched. Throughput: one request a cycle. Back-pressure: a fetch is begun while
 /// fewer than `line_queue` lines, or two halves of the transit buffer, are in use; its place is free in the
 /// cycle in which its last line leaves. A line can leave in the cycle after the last byte that it needs
 /// arrived.
@@ -44,7 +44,10 @@ class LineReader {
 
   /// Whether lines of the run have not left yet.
   bool more_lines() const { return job_ != nullptr && next_tile_ < job_->schedule.tiles(); }
-  /// The first cycle in which the next line can leave; -1: not known yet.
+  /// Whether the next line has no byte of the map: it is passed and not broadcast.
+  bool next_is_absent() const { return more_lines() && !exists_; }
+  void pass() { move_on(); }
+  /// The first cycle in which the next line, which exists, can leave; -1: not known yet.
   Cycle line_ready() const;
   /// Forms the next line: M bytes, filled up with the zero point. `line_ready` is known.
   void form(std::uint8_t* line);
@@ -61,10 +64,10 @@ class LineReader {
     std::size_t issued = 0;
     std::vector<std::vector<std::uint8_t>> data;  // data of the requests that have arrived
     std::vector<Cycle> arrived;                   // the cycle after each arrival
-    Cycle begun = 0;
     int lines_left = 0;
   };
   void forget_left(Cycle now);
+  void move_on();
 
   WfoldConfig config_;
   std::uint64_t nram_;
@@ -79,6 +82,7 @@ class LineReader {
   std::int64_t next_tile_ = 0;
   int next_refill_ = 0, next_line_ = 0;
   WfoldTile tile_;                             // the tile that it belongs to
+  bool exists_ = false;                        // whether it has a byte of the map
   mutable std::optional<std::size_t> needed_;  // requests of its window, once they are counted
 };
 

@@ -13,8 +13,9 @@ void WfoldMaster::run_clock(Cycle now) {
   pipeline_.beats.enter(blocker, now);
   if (blocker == Activity::kBusy) clock.beat = next_beat();
   clock.port_read = read_weights(now);
+  clock.absent = pass_lines(freed, now);
   clock.line = enter_line(freed, now);
-  if (clock.beat || clock.line || clock.port_read) {
+  if (clock.beat || clock.absent.count > 0 || clock.line || clock.port_read) {
     for (auto& slave : slave_control) send_(slave, clock);
   }
   if (context_.trace() != nullptr) trace_clock(clock, now);
@@ -65,13 +66,24 @@ SlaveClock::Beat WfoldMaster::next_beat() const {
   return made;
 }
 
+// Marks the places of lines that do not exist; `freed` lines had left theirs at the beginning of the cycle.
+SlaveClock::Absent WfoldMaster::pass_lines(std::int64_t freed, Cycle now) {
+  SlaveClock::Absent absent{to_int(entered_ % config_.first_buffer_lines), 0};
+  for (; reader.next_is_absent() && entered_ - freed < config_.first_buffer_lines; ++absent.count) {
+    nth(entered_at_, entered_ % config_.first_buffer_lines) = now;
+    ++entered_;
+    reader.pass();
+  }
+  return absent;
+}
+
 // Returns the line that enters in this cycle; `freed` lines had left their places at its beginning.
 std::optional<SlaveClock::Line> WfoldMaster::enter_line(std::int64_t freed, Cycle now) {
   if (!reader.more_lines()) {
     pipeline_.broadcast.enter(Activity::kNoWork, now);
     return std::nullopt;
   }
-  const Cycle ready = reader.line_ready();
+  const Cycle ready = reader.next_is_absent() ? now : reader.line_ready();
   if (ready < 0 || ready > now) {
     pipeline_.broadcast.enter(Activity::kLineLoad, now);
     return std::nullopt;

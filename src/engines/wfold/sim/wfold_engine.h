@@ -47,6 +47,7 @@ class WfoldSlave : public sc_core::sc_module {
   void take_clock(tlm::tlm_generic_payload& payload, sc_core::sc_time& delay);
   void take_chunk(tlm::tlm_generic_payload& payload, sc_core::sc_time& delay);
   void read_results(tlm::tlm_generic_payload& payload, sc_core::sc_time& delay);
+  void mark_absent(const SlaveClock::Absent& absent);
   void enter_line(const SlaveClock::Line& line, const WfoldJob& job);
   void read_port(const SlaveClock::PortRead& read, const WfoldJob& job);
   void select(const SlaveClock::Beat& beat, const WfoldJob& job);
@@ -55,8 +56,9 @@ class WfoldSlave : public sc_core::sc_module {
                  std::int16_t* line) const;
   void load_kernels(const SlaveChunk& chunk);
   void count_reads(std::int64_t accesses, int bytes);
-  std::int32_t* accumulators(int half, int kernel) {
-    return third_.data() + (to_signed(half) * kernels_ + kernel) * accumulator_count_;
+  void add_results(const std::int32_t* pairs, int granularity, std::int32_t* sums) const;
+  std::int32_t* results_of(int half, int kernel) {
+    return third_.data() + (to_signed(half) * kernels_ + kernel) * most_results_;
   }
   void declare_signals();
   void trace_beat(const SlaveClock::Beat& beat, const WfoldSchedule& schedule);
@@ -65,13 +67,14 @@ class WfoldSlave : public sc_core::sc_module {
   WfoldConfig config_;
   int number_;                        // of the slave
   int kernels_;                       // most kernels of a tile
-  int accumulator_count_;             // int32 of one kernel: a pair sum each
+  int most_results_;                  // of one kernel: at the smallest granularity, of two channels
   std::vector<std::int16_t> first_;   // [slot][M], widened
   std::vector<std::int16_t> second_;  // [slot][M], replicated
   std::vector<bool> first_filled_, second_filled_;
   std::vector<std::uint8_t> port_line_;     // bytes of the line that the port delivers
   std::vector<std::int16_t> latched_;       // [Ncu][M]
-  std::vector<std::int32_t> third_;         // [half][kernel][Ncu][M / 2]
+  std::vector<std::int32_t> third_;         // [half][kernel][Ncu * Ws]
+  std::vector<std::int32_t> pairs_;         // on the way through the adder trees: [kernel][Ncu][M / 2]
   std::vector<PostParameter> records_;      // [set][kernel]
   std::vector<std::int16_t> kernel_lines_;  // tile granularity: every line of the kernel tile, in beat order
   std::map<int, std::int64_t> tile_reads_;  // tile granularity: accesses of a tile's kernel lines, by bytes

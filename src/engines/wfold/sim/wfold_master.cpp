@@ -94,11 +94,7 @@ void WfoldMaster::schedule(Cycle now, bool requested) {
   if (requested) next.at(now + 1);
   if (state_ == State::kFinishing) next.at(finish_at_);
   if (state_ == State::kRunning && granularity_ == Granularity::kClock) next.at(now + 1);
-  if (state_ == State::kRunning || state_ == State::kFinishing) {
-    next.at(reader.next_room(now));
-    // A line of padding is ready without any arrival.
-    if (state_ == State::kRunning && reader.more_lines()) next.at(reader.line_ready());
-  }
+  if (state_ == State::kRunning || state_ == State::kFinishing) next.at(reader.next_room(now));
   wake_at(next);
 }
 
@@ -255,7 +251,7 @@ void WfoldMaster::count_losses(const WfoldTile& tile) {
 }
 
 // Ends a step: its last beat is in cycle `last_beat`, and `next` follows. The results of a tile drain from
-// the cycle after its last beat on.
+// the cycle after the adder trees have added its last products on.
 void WfoldMaster::end_step(const WfoldWalk& walk, const WfoldWalk& next, Cycle last_beat) {
   const bool tile_ends = !next.more || next.beat.tile != walk.beat.tile;
   if (tile_ends || next.beat.refill != walk.beat.refill) ++stats.refills;
@@ -277,7 +273,7 @@ void WfoldMaster::end_step(const WfoldWalk& walk, const WfoldWalk& next, Cycle l
   results.tile = walk.tile;
   results.half = half_of(walk.beat.tile);
   results.record_set = record_set_of(walk.tile);
-  results.ready = last_beat + 1;
+  results.ready = last_beat + config_.adder_stages;
   results.last = !next.more;
   send_(to_writer, WriterMessage{std::move(results)});
 }

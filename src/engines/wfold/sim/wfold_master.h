@@ -94,6 +94,7 @@ class WfoldMaster : public CommandedUnit {
   void run_clock(Cycle now);
   Activity beat_blocker(Cycle now) const;
   SlaveClock::Beat next_beat() const;
+  SlaveClock::Absent pass_lines(std::int64_t freed, Cycle now);
   std::optional<SlaveClock::Line> enter_line(std::int64_t freed, Cycle now);
   std::optional<SlaveClock::PortRead> read_weights(Cycle now);
   std::optional<SlaveClock::PortRead> read_record(Cycle now);
@@ -137,7 +138,7 @@ class WfoldMaster : public CommandedUnit {
   WfoldWalk weights_;               // the next kernel line
   int records_left_ = 0;            // records of its kernel tile that must be read first
   Cycle port_at_ = 0;               // cycles in which it was read
-  std::int64_t entered_ = 0;        // lines of the run
+  std::int64_t entered_ = 0;        // lines of the run that have entered or do not exist
   std::int64_t freed_ = 0;          // lines of the run whose places have become free
   std::vector<Cycle> entered_at_;   // by place of the first buffer
   std::vector<Cycle> complete_at_;  // by slot of the second buffer; -1: in flight

@@ -31,6 +31,10 @@ struct SlaveClock {
     const std::uint8_t* bytes;
     int slot;
   };
+  /// Lines that do not exist: `count` places of the first buffer from `slot` on deliver the zero point.
+  struct Absent {
+    int slot = 0, count = 0;
+  };
   /// The port to the slave's region delivers bytes of a kernel line, or a post-parameter record.
   struct PortRead {
     struct KernelBytes {
@@ -58,6 +62,7 @@ struct SlaveClock {
   };
   const WfoldJob& job;
   std::optional<Beat> beat{};
+  Absent absent{};
   std::optional<Line> line{};
   std::optional<PortRead> port_read{};
 };
@@ -77,7 +82,7 @@ struct SlaveChunk {
   bool new_kernels;  ///< the kernel tile's lines and records come from the region
 };
 
-/// A tile of results in the third buffers: its last beat is in cycle `ready` - 1.
+/// A tile of results in the third buffers, complete from cycle `ready` on.
 struct TileResults {
   std::shared_ptr<const WfoldJob> job;
   WfoldTile tile;

@@ -76,19 +76,26 @@ bool WfoldMaster::enter_lines() {
   const WfoldSchedule& schedule = job_->schedule;
   bool moved = false;
   while (reader.more_lines()) {
-    const Cycle ready = reader.line_ready();
+    const bool absent = reader.next_is_absent();
+    const Cycle ready = absent ? 0 : reader.line_ready();
     if (ready < 0 || !pipeline_.has_place()) return moved;
     if (lines_in_back_ == 0) {
       tile_lines_.push_back(std::move(spare_lines_));
       tile_lines_.back().resize(to_size(schedule.lines_per_tile() * config_.line_bytes));
     }
-    reader.form(line_.data());
-    widen_line(line_.data(), config_.line_bytes, setup_,
-               tile_lines_.back().data() + lines_in_back_ * config_.line_bytes);
+    std::int16_t* const widened = tile_lines_.back().data() + lines_in_back_ * config_.line_bytes;
     if (++lines_in_back_ == schedule.lines_per_tile()) lines_in_back_ = 0;
+    moved = true;
+    if (absent) {
+      std::fill_n(widened, config_.line_bytes, std::int16_t{0});
+      pipeline_.pass();
+      reader.pass();
+      continue;
+    }
+    reader.form(line_.data());
+    widen_line(line_.data(), config_.line_bytes, setup_, widened);
     reader.leave(pipeline_.enter(ready));
     ++stats.broadcast_lines;
-    moved = true;
   }
   pipeline_.no_more_lines();
   return moved;

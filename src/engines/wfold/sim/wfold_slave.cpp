@@ -37,14 +37,15 @@ WfoldSlave::WfoldSlave(sc_core::sc_module_name name, const SimContext& context, 
       config_(config),
       number_(number),
       kernels_(wfold_shape(config).kernels_per_slave()),
-      accumulator_count_(config.compute_units * config.line_bytes / 2),
+      most_results_(config.compute_units * config.line_bytes / 2),
       first_(to_size(config.first_buffer_lines * config.line_bytes)),
       second_(to_size(config.second_buffer_lines * config.line_bytes)),
       first_filled_(to_size(config.first_buffer_lines)),
       second_filled_(to_size(config.second_buffer_lines)),
       port_line_(to_size(config.line_bytes)),
       latched_(to_size(config.compute_units * config.line_bytes)),
-      third_(to_size(2 * kernels_ * accumulator_count_)),
+      third_(to_size(2 * kernels_ * most_results_)),
+      pairs_(to_size(kernels_ * most_results_)),
       records_(to_size(2 * kernels_)),
       read_(tlm::TLM_READ_COMMAND, 1),
       record_bytes_(kPostParameterBytes) {
@@ -102,8 +103,17 @@ void WfoldSlave::take_clock(tlm::tlm_generic_payload& payload, sc_core::sc_time&
   const auto& clock = message_of<SlaveClock>(payload, control);
   // The beat uses the buffers' contents from before this cycle.
   if (clock.beat) run_beat(*clock.beat, clock.job);
+  mark_absent(clock.absent);
   if (clock.line) enter_line(*clock.line, clock.job);
   if (clock.port_read) read_port(*clock.port_read, clock.job);
+}
+
+void WfoldSlave::mark_absent(const SlaveClock::Absent& absent) {
+  for (int i = 0; i < absent.count; ++i) {
+    const int slot = (absent.slot + i) % config_.first_buffer_lines;
+    std::fill_n(first_.begin() + to_signed(slot) * config_.line_bytes, config_.line_bytes, std::int16_t{0});
+    nth(first_filled_, slot) = true;
+  }
 }
 
 void WfoldSlave::enter_line(const SlaveClock::Line& line, const WfoldJob& job) {
@@ -154,11 +164,20 @@ void WfoldSlave::run_beat(const SlaveClock::Beat& beat, const WfoldJob& job) {
   if (beat.selects) select(beat, job);
   if (!nth(second_filled_, beat.slot))
     throw SimulationError(fmt::format("{}: line {} of the second buffer is empty", name(), beat.slot));
-  std::int32_t* sums = accumulators(beat.half, beat.at.kernel);
-  if (beat.first) std::fill_n(sums, accumulator_count_, 0);
+  std::int32_t* const sums = results_of(beat.half, beat.at.kernel);
+  if (beat.first) std::fill_n(sums, most_results_, 0);
+  std::fill_n(pairs_.begin(), most_results_, 0);
   mac_lines(latched_.data(), config_.compute_units, config_.line_bytes,
-            second_.data() + to_signed(beat.slot) * config_.line_bytes, sums);
+            second_.data() + to_signed(beat.slot) * config_.line_bytes, pairs_.data());
+  add_results(pairs_.data(), job.run.granularity, sums);
   if (!unit_signals_.empty() && context_.trace() != nullptr) trace_beat(beat, job.schedule);
+}
+
+// The adder trees: the products of a position, here in pairs, are added to its result.
+void WfoldSlave::add_results(const std::int32_t* pairs, int granularity, std::int32_t* sums) const {
+  const int of_result = granularity / 2;
+  for (int i = 0; i < most_results_ / of_result; ++i, pairs += of_result)
+    sums[i] = std::accumulate(pairs, pairs + of_result, sums[i]);
 }
 
 void WfoldSlave::trace_beat(const SlaveClock::Beat& beat, const WfoldSchedule& schedule) {
@@ -226,24 +245,26 @@ void WfoldSlave::take_chunk(tlm::tlm_generic_payload& payload, sc_core::sc_time&
   const auto& chunk = message_of<SlaveChunk>(payload, chunks);
   if (chunk.new_kernels) load_kernels(chunk);
   const int count = chunk.tile.kernels_per_slave;
-  if (chunk.job.run.begins_sums) std::fill_n(accumulators(chunk.half, 0), kernels_ * accumulator_count_, 0);
+  if (chunk.job.run.begins_sums) std::fill_n(results_of(chunk.half, 0), kernels_ * most_results_, 0);
   // Every kernel line is read through the region's port, for each tile again.
   for (const auto& [bytes, accesses] : tile_reads_) count_reads(accesses, bytes);
+  std::fill_n(pairs_.begin(), count * most_results_, 0);
   mac_steps({chunk.lines, chunk.offsets, chunk.steps, config_.compute_units, config_.line_bytes,
              kernel_lines_.data(), count},
-            accumulators(chunk.half, 0));
+            pairs_.data());
+  for (int k = 0; k < count; ++k)
+    add_results(pairs_.data() + to_signed(k) * most_results_, chunk.job.run.granularity,
+                results_of(chunk.half, k));
 }
 
 // ---- results ----
 
 void WfoldSlave::read_results(tlm::tlm_generic_payload& payload, sc_core::sc_time&) {
   const auto& read = message_of<ResultRead>(payload, results);
-  const int pairs = read.job.run.granularity / 2;
   std::int32_t* out = read.results;
   for (int column = read.first_column; column < read.end_column; ++column) {
     for (int k = read.first_kernel; k < read.end_kernel; ++k) {
-      const std::int32_t* sums = accumulators(read.half, k) + to_signed(column) * pairs;
-      *out++ = post_process(std::accumulate(sums, sums + pairs, std::int32_t{0}), read.job.setup,
+      *out++ = post_process(results_of(read.half, k)[column], read.job.setup,
                             nth(records_, read.record_set * kernels_ + k));
     }
   }
