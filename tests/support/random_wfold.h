@@ -43,7 +43,7 @@ inline HardwareConfig random_wfold_chip(int clusters = 2, int cores = 2) {
   c.read_mode = one_in(3) ? static_cast<ReadChoice>(number(1, 3)) : ReadChoice::kAuto;
   c.adder_stages = one_in(3) ? number(2, 5) : 1;
   c.fold_place = static_cast<FoldPlace>(number(0, 2));
-  c.kernel_place = one_in(3) ? KernelPlace::kOffline : KernelPlace::kLoad;
+  c.kernel_place = static_cast<KernelPlace>(number(0, 2));
   c.block_order = static_cast<BlockOrder>(number(0, 1));
   const int bus = chip.core.bus.bytes_per_clock;
   chip.core.nram = random_memory(8 << number(1, 5), bus);

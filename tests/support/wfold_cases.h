@@ -55,7 +55,7 @@ struct WfoldCase {
     g.granularity = pci;
     g.block_outer = block_outer;
     g.post_parameters = records;
-    if (own_bytes) g.kernel_layout = {false, used, whole() ? 0 : conv.out_channels, 0};
+    if (own_bytes) g.kernel_layout = {wfold::KernelBytesAre::kOwn, used, whole() ? 0 : conv.out_channels, 0};
     return {shape_of(engine), g};
   }
 };

@@ -69,27 +69,25 @@ int kernels_of_regions(const Problem& p, int slaves, int block) {
   return ceil_div(p.kernels_of({block, block + 1}), slaves) * slaves;
 }
 
-std::int64_t packed_bytes(const Problem& p, int slaves, int block) {
+std::int64_t packed_bytes(const Problem& p, const WfoldConfig& config, int block) {
   const ByteRange channels = channels_of(p, block);
   const auto columns = to_signed(fold_kernel(p.conv.kernel[1], p.conv.stride[1], p.conv.dilation[1]).size());
-  return kernels_of_regions(p, slaves, block) *
-         (p.conv.kernel[0] * columns * (channels.end - channels.begin) +
-          (p.has_post_parameters() ? kPostParameterBytes : 0));
-}
-
-std::int64_t dealt_bytes(const Problem& p, int slaves, int block) {
-  const std::int64_t kernel = std::int64_t{p.taps()} * (p.channels / p.conv.groups);
-  return kernels_of_regions(p, slaves, block) *
+  const std::int64_t kernel = kernel_layout_of(p, config, block).own()
+                                  ? std::int64_t{p.taps()} * (p.channels / p.conv.groups)
+                                  : p.conv.kernel[0] * columns * (channels.end - channels.begin);
+  return kernels_of_regions(p, config.slaves, block) *
          (kernel + (p.has_post_parameters() ? kPostParameterBytes : 0));
 }
 
 bool deals_kernels(const Problem& p, const WfoldConfig& config) {
-  return config.kernel_place == KernelPlace::kLoad && !p.kernel_tensor;
+  return config.kernel_place != KernelPlace::kOffline && !p.kernel_tensor;
 }
 
 WfoldKernelLayout kernel_layout_of(const Problem& p, const WfoldConfig& config, int block) {
   if (!deals_kernels(p, config)) return {};
-  WfoldKernelLayout layout{false, p.channels / p.conv.groups, 0, 0};
+  const bool in_place = config.kernel_place == KernelPlace::kInPlace;
+  WfoldKernelLayout layout{in_place ? KernelBytesAre::kFolded : KernelBytesAre::kOwn,
+                           p.channels / p.conv.groups, 0, 0};
   if (p.conv.groups == 1) return layout;
   layout.group_kernels = p.conv.out_channels / p.conv.groups;
   layout.first_in_group = block * p.block_kernels % layout.group_kernels;
@@ -101,9 +99,7 @@ int fitting_block_kernels(const Workload& workload, const Layer& layer, const Ha
   const WfoldShape shape = wfold_shape(config);
   for (int per_slave = shape.kernels_per_slave(); per_slave > 1; --per_slave) {
     const Problem p = make_problem(workload, layer, hardware.planner, shape.slaves * per_slave);
-    const std::int64_t bytes =
-        deals_kernels(p, config) ? dealt_bytes(p, shape.slaves, 0) : packed_bytes(p, shape.slaves, 0);
-    if (bytes <= hardware.chip->core.wram.size_bytes / 2) return p.block_kernels;
+    if (packed_bytes(p, config, 0) <= hardware.chip->core.wram.size_bytes / 2) return p.block_kernels;
   }
   return shape.slaves;
 }
@@ -173,7 +169,6 @@ WfoldReadMode read_mode_of(const Problem& p, const WfoldChoice& choice, const By
 std::vector<std::uint8_t> pack_regions(const Problem& p, const WfoldChoice& choice, int set, int block) {
   const int slaves = choice.shape.slaves, of_slave = kernels_of_regions(p, slaves, block) / slaves;
   std::vector<std::uint8_t> packed;
-  packed.reserve(to_size(packed_bytes(p, slaves, block)));
   for (int slave = 0; slave < slaves; ++slave) {
     std::vector<int> kernels;
     for (int k = 0; k < of_slave; ++k) kernels.push_back(block * p.block_kernels + slave + k * slaves);

@@ -54,9 +54,8 @@ WfoldReadMode read_mode_of(const Problem& problem, const WfoldChoice& choice, co
 
 /// Number of kernels that fit the regions for a block, equally many in each of `slaves` slaves.
 int kernels_of_regions(const Problem& problem, int slaves, int block);
-/// Bytes of a packed block, and of a block whose kernels are not folded, in all regions.
-std::int64_t packed_bytes(const Problem& problem, int slaves, int block);
-std::int64_t dealt_bytes(const Problem& problem, int slaves, int block);
+/// Bytes of a block in all regions of WRAM.
+std::int64_t packed_bytes(const Problem& problem, const WfoldConfig& config, int block);
 /// Kernels and post-parameters of a block, region after region, in the layout of WfoldSchedule, with folded
 /// widths (SPEC WF-3, WF-5, WF-6).
 std::vector<std::uint8_t> pack_regions(const Problem& problem, const WfoldChoice& choice, int set, int block);

@@ -115,11 +115,21 @@ std::string WfoldRun::subject() const {
 
 void WfoldKernels::describe(FieldVisitor& visit) {
   visit("channels", channels, 16, kFromOne), visit("group_kernels", group_kernels, 16);
-  visit("first_in_group", first_in_group, 16);
+  visit("first_in_group", first_in_group, 16), visit("folded", folded, 1);
 }
 
 std::string WfoldKernels::subject() const {
   return fmt::format("{} channels", channels);
+}
+
+void WfoldAlign::describe(FieldVisitor& visit) {
+  visit("weights", weights, 32), visit("kernels", kernels, 16, kFromOne);
+  visit("pixel_bytes", pixel_bytes, 16, kFromOne), visit("first_channel", first_channel, 16);
+  visit("channels", channels, 16, kFromOne);
+}
+
+std::string WfoldAlign::subject() const {
+  return fmt::format("{} kernels", kernels);
 }
 
 WfoldGeometry geometry_of(const ConvSetup& s, const WfoldKernelLayout& kernels, const WfoldRun& r) {
@@ -137,7 +147,7 @@ WfoldGeometry geometry_of(const ConvSetup& s, const WfoldKernelLayout& kernels, 
 }
 
 std::vector<const OperationType*> operations() {
-  return operation_types<WfoldRun, WfoldKernels>();
+  return operation_types<WfoldRun, WfoldKernels, WfoldAlign>();
 }
 
 }  // namespace tilebeat::wfold

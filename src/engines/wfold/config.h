@@ -20,11 +20,11 @@ constexpr std::array<std::string_view, 4> kReadChoiceNames{"auto", "continuous",
 enum class FoldPlace : std::uint8_t { kOnChip, kDram, kInPlace };
 constexpr std::array<std::string_view, 3> kFoldPlaceNames{"on_chip", "dram", "in_place"};
 
-/// The way of kernels from their place in DRAM to the slaves (SPEC WF-9): DRAM and the regions of WRAM hold
-/// the kernels' own bytes, and a region's port puts them to their places in a line; or the planner stores
-/// folded lines with their zero points in DRAM.
-enum class KernelPlace : std::uint8_t { kLoad, kOffline };
-constexpr std::array<std::string_view, 2> kKernelPlaceNames{"load", "offline"};
+/// The place where kernels are dealt to slaves, aligned to the stride and filled (SPEC WF-9): DRAM holds the
+/// kernels' own bytes, which the DMA deals to the regions of WRAM and a region's port puts to their places in
+/// a line (`kLoad`) or first folds in place (`kInPlace`); or DRAM holds folded lines (`kOffline`).
+enum class KernelPlace : std::uint8_t { kLoad, kInPlace, kOffline };
+constexpr std::array<std::string_view, 3> kKernelPlaceNames{"load", "in_place", "offline"};
 
 /// The order of the two outer loops of a tile (SPEC WF-4).
 enum class BlockOrder : std::uint8_t { kKernelRowOuter, kBlockOuter };

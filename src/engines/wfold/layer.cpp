@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <numeric>
 #include <utility>
@@ -86,6 +87,7 @@ class Lowering : public MatrixLowering {
   void add_run(const MatrixJob& job, Interval blocks, std::uint64_t weights) {
     const WfoldKernelLayout layout = kernel_layout_of(p_, config_, blocks.begin);
     set_kernels(layout);
+    if (layout.bytes == KernelBytesAre::kFolded) align_kernels(job, blocks, weights);
     Task task;
     task.processor = place_.processor;
     const WfoldRun run = run_of(job, blocks, weights);
@@ -99,16 +101,45 @@ class Lowering : public MatrixLowering {
 
   // Sets the place of the kernels where it is another one than that of the run before.
   void set_kernels(const WfoldKernelLayout& layout) {
-    if (layout.folded || (!layout_.folded && layout.first_in_group == layout_.first_in_group)) return;
+    if (!layout.dealt() || (layout_.dealt() && layout.first_in_group == layout_.first_in_group)) return;
     layout_ = layout;
     WfoldKernels kernels;
     kernels.channels = narrow(p_, layout.channels, "channels of a kernel");
     kernels.group_kernels = narrow(p_, layout.group_kernels, "kernels of a group");
     kernels.first_in_group = narrow(p_, layout.first_in_group, "kernels of a group");
+    kernels.folded = !layout.own();
     Task task;
     task.processor = place_.processor;
     task.instruction.operation = kernels;
     graph_.add(std::move(task));
+  }
+
+  // Folds the kernels of blocks in place before the first run that uses them since they were loaded.
+  void align_kernels(const MatrixJob& job, Interval blocks, std::uint64_t weights) {
+    for (int block = blocks.begin; block < blocks.end; weights += region_bytes(block), ++block) {
+      const int version = job.weights_read ? job.weights_read->version : 0;
+      const auto [at, is_new] = aligned_.try_emplace(weights, version);
+      if (!is_new && at->second == version) continue;
+      at->second = version;
+      const ByteRange channels = channels_of_job(job, block);
+      WfoldAlign align;
+      align.weights = static_cast<std::uint32_t>(weights);
+      align.kernels = narrow(p_, p_.kernels_of({block, block + 1}), "kernels");
+      align.pixel_bytes = narrow(p_, p_.conv.stride[1] * p_.channels, "stride x channels");
+      align.first_channel = narrow(p_, channels.begin, "channel");
+      align.channels = narrow(p_, channels.end - channels.begin, "channels");
+      const std::int64_t bytes = channels.end - channels.begin;
+      const auto columns =
+          to_signed(fold_kernel(p_.conv.kernel[1], p_.conv.stride[1], p_.conv.dilation[1]).size());
+      Task task;
+      task.processor = place_.processor;
+      task.instruction.operation = align;
+      if (job.weights_read) task.accesses.push_back(*job.weights_read);
+      task.cost.cycles =
+          static_cast<double>(2 * ceil_div<std::int64_t>(bytes, config_.weight_port_bytes) * columns *
+                              p_.conv.kernel[0] * ceil_div<int>(align.kernels, choice_.shape.slaves));
+      graph_.add(std::move(task));
+    }
   }
 
   WfoldRun run_of(const MatrixJob& job, Interval blocks, std::uint64_t weights) const {
@@ -150,7 +181,8 @@ class Lowering : public MatrixLowering {
   const WfoldConfig& config_;
   const RunCosts& costs_;
   ConvSetup setup_;
-  WfoldKernelLayout layout_;  // of the runs so far
+  WfoldKernelLayout layout_;              // of the runs so far
+  std::map<std::uint64_t, int> aligned_;  // by place: the version of the kernels that were folded there
 };
 
 constexpr int kFewParts = 8;  // a core
@@ -269,28 +301,30 @@ class WfoldLayer : public MatrixLayer {
     const int slaves = config_.slaves, kernels = p_.kernels_of({block, block + 1});
     const std::int64_t region = wram.size_bytes / wram.banks;
     const std::int64_t per_group = p_.channels / p_.conv.groups, kernel = p_.taps() * per_group;
+    const WfoldSchedule schedule(choice_.shape, part_geometry(block, channels));
+    // Kernels that will be folded in place lie at the tail of it.
+    const auto behind = to_unsigned(schedule.in_front_of_own(schedule.tile(0)));
     std::vector<Transfer> transfers;
     if (channels.size() == p_.channels) {
       const auto add = [&](int row, int regions, int rows) {
         if (regions > 0 && rows > 0)
           transfers.push_back({to_unsigned(row * slaves * kernel),
-                               to_unsigned(row * kernel),
+                               behind + to_unsigned(row * kernel),
                                {kernel, regions, rows, kernel, slaves * kernel, region, kernel}});
       };
       add(0, slaves, kernels / slaves);
       add(kernels / slaves, kernels % slaves, 1);
       return transfers;
     }
-    const WfoldSchedule schedule(choice_.shape, part_geometry(block, channels));
     const std::vector<StoredColumn> columns = schedule.stored_columns();
-    const std::int64_t row = schedule.kernel_bytes() / p_.conv.kernel[0];
+    const std::int64_t row = schedule.own_kernel_bytes() / p_.conv.kernel[0];
     const bool alike = p_.conv.stride[1] == 1;  // every tap has the same channels
     for (int k = 0; k * slaves < kernels; ++k) {
       const int regions = std::min(slaves, kernels - k * slaves);
       const auto add = [&](const StoredColumn& column, std::int64_t runs, std::int64_t from,
                            std::int64_t to) {
         transfers.push_back({to_unsigned(k * slaves * kernel + column.source),
-                             to_unsigned(k * schedule.kernel_bytes() + column.at),
+                             behind + to_unsigned(k * schedule.own_kernel_bytes() + column.at),
                              {column.count, runs, regions, from, kernel, to, region}});
       };
       if (alike) {
@@ -353,7 +387,7 @@ class WfoldLayer : public MatrixLayer {
   }
   std::int64_t block_bytes(int block) const {
     if (p_.kernel_tensor) return std::int64_t{weights_of(block, {0, p_.channels}).size()} * config_.slaves;
-    return packed_bytes(p_, config_.slaves, block);
+    return packed_bytes(p_, config_, block);
   }
 
   // The copy that sets the place of a map to the zero point (SPEC WF-5).

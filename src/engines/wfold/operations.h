@@ -51,19 +51,39 @@ struct WfoldRun {
   std::string subject() const;
 };
 
-/// The place of kernels in the regions of WRAM for the following `wfold.run` (SPEC WF-9): the kernels' own
-/// bytes, which the regions' ports put to their places in a line. `conv.setup` goes back to folded lines.
+/// The bytes of kernels in the regions of WRAM for the following `wfold.run` (SPEC WF-9): the kernels' own
+/// ones, which the regions' ports put to their places in a line, or with `folded` what `wfold.align` makes of
+/// them. `conv.setup` goes back to folded lines that DRAM holds.
 struct WfoldKernels {
   static constexpr OperationKind kKind{"wfold.kernels", 0x04, Unit::kMatrix};
 
   std::uint16_t channels = 1;        ///< of a kernel: those of its convolution group
   std::uint16_t group_kernels = 0;   ///< kernels of a convolution group; 0: there is one group
   std::uint16_t first_in_group = 0;  ///< number of a run's first kernel in its group
+  bool folded = false;
 
   void describe(FieldVisitor& visit);
   std::string subject() const;
   /// The layout that it sets.
-  WfoldKernelLayout layout() const { return {false, channels, group_kernels, first_in_group}; }
+  WfoldKernelLayout layout() const {
+    return {folded ? KernelBytesAre::kFolded : KernelBytesAre::kOwn, channels, group_kernels, first_in_group};
+  }
+};
+
+/// Folds the kernels of a tile in place in every region of WRAM, through the regions' ports (SPEC WF-9;
+/// document 003 [0212]): the own bytes lie at the tail of the folded kernels' place, and folded lines grow
+/// from its head over what has been read. The registers are those of the following `wfold.run`.
+struct WfoldAlign {
+  static constexpr OperationKind kKind{"wfold.align", 0x0A, Unit::kMatrix};
+
+  std::uint32_t weights = 0;        ///< byte offset in every region of WRAM of the folded kernels
+  std::uint16_t kernels = 0;        ///< output channels, at most a tile's
+  std::uint16_t pixel_bytes = 0;    ///< bytes of a folded pixel
+  std::uint16_t first_channel = 0;  ///< byte of the folded pixel where the kernels' channels begin
+  std::uint16_t channels = 0;       ///< bytes of the folded pixel that the kernels touch
+
+  void describe(FieldVisitor& visit);
+  std::string subject() const;
 };
 
 /// The geometry of a run, with the registers of the convolution and the place of the kernels.

@@ -68,7 +68,7 @@ WfoldSchedule::WfoldSchedule(const WfoldShape& shape, const WfoldGeometry& geome
     part.lines = ceil_div(shape.compute_units * fold_ + span, fold_);
     lines_per_tile_ += std::int64_t{part.lines} * geometry.kernel_h * blocks_;
   }
-  if (!geometry.kernel_layout.folded) store_taps();
+  if (geometry.kernel_layout.dealt()) store_taps();
   const int outer = geometry.block_outer ? blocks_ : geometry.kernel_h;
   const int inner = geometry.block_outer ? geometry.kernel_h : blocks_;
   refills_.reserve(parts_.size() * to_size(outer) * to_size(inner));
@@ -194,39 +194,54 @@ std::vector<StoredColumn> WfoldSchedule::stored_columns() const {
   return columns;
 }
 
-void WfoldSchedule::find_stored_line(const WfoldBeat& beat, const WfoldTile& tile, int slave,
-                                     KernelLine& line) const {
-  const WfoldRefill at = refill(beat.refill);
+int WfoldSchedule::channel_shift(int kernel) const {
   const WfoldKernelLayout& layout = geometry_.kernel_layout;
-  const int kernel = tile.kernel_tile * shape_.tile_kernels() + beat.kernel * shape_.slaves + slave;
-  const int shift = layout.group_kernels == 0
-                        ? 0
-                        : (layout.first_in_group + kernel) / layout.group_kernels * layout.channels;
-  const std::int64_t row =
-      kernel_tile_begin(tile.kernel_tile) + beat.kernel * kernel_bytes() + at.kernel_row * row_bytes_;
-  const int block = block_begin(at.block), block_end = block + block_bytes(at.block);
-  for (const StoredTap& tap : nth(stored_, first_step(at.part) + beat.step)) {
-    const int begin = std::max(tap.begin + shift, block), end = std::min(tap.end + shift, block_end);
+  if (layout.group_kernels == 0) return 0;
+  return (layout.first_in_group + kernel) / layout.group_kernels * layout.channels;
+}
+
+// Adds the own bytes of a row at `row` that lie in bytes `bytes` of a folded column.
+void WfoldSchedule::add_pieces(std::int64_t row, int column, int shift, ByteRange bytes,
+                               KernelLine& line) const {
+  for (const StoredTap& tap : nth(stored_, column)) {
+    const auto begin = std::max<std::int64_t>(tap.begin + shift, bytes.begin);
+    const auto end = std::min<std::int64_t>(tap.end + shift, bytes.end);
     if (begin >= end) continue;
     const std::int64_t from = row + tap.at + begin - tap.begin - shift;
     if (line.pieces.empty()) line.bytes = {from, from};
-    line.pieces.push_back({to_int(from - line.bytes.begin), begin - block, end - begin});
+    line.pieces.push_back(
+        {to_int(from - line.bytes.begin), to_int(begin - bytes.begin), to_int(end - begin)});
     line.bytes.end = from + end - begin;
   }
+}
+
+void WfoldSchedule::find_own_bytes(std::int64_t own, int kernel, int row, int column, ByteRange bytes,
+                                   int slave, KernelLine& line) const {
+  line.bytes = {}, line.pieces.clear();
+  const int number = kernel * shape_.slaves + slave;
+  if (number >= geometry_.kernels) return;
+  add_pieces(own + kernel * own_kernel_bytes() + row * row_bytes_, column, channel_shift(number), bytes,
+             line);
 }
 
 void WfoldSchedule::find_kernel_line(const WfoldBeat& beat, const WfoldTile& tile, int slave,
                                      KernelLine& line) const {
   line.bytes = {}, line.pieces.clear();
-  if (beat.kernel * shape_.slaves + slave >= tile.kernels) return;
-  if (!geometry_.kernel_layout.folded) return find_stored_line(beat, tile, slave, line);
+  const int in_tile = beat.kernel * shape_.slaves + slave;
+  if (in_tile >= tile.kernels) return;
   const WfoldRefill at = refill(beat.refill);
+  const int column = first_step(at.part) + beat.step, bytes = block_bytes(at.block);
+  const std::int64_t block = block_begin(at.block), tile_begin = kernel_tile_begin(tile.kernel_tile);
+  if (geometry_.kernel_layout.own()) {
+    const int shift = channel_shift(tile.kernel_tile * shape_.tile_kernels() + in_tile);
+    return add_pieces(tile_begin + beat.kernel * kernel_bytes() + at.kernel_row * row_bytes_, column, shift,
+                      {block, block + bytes}, line);
+  }
   const std::int64_t lines = std::int64_t{geometry_.kernel_h} * all_steps_;  // lines of a kernel and a block
-  const std::int64_t number =
-      beat.kernel * lines + std::int64_t{at.kernel_row} * all_steps_ + first_step(at.part) + beat.step;
-  const int bytes = block_bytes(at.block);
-  const std::int64_t begin = kernel_tile_begin(tile.kernel_tile) +
-                             tile.kernels_per_slave * lines * block_begin(at.block) + number * bytes;
+  const std::int64_t number = beat.kernel * lines + std::int64_t{at.kernel_row} * all_steps_ + column;
+  const std::int64_t begin = tile_begin + (geometry_.kernel_layout.bytes == KernelBytesAre::kFolded
+                                               ? number * geometry_.channels + block
+                                               : tile.kernels_per_slave * lines * block + number * bytes);
   line.bytes = {begin, begin + bytes};
   line.pieces.push_back({0, 0, bytes});
 }
@@ -234,7 +249,7 @@ void WfoldSchedule::find_kernel_line(const WfoldBeat& beat, const WfoldTile& til
 Cycle WfoldSchedule::port_cycles(const WfoldBeat& beat, const WfoldTile& tile, int port_bytes) const {
   if (block_bytes(refill(beat.refill).block) <= port_bytes) return 1;
   const WfoldKernelLayout& layout = geometry_.kernel_layout;
-  const int slaves = !layout.folded && layout.group_kernels > 0 ? shape_.slaves : 1;  // all lines are alike
+  const int slaves = layout.own() && layout.group_kernels > 0 ? shape_.slaves : 1;  // all lines are alike
   KernelLine line;
   std::int64_t most = 1;
   for (int slave = 0; slave < slaves; ++slave) {

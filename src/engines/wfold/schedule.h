@@ -73,14 +73,20 @@ struct FoldedColumn {
 /// mod stride.
 std::vector<FoldedColumn> fold_kernel(int kernel_w, int stride_w, int dilation_w);
 
-/// The place of kernels in a region of the second storage (SPEC WF-3, WF-9): folded lines, with zero points
-/// between the phases and groups that a kernel has, or the kernels' own bytes.
+/// The bytes of kernels in a region of the second storage (SPEC WF-3, WF-9): folded lines, with zero points
+/// between the phases and groups that a kernel has, channel block by channel block (`kBlocks`) or kernel by
+/// kernel (`kFolded`); or the kernels' own bytes (`kOwn`).
+enum class KernelBytesAre : std::uint8_t { kBlocks, kFolded, kOwn };
 struct WfoldKernelLayout {
-  bool folded = true;
-  // ---- of kernels that are not folded ----
+  KernelBytesAre bytes = KernelBytesAre::kBlocks;
+  // ---- of kernels that come as they are ----
   int channels = 1;        ///< channels of a kernel: those of its convolution group
   int group_kernels = 0;   ///< kernels of a convolution group; 0: there is one group
   int first_in_group = 0;  ///< number of the run's first kernel in its group
+
+  bool own() const { return bytes == KernelBytesAre::kOwn; }
+  /// Whether kernels come to the region as they are.
+  bool dealt() const { return bytes != KernelBytesAre::kBlocks; }
 };
 
 /// The work of one run: output rows x columns x kernels from a map in the first storage. Its rows lie there
@@ -212,13 +218,24 @@ class WfoldSchedule {
 
   /// The layout of kernels in the region of a slave: kernel tile after kernel tile. In each tile folded lines
   /// are [channel block][slave's kernel][kernel row][step], with the channels of a block in each line, so
-  /// that the kernels of neighbouring channel blocks are one run of bytes; kernels that are not folded are
-  /// [slave's kernel][kernel row][tap] with the run's channels of each tap. Behind them lie the
-  /// post-parameter records.
+  /// that the kernels of neighbouring channel blocks are one run of bytes, or [slave's kernel][kernel
+  /// row][step] with all of the run's channels; the kernels' own bytes are [slave's kernel][kernel row][tap]
+  /// with the run's channels of each tap. Behind them lie the post-parameter records.
   std::int64_t kernel_bytes() const {
-    return geometry_.kernel_h *
-           (geometry_.kernel_layout.folded ? std::int64_t{all_steps_} * geometry_.channels : row_bytes_);
+    return geometry_.kernel_layout.own() ? own_kernel_bytes()
+                                         : std::int64_t{geometry_.kernel_h} * all_steps_ * geometry_.channels;
   }
+  /// Own bytes of a kernel that came as it is.
+  std::int64_t own_kernel_bytes() const { return geometry_.kernel_h * row_bytes_; }
+  /// Bytes of a kernel tile in front of its kernels' own bytes, when they are to be folded in place: they lie
+  /// at the tail of the folded kernels' place.
+  std::int64_t in_front_of_own(const WfoldTile& tile) const {
+    return tile.kernels_per_slave * (kernel_bytes() - own_kernel_bytes());
+  }
+  /// Sets `line` to bytes `bytes` of a folded column of kernel `kernel` of slave `slave` in the first kernel
+  /// tile, from the kernels' own bytes, which begin at byte `own` of the region.
+  void find_own_bytes(std::int64_t own, int kernel, int row, int column, ByteRange bytes, int slave,
+                      KernelLine& line) const;
   std::int64_t kernel_tile_begin(int kernel_tile) const;
   std::int64_t records_begin(int kernel_tile) const;
   std::int64_t region_bytes() const { return kernel_tile_begin(kernel_tiles_); }
@@ -244,7 +261,9 @@ class WfoldSchedule {
     int source = 0;
   };
   void store_taps();
-  void find_stored_line(const WfoldBeat& beat, const WfoldTile& tile, int slave, KernelLine& line) const;
+  void add_pieces(std::int64_t row, int column, int shift, ByteRange bytes, KernelLine& line) const;
+  // The first channel of the group of a kernel of the run, counted from that of its first kernel's group.
+  int channel_shift(int kernel) const;
   int kernels_of_tile(int kernel_tile) const;
   int per_slave(int kernels) const { return (kernels + shape_.slaves - 1) / shape_.slaves; }
 

@@ -50,6 +50,8 @@ class WfoldSlave : public sc_core::sc_module {
   void mark_absent(const SlaveClock::Absent& absent);
   void enter_line(const SlaveClock::Line& line, const WfoldJob& job);
   void read_port(const SlaveClock::PortRead& read, const WfoldJob& job);
+  void align(const SlaveClock::Align& step, const WfoldJob& job);
+  void access(tlm::tlm_command command, std::uint64_t address, std::uint8_t* bytes, int count);
   void select(const SlaveClock::Beat& beat, const WfoldJob& job);
   void run_beat(const SlaveClock::Beat& beat, const WfoldJob& job);
   void replicate(const std::uint8_t* bytes, const KernelLine& stored, const WfoldJob& job,

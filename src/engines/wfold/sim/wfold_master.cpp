@@ -79,6 +79,7 @@ void WfoldMaster::step() {
   reader.take(now);
   if (state_ == State::kFinishing && now >= finish_at_) finish_run(now);
   if (state_ == State::kIdle || state_ == State::kDraining) begin_next(now);
+  if (state_ == State::kAligning) align(now);
   if (state_ == State::kRunning) {
     if (granularity_ == Granularity::kClock) {
       run_clock(now);
@@ -93,6 +94,7 @@ void WfoldMaster::schedule(Cycle now, bool requested) {
   NextClock next(now);
   if (requested) next.at(now + 1);
   if (state_ == State::kFinishing) next.at(finish_at_);
+  if (state_ == State::kAligning) next.at(now + 1);
   if (state_ == State::kRunning && granularity_ == Granularity::kClock) next.at(now + 1);
   if (state_ == State::kRunning || state_ == State::kFinishing) next.at(reader.next_room(now));
   wake_at(next);
@@ -124,7 +126,11 @@ void WfoldMaster::begin_next(Cycle now) {
       complete();
       continue;
     }
-    begin_run(now);
+    if (const auto* kernels = front.operation.get_if<WfoldAlign>()) {
+      begin_align(*kernels, now);
+    } else {
+      begin_run(now);
+    }
     return;
   }
   state_ = State::kIdle;
@@ -145,6 +151,11 @@ void WfoldMaster::check_run(const WfoldJob& job) const {
   if (job.run.read_mode == WfoldReadMode::kTransit && !transit_holds_block(schedule, half))
     throw SimulationError(
         fmt::format("wfold.run: a row window does not fit the {} bytes of half the transit buffer", half));
+  check_region(job);
+}
+
+void WfoldMaster::check_region(const WfoldJob& job) const {
+  const WfoldSchedule& schedule = job.schedule;
   if (job.run.weights + schedule.region_bytes() > region_bytes_) {
     throw SimulationError(fmt::format("wfold.run: kernels take bytes {} to {} of a region of {}",
                                       job.run.weights, job.run.weights + schedule.region_bytes(),
@@ -192,7 +203,7 @@ void WfoldMaster::begin_run(Cycle now) {
                WfoldSchedule(wfold_shape(config_), geometry_of(setup_, kernel_layout_, *run))});
   check_run(*job_);
   check_sums(*job_);
-  hold_kernels(now);
+  hold_kernels(*job_, Holds::Access::kRead, now);
   state_ = State::kRunning;
   began_ = tile_began_ = now;
   macs_before_ = stats.useful_macs;
@@ -211,13 +222,66 @@ void WfoldMaster::begin_run(Cycle now) {
   reader.begin(*job_);
 }
 
-// Declares the run's reads of kernels: the same bytes of every region.
-void WfoldMaster::hold_kernels(Cycle now) {
+// Folds kernels in place, from this cycle on.
+void WfoldMaster::begin_align(const WfoldAlign& kernels, Cycle now) {
+  WfoldRun run;
+  run.weights = kernels.weights, run.kernels = kernels.kernels, run.pixel_bytes = kernels.pixel_bytes;
+  run.first_channel = kernels.first_channel, run.channels = kernels.channels;
+  run.rows = run.columns = 1;
+  run.granularity = static_cast<std::uint16_t>(config_.line_bytes), run.ends_sums = false;
+  if (kernel_layout_.bytes != KernelBytesAre::kFolded)
+    throw SimulationError("wfold.align: no wfold.kernels says that kernels are folded");
+  if (kernels.kernels > wfold_shape(config_).tile_kernels())
+    throw SimulationError(fmt::format("wfold.align: {} kernels, a tile has at most {}", kernels.kernels,
+                                      wfold_shape(config_).tile_kernels()));
+  align_job_ = std::make_unique<const WfoldJob>(
+      WfoldJob{queue_.front(), run, setup_,
+               WfoldSchedule(wfold_shape(config_), geometry_of(setup_, kernel_layout_, run))});
+  check_region(*align_job_);
+  hold_kernels(*align_job_, Holds::Access::kWrite, now);
+  state_ = State::kAligning;
+  began_ = now;
+  align_ = {0, 0, 0, {0, 0}, true};
+  pipeline_.idle(Activity::kWeightLoad, now);
+  pipeline_.ports.enter(Activity::kBusy, now);
+}
+
+// Reads or writes at most `weight_port_bytes` bytes of a folded column in every region, a cycle each.
+void WfoldMaster::align(Cycle now) {
+  const WfoldSchedule& schedule = align_job_->schedule;
+  if (now > began_ && align_.writes && align_.bytes.end == align_job_->run.channels) {
+    align_.bytes = {0, 0};
+    if (++align_.column == schedule.all_steps()) align_.column = 0, ++align_.row;
+    if (align_.row == align_job_->setup.kernel_h) align_.row = 0, ++align_.kernel;
+    if (align_.kernel == schedule.tile(0).kernels_per_slave) {
+      if (second_storage_ != nullptr) second_storage_->holds.close_oldest(now);
+      show_work(context_, *this, align_job_->instruction, began_, now, {});
+      tell(UnitMessage::Kind::kReleased, align_job_->instruction.release_signals);
+      tell(UnitMessage::Kind::kDone, align_job_->instruction.done_signals);
+      queue_.pop_front();
+      state_ = State::kIdle;
+      begin_next(now);
+      return;
+    }
+  }
+  align_.writes = !align_.writes;
+  if (!align_.writes) {
+    align_.bytes.begin = align_.bytes.end;
+    align_.bytes.end =
+        std::min<std::int64_t>(align_job_->run.channels, align_.bytes.begin + config_.weight_port_bytes);
+  }
+  SlaveClock clock{*align_job_};
+  clock.align = align_;
+  for (auto& slave : slave_control) send_(slave, clock);
+}
+
+// Declares the run's accesses to kernels: the same bytes of every region.
+void WfoldMaster::hold_kernels(const WfoldJob& job, Holds::Access access, Cycle now) {
   if (second_storage_ == nullptr) return;
-  const BytePattern kernels{second_storage_->base() + job_->run.weights,
-                            to_unsigned(job_->schedule.region_bytes()), to_unsigned(region_bytes_),
+  const BytePattern kernels{second_storage_->base() + job.run.weights,
+                            to_unsigned(job.schedule.region_bytes()), to_unsigned(region_bytes_),
                             to_unsigned(config_.slaves)};
-  second_storage_->holds.open(summary(job_->instruction), Holds::Access::kRead, kernels, now);
+  second_storage_->holds.open(summary(job.instruction), access, kernels, now);
 }
 
 void WfoldMaster::finish_run(Cycle now) {

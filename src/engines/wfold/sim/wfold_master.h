@@ -70,7 +70,7 @@ class WfoldMaster : public CommandedUnit {
 
  private:
   static constexpr Cycle kAlwaysFree = -1, kNotYet = -2;  // other results of half_drained
-  enum class State : std::uint8_t { kIdle, kDraining, kRunning, kFinishing };
+  enum class State : std::uint8_t { kIdle, kDraining, kAligning, kRunning, kFinishing };
   void take(const Instruction& instruction, Cycle next) override;
   void take_drained(tlm::tlm_generic_payload& payload, sc_core::sc_time& delay);
   void step();
@@ -82,7 +82,10 @@ class WfoldMaster : public CommandedUnit {
   void idle(Activity cause, Cycle now);
   void end_step(const WfoldWalk& walk, const WfoldWalk& next, Cycle last_beat);
   void count_losses(const WfoldTile& tile);
-  void hold_kernels(Cycle now);
+  void hold_kernels(const WfoldJob& job, Holds::Access access, Cycle now);
+  void check_region(const WfoldJob& job) const;
+  void begin_align(const WfoldAlign& kernels, Cycle now);
+  void align(Cycle now);
   // The cycle in which the half of the run's tile `tile` was drained.
   Cycle half_drained(std::int64_t tile) const;
   Scratchpad* second_storage_ = nullptr;
@@ -117,6 +120,8 @@ class WfoldMaster : public CommandedUnit {
   State state_ = State::kIdle;
   ConvSetup setup_;
   WfoldKernelLayout kernel_layout_;
+  std::unique_ptr<const WfoldJob> align_job_;  // kernels that are folded in place
+  SlaveClock::Align align_{};                  // the last access of kernels that are folded in place
   std::shared_ptr<const WfoldJob> job_;
   std::shared_ptr<const WfoldJob> open_sums_;  // the run before, when its sums go on
   std::int64_t most_macs_ = 0;                 // multiply-accumulates of an output in the runs that add to it

@@ -60,7 +60,14 @@ struct SlaveClock {
     int half = 0;          ///< half of the third buffer
     bool first = false;    ///< the accumulators of this kernel begin anew
   };
+  /// The port reads own bytes of a folded column, or writes the column's bytes.
+  struct Align {
+    int kernel, row, column;
+    ByteRange bytes;  ///< of the folded column
+    bool writes;
+  };
   const WfoldJob& job;
+  std::optional<Align> align{};
   std::optional<Beat> beat{};
   Absent absent{};
   std::optional<Line> line{};

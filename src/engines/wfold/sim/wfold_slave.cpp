@@ -42,7 +42,7 @@ WfoldSlave::WfoldSlave(sc_core::sc_module_name name, const SimContext& context, 
       second_(to_size(config.second_buffer_lines * config.line_bytes)),
       first_filled_(to_size(config.first_buffer_lines)),
       second_filled_(to_size(config.second_buffer_lines)),
-      port_line_(to_size(config.line_bytes)),
+      port_line_(to_size(std::max(config.line_bytes, config.weight_port_bytes))),
       latched_(to_size(config.compute_units * config.line_bytes)),
       third_(to_size(2 * kernels_ * most_results_)),
       pairs_(to_size(kernels_ * most_results_)),
@@ -106,6 +106,34 @@ void WfoldSlave::take_clock(tlm::tlm_generic_payload& payload, sc_core::sc_time&
   mark_absent(clock.absent);
   if (clock.line) enter_line(*clock.line, clock.job);
   if (clock.port_read) read_port(*clock.port_read, clock.job);
+  if (clock.align) align(*clock.align, clock.job);
+}
+
+void WfoldSlave::access(tlm::tlm_command command, std::uint64_t address, std::uint8_t* bytes, int count) {
+  transport(region, payload_, command, address, bytes, static_cast<unsigned>(count));
+  if (payload_.is_response_error())
+    throw SimulationError(fmt::format("wfold.run: kernels beyond the region of {}", name()));
+}
+
+void WfoldSlave::align(const SlaveClock::Align& step, const WfoldJob& job) {
+  const WfoldSchedule& schedule = job.schedule;
+  if (step.kernel * config_.slaves + number_ >= job.run.kernels) return;
+  const std::int64_t own = job.run.weights + schedule.in_front_of_own(schedule.tile(0));
+  if (!step.writes) {
+    schedule.find_own_bytes(own, step.kernel, step.row, step.column, step.bytes, number_, line_);
+    if (!line_.bytes.empty())
+      access(tlm::TLM_READ_COMMAND, to_unsigned(line_.bytes.begin), port_line_.data(),
+             to_int(line_.bytes.end - line_.bytes.begin));
+    return;
+  }
+  std::vector<std::uint8_t> folded(to_size(step.bytes.end - step.bytes.begin),
+                                   static_cast<std::uint8_t>(job.setup.weight_zero_point));
+  for (const KernelLine::Piece& piece : line_.pieces)
+    std::copy_n(port_line_.begin() + piece.from, piece.count, folded.begin() + piece.to);
+  const std::int64_t column =
+      (std::int64_t{step.kernel} * job.setup.kernel_h + step.row) * schedule.all_steps() + step.column;
+  access(tlm::TLM_WRITE_COMMAND, to_unsigned(job.run.weights + column * job.run.channels + step.bytes.begin),
+         folded.data(), count_of(folded));
 }
 
 void WfoldSlave::mark_absent(const SlaveClock::Absent& absent) {
@@ -123,14 +151,9 @@ void WfoldSlave::enter_line(const SlaveClock::Line& line, const WfoldJob& job) {
 }
 
 void WfoldSlave::read_port(const SlaveClock::PortRead& read, const WfoldJob& job) {
-  const auto fetch = [&](std::uint64_t address, std::uint8_t* to, int bytes) {
-    transport(region, payload_, tlm::TLM_READ_COMMAND, address, to, static_cast<unsigned>(bytes));
-    if (payload_.is_response_error())
-      throw SimulationError(fmt::format("wfold.run: kernels beyond the region of {}", name()));
-  };
   if (const auto* record = std::get_if<SlaveClock::PortRead::Record>(&read.content)) {
     if (record->number * config_.slaves + number_ >= record->kernels) return;
-    fetch(record->address, record_bytes_.data(), kPostParameterBytes);
+    access(tlm::TLM_READ_COMMAND, record->address, record_bytes_.data(), kPostParameterBytes);
     nth(records_, record->set * kernels_ + record->number) = decode_post_parameter(record_bytes_.data());
     return;
   }
@@ -139,7 +162,8 @@ void WfoldSlave::read_port(const SlaveClock::PortRead& read, const WfoldJob& job
   const int begin = to_int(part.cycle) * config_.weight_port_bytes;
   const int count = std::min(config_.weight_port_bytes, to_int(line_.bytes.end - line_.bytes.begin) - begin);
   if (count > 0)
-    fetch(job.run.weights + to_unsigned(line_.bytes.begin + begin), port_line_.data() + begin, count);
+    access(tlm::TLM_READ_COMMAND, job.run.weights + to_unsigned(line_.bytes.begin + begin),
+           port_line_.data() + begin, count);
   if (!part.line_complete) return;
   replicate(port_line_.data(), line_, job, second_.data() + to_signed(part.slot) * config_.line_bytes);
   nth(second_filled_, part.slot) = true;
