@@ -95,6 +95,7 @@ struct TileResults {
   WfoldTile tile;
   int half = 0, record_set = 0;
   Cycle ready = 0;
+  Cycle sent = 0;     ///< the cycle in which the writer got it
   bool last = false;  ///< whether it is the last one of its job
 };
 

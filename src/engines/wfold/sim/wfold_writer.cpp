@@ -33,6 +33,7 @@ void WfoldWriter::take_tile(tlm::tlm_generic_payload& payload, sc_core::sc_time&
   const Cycle now = context_.clock.cycle_of(now_ps());
   const auto take_results = [&](const TileResults& tile) {
     tiles_.push_back(tile);
+    tiles_.back().sent = now;
     notify_at(wake_, context_.clock, std::max(tile.ready, now + 1));
   };
   const auto take_news = [&](const WaitsFor& idle) {
@@ -160,7 +161,9 @@ void WfoldWriter::drain(Cycle now) {
   if (now < drain_free_) return;
   while (now >= drain_free_) {
     if (tiles_.empty() || tiles_.front().ready > now) {
-      drain_ledger.enter(tiles_.empty() ? idle_ : Activity::kOutputReady, now);
+      // Like news, a tile counts from the cycle after it was sent on.
+      const bool waits = !tiles_.empty() && tiles_.front().sent < now;
+      drain_ledger.enter(waits ? Activity::kOutputReady : idle_, now);
       return;
     }
     if (!begun_) begin_tile();
