@@ -36,6 +36,9 @@ void describe(V& v, RollingConfig& c) {
   v.choice("blocking", c.blocking, kBlockingChoiceNames,
            "operands larger than the array: one block pair after the other; stacked, blocks exchanged "
            "between register groups; stacked, one ring with correction; or what takes the fewest cycles");
+  v.integer(
+      "stacked_blocks", c.stacked_blocks, {0, 64},
+      "blocks of lines that are stacked in register groups (s), as far as an operand has them; 0: chosen");
   v.integer("stacked_cuts", c.stacked_cuts, {0, 64},
             "cuts of the inner dimension that are stacked in register groups; 0: chosen");
   v.choice("realign", c.realign, kRealignmentNames,
@@ -49,6 +52,25 @@ void describe(V& v, RollingConfig& c) {
            "operands are streamed");
 }
 
+// Whether register groups and the result buffer hold the blocks that are to be stacked (SPEC RO-7).
+void check_stacks(const RollingConfig& c, const Place& place) {
+  const int cuts = std::max(1, c.stacked_cuts);
+  need(c.stacked_blocks * cuts <= c.groups, place.key("stacked_blocks"), c.stacked_blocks,
+       fmt::format("at most {}: {} groups hold so many blocks of {} cuts", c.groups / cuts, c.groups, cuts));
+  need(c.stacked_blocks * c.stacked_blocks <= c.result_blocks, place.key("result_blocks"), c.result_blocks,
+       fmt::format("at least {0} x {0}, the output blocks of {0} stacked blocks", c.stacked_blocks));
+  const auto blocking = nth(kBlockingChoiceNames, c.blocking);
+  if (c.blocking == BlockingChoice::kPlain)
+    need(c.stacked_blocks <= 1, place.key("blocking"), blocking,
+         fmt::format("another one with stacked_blocks {}", c.stacked_blocks));
+  if (!stacks_blocks(c)) return;
+  need(c.stacked_blocks != 1, place.key("blocking"), blocking, "\"plain\" or \"auto\" with stacked_blocks 1");
+  need(c.groups / cuts >= 2, place.key("blocking"), blocking,
+       fmt::format("\"plain\" or \"auto\": {} groups hold no two blocks of {} cuts", c.groups, cuts));
+  need(c.result_blocks >= 4, place.key("result_blocks"), c.result_blocks,
+       "at least 4, for the 2 x 2 output blocks of stacked blocks");
+}
+
 void check_engine(const RollingConfig& c, const HardwareConfig& hardware, const Place& root) {
   const Place place = root.key("rolling");
   need(c.start_row < c.rows, place.key("start_row"), c.start_row, fmt::format("less than rows ({})", c.rows));
@@ -58,16 +80,9 @@ void check_engine(const RollingConfig& c, const HardwareConfig& hardware, const 
        "a multiple of 4, the bytes of a sum");
   need(c.stacked_cuts <= c.groups, place.key("stacked_cuts"), c.stacked_cuts,
        fmt::format("at most groups ({})", c.groups));
+  check_stacks(c, place);
   need(c.stationary != Stationary::kOutput || c.variant == VariantChoice::kAuto, place.key("variant"),
        nth(kVariantChoiceNames, c.variant), "\"auto\" with stationary \"output\": nothing rolls");
-  const bool stacks =
-      c.blocking == BlockingChoice::kGroupRolling || c.blocking == BlockingChoice::kWholeRolling;
-  need(!stacks || c.groups / std::max(1, c.stacked_cuts) >= 2, place.key("blocking"),
-       nth(kBlockingChoiceNames, c.blocking),
-       fmt::format("\"plain\" or \"auto\": {} groups hold no two blocks of {} cuts", c.groups,
-                   std::max(1, c.stacked_cuts)));
-  need(!stacks || c.result_blocks >= 4, place.key("result_blocks"), c.result_blocks,
-       "at least 4, for the 2 x 2 output blocks of stacked blocks");
   need(hardware.dataflow != kDataflow || c.request_bytes <= hardware.dma.burst_bytes,
        place.key("request_bytes"), c.request_bytes,
        fmt::format("at most dma.burst_bytes ({})", hardware.dma.burst_bytes));
@@ -92,7 +107,8 @@ EngineDescription description() {
           "rolling",
           "sizes of the rolling-register matrix unit",
           make_engine_config<RollingConfig>,
-          {"variant", "blocking", "stacked_cuts", "realign", "wrap", "transposition", "stationary"}};
+          {"variant", "blocking", "stacked_blocks", "stacked_cuts", "realign", "wrap", "transposition",
+           "stationary"}};
 }
 
 void RollingSetup::describe(FieldVisitor& visit) {

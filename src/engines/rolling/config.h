@@ -54,12 +54,18 @@ struct RollingConfig {
   int post_latency_cycles = 4;          ///< of the post-processing path
   VariantChoice variant = VariantChoice::kAuto;
   BlockingChoice blocking = BlockingChoice::kAuto;
-  int stacked_cuts = 0;  ///< cuts of n that are stacked; 0: chosen
+  int stacked_blocks = 0;  ///< blocks of lines that are stacked; 0: chosen
+  int stacked_cuts = 0;    ///< cuts of n that are stacked; 0: chosen
   Realignment realign = Realignment::kRolling;
   Wrap wrap = Wrap::kRegister;
   Transposition transposition = Transposition::kInMemory;
   Stationary stationary = Stationary::kRolling;
 };
+
+/// Whether the hardware file asks for a scheme that stacks several blocks of lines.
+inline bool stacks_blocks(const RollingConfig& c) {
+  return c.blocking == BlockingChoice::kGroupRolling || c.blocking == BlockingChoice::kWholeRolling;
+}
 
 /// Its sizes as the engine's schedules see them.
 inline Shape shape_of(const RollingConfig& c) {

@@ -376,8 +376,10 @@ TEST(RollingUnit, programs_that_make_no_sense_are_refused) {
   part.first_channel = 1;
   EXPECT_THAT(error(setup, part), HasSubstr("channels up to 4 of a pixel of 3 bytes"))
       << "what lies behind the map is nobody's, and no race with it would be seen";
-  setup.stacked_cuts = 2;
+  setup.stacked_blocks = 2;
   EXPECT_THAT(error(setup, work.run()), HasSubstr("the scheme works on one at a time"));
+  setup.scheme = Scheme::kOutputStationary, setup.stacked_blocks = 1, setup.stacked_cuts = 2;
+  EXPECT_THAT(error(setup, work.run()), HasSubstr("output-stationary operands are streamed"));
   setup.scheme = Scheme::kGroupRolling, setup.stacked_cuts = 5;
   EXPECT_THAT(error(setup, work.run()),
               HasSubstr("1 x 5 stacked block pairs, the array has 4 register groups"));

@@ -32,7 +32,9 @@ void check_fields(const ConvSetup& c, const RollingSetup& s, const RollingRun& r
     refuse(fmt::format("{} x {} output blocks, half of the result buffer holds {}", s.stacked_blocks,
                        s.stacked_blocks, config.result_blocks));
   const bool stacks = s.scheme == Scheme::kGroupRolling || s.scheme == Scheme::kWholeRolling;
-  if (!stacks && groups != 1) refuse("block pairs are stacked, the scheme works on one at a time");
+  if (!stacks && s.stacked_blocks != 1) refuse("blocks are stacked, the scheme works on one at a time");
+  if (s.scheme == Scheme::kOutputStationary && s.stacked_cuts != 1)
+    refuse("cuts are stacked, output-stationary operands are streamed");
 }
 
 }  // namespace
