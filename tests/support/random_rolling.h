@@ -31,13 +31,17 @@ inline HardwareConfig random_rolling_chip(int clusters = 2, int cores = 2) {
   c.stacked_cuts = one_in(3) ? number(0, c.groups) : 0;
   c.realign = static_cast<rolling::Realignment>(number(0, 1));
   c.wrap = static_cast<rolling::Wrap>(number(0, 1));
+  c.spare_lines = static_cast<rolling::SpareLines>(number(0, c.wrap == rolling::Wrap::kBuffer ? 2 : 1));
   c.transposition = static_cast<rolling::Transposition>(number(0, 1));
   c.stationary = one_in(4) ? rolling::Stationary::kOutput : rolling::Stationary::kRolling;
   const int most_blocks = c.groups / std::max(1, c.stacked_cuts);
   if (one_in(3)) c.stacked_blocks = number(0, std::min(most_blocks, c.result_blocks));
   while (c.stacked_blocks * c.stacked_blocks > c.result_blocks) --c.stacked_blocks;
   // Choices that the hardware file refuses together.
-  if (c.stationary == rolling::Stationary::kOutput) c.variant = rolling::VariantChoice::kAuto;
+  if (c.stationary == rolling::Stationary::kOutput)
+    c.variant = rolling::VariantChoice::kAuto;
+  else if (one_in(3))
+    c.multipliers = number(1, c.groups);
   const bool stacks = c.blocking == rolling::BlockingChoice::kGroupRolling ||
                       c.blocking == rolling::BlockingChoice::kWholeRolling;
   if (stacks && (most_blocks < 2 || c.result_blocks < 4 || c.stacked_blocks == 1))

@@ -17,9 +17,10 @@ struct RollingCase {
   int columns = 16;                      ///< output-stationary: of a block
   int tree_lanes = 16;                   ///< of the adder trees
   int groups = 4, blocks = 1, cuts = 1;  ///< register groups, and how many blocks and cuts are stacked
+  int multipliers = 1;                   ///< of a PE: groups of a beat
   RollingScheme scheme = RollingScheme::kPlain;
-  bool a_stays = true;
-  bool wrap_buffer = false, tags = false, records = false;
+  bool a_stays = true, to_front = true;  ///< which operand rolls, and whether up or left
+  bool wrap_buffer = false, spare_shared = false, tags = false, records = false;
   int drain_bytes = 16, post_latency = 4;
   int first_line = 3;   ///< the first cycle in which a line can enter; the command arrives in cycle 0
   int write_bytes = 0;  ///< that a port of its own writes a cycle; 0: a row is a request with a response
@@ -48,30 +49,37 @@ inline RollingRound rolling_round(const RollingCase& c, int rows, int columns, i
   RollingRound round;
   const int longer = std::max(rows, columns);
   const int parts = parts_of(longer, c.lines);
-  std::int64_t rolls = -1;
+  // A computation of `working` groups, after which `rings` of them roll, unless it is the last one of all.
+  std::int64_t last_wraps = 0;
+  const auto compute = [&](int working, int rings) {
+    round.beats += parts_of(working * cuts, c.multipliers);
+    last_wraps = c.wrap_buffer ? 2 * rings * cuts : c.spare_shared ? rings * cuts - 1 : 0;
+    round.moves += last_wraps;
+  };
   if (c.scheme == RollingScheme::kWhole) {
     const int part = parts_of(longer, parts), ring = parts * part;
-    const int working = parts_of(c.a_stays ? rows : columns, part);
-    round.beats = std::int64_t{ring} * working * cuts;
-    rolls += ring;
-    if (parts > 1) round.moves += rolls;
+    for (int t = 0; t < ring; ++t) compute(parts_of(c.a_stays ? rows : columns, part), parts);
+    if (parts > 1) round.moves += ring - 1;
     round.longest = ring;
   } else {
     for (int e = 0; e < parts; ++e) {
-      int computations = 0;
+      std::vector<int> rings;
       for (int p = 0; p < parts; ++p) {
         const int stays = size_of_part(c.a_stays ? rows : columns, c.lines, p);
-        const int rolling = size_of_part(c.a_stays ? columns : rows, c.lines, (p + e) % parts);
-        if (stays == 0 || rolling == 0) continue;
-        computations = std::max({computations, stays, rolling});
-        round.beats += std::int64_t{std::max(stays, rolling)} * cuts;
+        const int rolling =
+            size_of_part(c.a_stays ? columns : rows, c.lines, (c.to_front ? p + e : p + parts - e) % parts);
+        if (stays > 0 && rolling > 0) rings.push_back(std::max(stays, rolling));
       }
-      rolls += computations;
+      const int computations = *std::max_element(rings.begin(), rings.end());
+      for (int t = 0; t < computations; ++t) {
+        const auto working = std::count_if(rings.begin(), rings.end(), [&](int ring) { return t < ring; });
+        compute(static_cast<int>(working), static_cast<int>(working));
+      }
       round.longest = std::max(round.longest, computations);
     }
     round.moves += parts - 1;
   }
-  if (c.wrap_buffer) round.moves += 2 * rolls;
+  round.moves -= last_wraps;
   return round;
 }
 
@@ -82,9 +90,8 @@ inline RollingClocks rolling_clocks(const RollingCase& c) {
   const int column_step = streams ? c.columns : c.lines * c.blocks;
   const int all_cuts = parts_of(c.n, c.lanes), sets = c.groups / (c.blocks * c.cuts);
   int tree = 1;
-  if (!streams) {
-    while ((1 << (tree - 1)) < c.tree_lanes) ++tree;
-  }
+  for (int products = 1; !streams && products < c.tree_lanes; products *= 2) ++tree;
+  for (int sums = 1; sums < c.multipliers; sums *= 2) ++tree;
   RollingClocks clocks;
   std::vector<std::int64_t> ends, left;
   // The cycle in which the last line of A, of B entered: of stubs, a request in 1 brings bytes in 2.

@@ -74,12 +74,11 @@ Estimate estimate(const RollingSchedule& schedule, const RollingConfig& config, 
   made.overlaps = config.groups / schedule.order().groups() > 1;
   double a = 0, b = 0;
   for (const auto& [block, count] : schedule.block_shapes()) {
-    double array = 0;
-    for (int round = 0; round < schedule.rounds_per_block(); ++round) {
-      const RollingSchedule::Clocks clocks = schedule.clocks(block, round);
-      array += static_cast<double>(clocks.all);
-      made.beats += count * clocks.beats;
-    }
+    // All rounds but the last are alike.
+    const int rounds = schedule.rounds_per_block();
+    const auto first = schedule.clocks(block, 0), last = schedule.clocks(block, rounds - 1);
+    const auto array = static_cast<double>((rounds - 1) * first.all + last.all);
+    made.beats += count * ((rounds - 1) * first.beats + last.beats);
     const auto blocks = static_cast<double>(count);
     const int longest = std::max(block.rows.size, block.columns.size);
     const int cuts = schedule.cuts_of_round(0).size;

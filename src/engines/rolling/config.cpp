@@ -15,6 +15,8 @@ void describe(V& v, RollingConfig& c) {
   v.integer("rows", c.rows, {1, 128}, "rows of PEs");
   v.integer("columns", c.columns, {1, 128}, "columns of PEs");
   v.integer("groups", c.groups, {1, 64}, "registers of each operand in a PE; a block pair takes one of each");
+  v.integer("multipliers", c.multipliers, {1, 64},
+            "multipliers of a PE: as many register groups are multiplied in one beat");
   v.integer("start_row", c.start_row, {0, 127}, "row of the PE where matrices begin, less than rows");
   v.integer("start_column", c.start_column, {0, 127}, "column of that PE, less than columns");
   v.integer("port_bytes", c.port_bytes, {1, 256}, "bytes of an operand that arrive at its registers a cycle");
@@ -44,7 +46,10 @@ void describe(V& v, RollingConfig& c) {
   v.choice("realign", c.realign, kRealignmentNames,
            "how sums come to their places: lines of the result buffer roll, or elements carry tags");
   v.choice("wrap", c.wrap, kWrapNames,
-           "where the line that leaves the ring waits: in a spare register, or in the buffer (2 cycles)");
+           "where the line that leaves a ring waits: in spare registers, or in the buffer (2 cycles a ring)");
+  v.choice("spare_lines", c.spare_lines, kSpareLinesNames,
+           "lines of spare registers: one for each ring; one that rings share, which roll one after the "
+           "other; or none, with wrap \"buffer\"");
   v.choice("transposition", c.transposition, kTranspositionNames,
            "kernels lie transposed in memory, or are transposed while they are loaded");
   v.choice("stationary", c.stationary, kStationaryNames,
@@ -81,6 +86,12 @@ void check_engine(const RollingConfig& c, const HardwareConfig& hardware, const 
   need(c.stacked_cuts <= c.groups, place.key("stacked_cuts"), c.stacked_cuts,
        fmt::format("at most groups ({})", c.groups));
   check_stacks(c, place);
+  need(c.multipliers <= c.groups, place.key("multipliers"), c.multipliers,
+       fmt::format("at most groups ({})", c.groups));
+  need(c.stationary != Stationary::kOutput || c.multipliers == 1, place.key("multipliers"), c.multipliers,
+       "1 with stationary \"output\": a PE adds up one output");
+  need(c.spare_lines != SpareLines::kNone || c.wrap == Wrap::kBuffer, place.key("wrap"),
+       nth(kWrapNames, c.wrap), "\"buffer\": there are no spare registers");
   need(c.stationary != Stationary::kOutput || c.variant == VariantChoice::kAuto, place.key("variant"),
        nth(kVariantChoiceNames, c.variant), "\"auto\" with stationary \"output\": nothing rolls");
   need(hardware.dataflow != kDataflow || c.request_bytes <= hardware.dma.burst_bytes,
@@ -89,12 +100,13 @@ void check_engine(const RollingConfig& c, const HardwareConfig& hardware, const 
 }
 
 std::int64_t peak_macs_per_clock(const RollingConfig& c) {
-  return std::int64_t{c.rows} * c.columns;
+  return std::int64_t{c.rows} * c.columns * c.multipliers;
 }
 
 std::int64_t buffer_bytes(const RollingConfig& c) {
   constexpr std::int64_t kBothOperands = 2, kHalves = 2, kSumBytes = 4;
-  return (kBothOperands * c.groups + kHalves * c.result_blocks * kSumBytes) * c.rows * c.columns;
+  return (kBothOperands * c.groups + kHalves * c.result_blocks * kSumBytes) * c.rows * c.columns +
+         std::int64_t{spare_lines_of(shape_of(c))} * std::max(c.rows, c.columns);
 }
 
 // Faults hit the registers of both operands: a bank is one group's registers of one operand.

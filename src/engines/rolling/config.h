@@ -44,6 +44,7 @@ constexpr std::array<std::string_view, 2> kStationaryNames{"rolling", "output"};
 struct RollingConfig {
   int rows = 16, columns = 16;          ///< PEs
   int groups = 4;                       ///< registers per PE for each operand
+  int multipliers = 1;                  ///< of a PE
   int start_row = 0, start_column = 0;  ///< the PE where matrices begin
   int port_bytes = 16;                  ///< bytes a cycle of the operands' ports
   int request_bytes = 256;              ///< bytes of the longest request for operands
@@ -58,6 +59,7 @@ struct RollingConfig {
   int stacked_cuts = 0;    ///< cuts of n that are stacked; 0: chosen
   Realignment realign = Realignment::kRolling;
   Wrap wrap = Wrap::kRegister;
+  SpareLines spare_lines = SpareLines::kPerRing;
   Transposition transposition = Transposition::kInMemory;
   Stationary stationary = Stationary::kRolling;
 };
@@ -67,9 +69,12 @@ inline bool stacks_blocks(const RollingConfig& c) {
   return c.blocking == BlockingChoice::kGroupRolling || c.blocking == BlockingChoice::kWholeRolling;
 }
 
+/// The most multiply-accumulates in a cycle.
+std::int64_t peak_macs_per_clock(const RollingConfig& c);
+
 /// Its sizes as the engine's schedules see them.
 inline Shape shape_of(const RollingConfig& c) {
-  return {c.rows, c.columns, c.groups, c.start_row, c.start_column};
+  return {c.rows, c.columns, c.groups, c.start_row, c.start_column, c.spare_lines, c.multipliers};
 }
 
 }  // namespace tilebeat::rolling

@@ -32,6 +32,8 @@ void check_fields(const ConvSetup& c, const RollingSetup& s, const RollingRun& r
     refuse(fmt::format("{} x {} output blocks, half of the result buffer holds {}", s.stacked_blocks,
                        s.stacked_blocks, config.result_blocks));
   const bool stacks = s.scheme == Scheme::kGroupRolling || s.scheme == Scheme::kWholeRolling;
+  if (s.wrap == Wrap::kRegister && config.spare_lines == SpareLines::kNone)
+    refuse("lines wrap through registers, there are no spare ones");
   if (!stacks && s.stacked_blocks != 1) refuse("blocks are stacked, the scheme works on one at a time");
   if (s.scheme == Scheme::kOutputStationary && s.stacked_cuts != 1)
     refuse("cuts are stacked, output-stationary operands are streamed");
@@ -48,7 +50,8 @@ RollingUnit::RollingUnit(sc_core::sc_module_name name, const SimContext& context
       config_(config),
       granularity_(granularity),
       array_(shape_of(config), context.observers.trace, std::string(this->name()) + ".array"),
-      work_(context, *this, {"", "utilization", "%", CounterInfo::Kind::kWork}) {
+      work_(context, *this, {"", "utilization", "%", CounterInfo::Kind::kWork}),
+      line_sums_(to_size(config.multipliers)) {
   for (const OperandName operand : {OperandName::kA, OperandName::kB}) {
     auto& made = nth(loaders, operand);
     if (memories) {
@@ -281,7 +284,8 @@ void RollingUnit::load_line(const OperandLoader::Line& line, Round& round, Opera
 
 Cycle RollingUnit::tree_clocks(const Round& round) const {
   if (round.job->setup.scheme == Scheme::kOutputStationary) return 1;
-  return adder_tree_clocks(lines_are_rows(round.job->setup.variant) ? config_.columns : config_.rows);
+  return adder_tree_clocks(lines_are_rows(round.job->setup.variant) ? config_.columns : config_.rows,
+                           config_.multipliers);
 }
 
 // Counts the losses of all rounds of the block that ends with `round` and has `macs` useful
@@ -295,7 +299,7 @@ void RollingUnit::count_losses(const Round& round, std::int64_t macs) {
   const bool plain = round.job->setup.scheme == Scheme::kOutputStationary;
   const std::int64_t products = plain ? elements * beats : elements * schedule.cuts() * schedule.lanes();
   stats.losses =
-      stats.losses + MacLosses{beats * config_.rows * config_.columns - products, 0, products - macs};
+      stats.losses + MacLosses{beats * peak_macs_per_clock(config_) - products, 0, products - macs};
   beats_counted_ = stats.beats;
 }
 

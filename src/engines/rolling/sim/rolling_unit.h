@@ -125,9 +125,10 @@ class RollingUnit : public CommandedUnit {
   Activity round_blocker(const Round& round, Cycle now) const;
   void do_step(const Round& round, Cycle now);
   void beat(const Round& round, Cycle now);
+  void multiply_group(const Round& round, const Step& step, std::vector<std::int32_t>& line_sums, Cycle now);
   void stream(const Round& round, Cycle now);
   void after_step(const Round& round, const std::optional<Step>& next);
-  void roll(const Round& round);
+  void roll(const Round& round, int clock);
   void exchange(const Round& round);
   void correct(const Round& round);
   Sums sums_due(Cycle due);
@@ -176,14 +177,15 @@ class RollingUnit : public CommandedUnit {
   std::optional<Step> step_;        // clock granularity: of the front round
   std::int64_t beats_counted_ = 0;  // beats whose losses have been counted
   std::deque<Sums> trees_;
-  std::vector<std::vector<Sum>> spare_;  // storage of sums that have arrived, for reuse
-  std::vector<std::int32_t> line_sums_, accumulators_;
+  std::vector<std::vector<Sum>> spare_;               // storage of sums that have arrived, for reuse
+  std::vector<std::vector<std::int32_t>> line_sums_;  // by multiplier
+  std::vector<std::int32_t> accumulators_;
   std::vector<std::int16_t> elements_;
   struct Signals {
     SignalId group, computation, phase, step, sums_valid;
     std::array<SignalId, kOperands> load;
     Strobe beat;
-    std::vector<SignalId> sums;
+    std::vector<std::vector<SignalId>> sums;  // by multiplier
   };
   std::optional<Signals> signals_;  // trace signals
 };
