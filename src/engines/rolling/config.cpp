@@ -29,6 +29,10 @@ void describe(V& v, RollingConfig& c) {
             "stacked s at "
             "a time only where a half holds s x s output blocks");
   v.integer("drain_bytes", c.drain_bytes, {4, 1024}, "bytes of sums that leave the result buffer a cycle");
+  v.integer(
+      "record_slots", c.record_slots, {0, 4096},
+      "columns of output blocks whose records of bias and scale are held, from their load until the last "
+      "block is drained; 0: groups + 2, as many as there can be");
   v.integer("write_queue", c.write_queue, {1, 4096}, "requests to write results that wait for the bus");
   v.integer("post_latency_cycles", c.post_latency_cycles, {0, 1024},
             "cycles of latency of the post-processing path");
@@ -50,6 +54,9 @@ void describe(V& v, RollingConfig& c) {
   v.choice("spare_lines", c.spare_lines, kSpareLinesNames,
            "lines of spare registers: one for each ring; one that rings share, which roll one after the "
            "other; or none, with wrap \"buffer\"");
+  v.choice("registers", c.registers, kRegistersNames,
+           "register groups of a round: those of an earlier round of the same size, or those that the loader "
+           "assigns, as many as the round has block pairs");
   v.choice("transposition", c.transposition, kTranspositionNames,
            "kernels lie transposed in memory, or are transposed while they are loaded");
   v.choice("stationary", c.stationary, kStationaryNames,
@@ -103,10 +110,23 @@ std::int64_t peak_macs_per_clock(const RollingConfig& c) {
   return std::int64_t{c.rows} * c.columns * c.multipliers;
 }
 
+namespace {
+
+// The most blocks of lines in an output block.
+int most_blocks(const RollingConfig& c) {
+  int blocks = 1;
+  while (blocks < c.groups && (blocks + 1) * (blocks + 1) <= c.result_blocks) ++blocks;
+  return blocks;
+}
+
+}  // namespace
+
 std::int64_t buffer_bytes(const RollingConfig& c) {
   constexpr std::int64_t kBothOperands = 2, kHalves = 2, kSumBytes = 4;
   return (kBothOperands * c.groups + kHalves * c.result_blocks * kSumBytes) * c.rows * c.columns +
-         std::int64_t{spare_lines_of(shape_of(c))} * std::max(c.rows, c.columns);
+         (spare_lines_of(shape_of(c)) +
+          std::int64_t{record_slots_of(c)} * kPostParameterBytes * most_blocks(c)) *
+             std::max(c.rows, c.columns);
 }
 
 // Faults hit the registers of both operands: a bank is one group's registers of one operand.

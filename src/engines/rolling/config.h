@@ -40,6 +40,11 @@ constexpr std::array<std::string_view, 4> kBlockingChoiceNames{"auto", "plain", 
 enum class Stationary : std::uint8_t { kRolling, kOutput };
 constexpr std::array<std::string_view, 2> kStationaryNames{"rolling", "output"};
 
+/// The register groups that a round gets (document 002 [0031]): the same ones as the round `groups` div
+/// (stacked blocks x cuts) before it; or those that the loader assigns, the next ones that it needs.
+enum class Registers : std::uint8_t { kFixed, kAssigned };
+constexpr std::array<std::string_view, 2> kRegistersNames{"fixed", "assigned"};
+
 /// Sizes of the rolling-register unit (SPEC RO-6) and its modes.
 struct RollingConfig {
   int rows = 16, columns = 16;          ///< PEs
@@ -51,6 +56,7 @@ struct RollingConfig {
   int line_queue = 64;                  ///< most lines of an operand requested ahead of the registers
   int result_blocks = 1;                ///< output blocks in each half of the result buffer
   int drain_bytes = 16;                 ///< bytes of sums that leave the result buffer a cycle
+  int record_slots = 0;                 ///< columns of output blocks whose records are held; 0: groups + 2
   int write_queue = 16;                 ///< most write requests for results that wait
   int post_latency_cycles = 4;          ///< of the post-processing path
   VariantChoice variant = VariantChoice::kAuto;
@@ -60,6 +66,7 @@ struct RollingConfig {
   Realignment realign = Realignment::kRolling;
   Wrap wrap = Wrap::kRegister;
   SpareLines spare_lines = SpareLines::kPerRing;
+  Registers registers = Registers::kFixed;
   Transposition transposition = Transposition::kInMemory;
   Stationary stationary = Stationary::kRolling;
 };
@@ -67,6 +74,12 @@ struct RollingConfig {
 /// Whether the hardware file asks for a scheme that stacks several blocks of lines.
 inline bool stacks_blocks(const RollingConfig& c) {
   return c.blocking == BlockingChoice::kGroupRolling || c.blocking == BlockingChoice::kWholeRolling;
+}
+
+/// Columns of output blocks whose records of bias and scale are held (SPEC RO-7): by default those of all
+/// rounds in register groups and of the sums in both halves of the result buffer.
+inline int record_slots_of(const RollingConfig& c) {
+  return c.record_slots > 0 ? c.record_slots : c.groups + 2;
 }
 
 /// The most multiply-accumulates in a cycle.

@@ -59,6 +59,8 @@ TEST(RollingCore, RO_1_to_6_random_products) {
     work.config.spare_lines = static_cast<SpareLines>(below(work.setup.wrap == Wrap::kBuffer ? 3 : 2));
     if (work.setup.scheme != Scheme::kOutputStationary)
       work.config.multipliers = 1 + below(work.config.groups);
+    work.config.registers = static_cast<Registers>(below(2));
+    work.config.record_slots = below(2) == 0 ? 1 + below(4) : 0;
     work.conv.post_parameters = below(2) == 0;
     work.conv.input_type = below(2) == 0 ? DType::kUint8 : DType::kInt8;
     work.conv.input_zero_point = static_cast<std::int16_t>(below(100));
@@ -98,6 +100,58 @@ TEST(RollingCore, RO_6_a_bank_serves_one_word_a_cycle) {
   // Eight lines come every four cycles instead of every one: 3 x 8 cycles; rows of 32 bytes are written in 8
   // accesses instead of 2, each row 8 cycles after the one before, while it leaves in 2.
   EXPECT_EQ(one, many + 3 * 8 + 6 + 7 * 6);
+}
+
+TEST(RollingCore, RO_7_multiplying_does_not_wait_for_records) {
+  // Lines enter in 2 to 4, records in 5 to 7, while the three beats are done: sums come later, so that
+  // nothing waits for records.
+  Work work = work_of(3, 3, 3, 4, 4, Variant::kRightBUp);
+  const MemoryConfig memory{kMemoryBytes, 16, 16, 0};
+  const Cycle without = done(work, memory);
+  work.conv.post_parameters = true;
+  EXPECT_EQ(done(work, memory), without);
+}
+
+/// Cycles in which the loader of B waits for a place, and until all is reported.
+std::pair<Cycle, Cycle> waits_of_b(const Work& work) {
+  const std::string text = testing::in_child([&] {
+    CoreBench bench(work, Granularity::kClock);
+    bench.send(work);
+    bench.run(8000);
+    CycleLedger& ledger = bench.unit.loaders[1]->ledger;
+    ledger.settle(8000);
+    return fmt::format("{} {}", ledger.cycles()[static_cast<std::size_t>(Activity::kWeightRelease)],
+                       bench.driver.done(3));
+  });
+  const auto space = text.find(' ');
+  return {std::stoll(text.substr(0, space)), std::stoll(text.substr(space + 1))};
+}
+
+TEST(RollingCore, RO_7_records_of_later_columns_wait_for_a_slot) {
+  // Sixteen columns of blocks, drained 16 cycles each and more: four in register groups, two in the result
+  // buffer. One slot fewer, and a load waits longer.
+  Work work = work_of(4, 4, 64, 4, 4, Variant::kRightBUp);
+  work.config.drain_bytes = 4, work.conv.post_parameters = true;
+  const auto by_default = waits_of_b(work);
+  work.config.record_slots = 6;
+  EXPECT_EQ(waits_of_b(work), by_default) << "groups + 2";
+  work.config.record_slots = 64;
+  EXPECT_EQ(waits_of_b(work), by_default);
+  work.config.record_slots = 5;
+  EXPECT_GT(waits_of_b(work).first, by_default.first);
+  work.config.record_slots = 1;
+  EXPECT_GT(waits_of_b(work).second, by_default.second);
+}
+
+TEST(RollingCore, RO_7_assigned_registers_hold_more_ragged_rounds) {
+  // Three cuts of n in rounds of two: every other round needs one group of three, so that a third round is
+  // loaded while one is multiplied.
+  Work work = work_of(4, 12, 64, 4, 4, Variant::kRightBUp);
+  work.config.groups = 3, work.setup.stacked_cuts = 2;
+  work.config.drain_bytes = 64;
+  const auto fixed = waits_of_b(work);
+  work.config.registers = Registers::kAssigned;
+  EXPECT_LT(waits_of_b(work).second, fixed.second);
 }
 
 TEST(RollingCore, CY_2_a_full_write_queue_is_named) {

@@ -82,7 +82,7 @@ void RollingUnit::beat(const Round& round, Cycle now) {
 void RollingUnit::multiply_group(const Round& round, const Step& step, std::vector<std::int32_t>& line_sums,
                                  Cycle now) {
   const RollingSchedule& schedule = round.job->schedule;
-  const int group = first_group(round) + schedule.group_of(step.part, step.cut);
+  const int group = group_at(round, step.part, step.cut);
   array_.multiply(group, round.block.lines, line_sums);
   Sums sums = sums_due(now + tree_clocks(round));
   const bool tags = round.job->setup.realignment == Realignment::kTags;
@@ -103,7 +103,7 @@ void RollingUnit::multiply_group(const Round& round, const Step& step, std::vect
 // The plain array: an element of every line of A is multiplied with one of every line of B; at the end a line
 // of sums leaves in every cycle.
 void RollingUnit::stream(const Round& round, Cycle now) {
-  const int group = first_group(round), rows = round.block.rows.size, columns = round.block.columns.size;
+  const int group = round.first_group, rows = round.block.rows.size, columns = round.block.columns.size;
   accumulators_.resize(to_size(config_.rows) * to_size(config_.columns));
   const auto accumulator = [&](int row, int column) -> std::int32_t& {
     return nth(accumulators_, row * config_.columns + column);
@@ -161,7 +161,7 @@ void RollingUnit::roll(const Round& round, int clock) {
       continue;
     for (int cut = 0; cut < cuts; ++cut, ++number) {
       if (number < rings.begin || number >= rings.end()) continue;
-      array_.roll(schedule.rolling(), first_group(round) + schedule.group_of(part, cut), ring,
+      array_.roll(schedule.rolling(), group_at(round, part, cut), ring,
                   direction_of(round.job->setup.variant));
     }
   }
@@ -185,8 +185,7 @@ void RollingUnit::exchange(const Round& round) {
   const RollingSchedule& schedule = round.job->schedule;
   for (int cut = 0; cut < schedule.cuts_of_round(round.round).size; ++cut) {
     rotate_parts(round.block.parts, direction_of(round.job->setup.variant), [&](int a, int b) {
-      array_.swap_groups(schedule.rolling(), first_group(round) + schedule.group_of(a, cut),
-                         first_group(round) + schedule.group_of(b, cut));
+      array_.swap_groups(schedule.rolling(), group_at(round, a, cut), group_at(round, b, cut));
     });
   }
   ++stats.exchanges;
@@ -199,8 +198,7 @@ void RollingUnit::correct(const Round& round) {
   const int line = direction == Direction::kFront ? round.block.lines - 1 : 0;
   for (int cut = 0; cut < schedule.cuts_of_round(round.round).size; ++cut) {
     rotate_parts(round.block.parts, direction, [&](int a, int b) {
-      array_.swap_lines(schedule.rolling(), first_group(round) + schedule.group_of(a, cut),
-                        first_group(round) + schedule.group_of(b, cut), line);
+      array_.swap_lines(schedule.rolling(), group_at(round, a, cut), group_at(round, b, cut), line);
     });
   }
   ++stats.corrections;
@@ -258,9 +256,7 @@ void RollingUnit::trace_step(Cycle now) {
   Trace& trace = *context_.observers.trace;
   const Picoseconds at = context_.clock.at(now);
   const auto value = [](int number) { return to_unsigned(number); };
-  trace.change(
-      signals_->group, at,
-      value(rounds_.front().job->schedule.group_of(step_->part, step_->cut) + first_group(rounds_.front())));
+  trace.change(signals_->group, at, value(group_at(rounds_.front(), step_->part, step_->cut)));
   trace.change(signals_->computation, at, value(step_->computation));
   if (step_->kind == Step::Kind::kBeat) signals_->beat.high(&trace, at, context_.clock.at(now + 1));
   trace.change(signals_->phase, at, value(step_->phase));
@@ -285,8 +281,10 @@ void RollingUnit::trace_clock(Cycle now) {
 
 void RollingUnit::trace_registers(const Round& round, OperandName operand, Cycle at) {
   const Order& order = round.job->schedule.order();
-  for (int group = 0; group < order.groups(); ++group)
-    array_.trace(order.variant, operand, first_group(round) + group, context_.clock.at(at));
+  for (int part = 0; part < round.block.parts; ++part) {
+    for (int cut = 0; cut < round.cut_groups; ++cut)
+      array_.trace(order.variant, operand, group_at(round, part, cut), context_.clock.at(at));
+  }
   array_.trace_spare_lines(context_.clock.at(at));
 }
 

@@ -112,9 +112,11 @@ class RollingUnit : public CommandedUnit {
   // Enters lines up to cycle `last`.
   bool enter_lines(OperandName operand, Cycle last);
   void load_line(const OperandLoader::Line& line, Round& round, OperandName operand);
-  int set_of(const Round& round) const { return to_int(round.number % round.job->sets); }
-  int first_group(const Round& round) const { return set_of(round) * round.job->schedule.order().groups(); }
+  int group_at(const Round& round, int part, int cut) const {
+    return (round.first_group + part * round.cut_groups + cut) % config_.groups;
+  }
   std::optional<Cycle> groups_free_from(const Round& round) const;
+  std::optional<Cycle> place_free_from(const OperandLoader::Line& line) const;
   Cycle tree_clocks(const Round& round) const;
   void end_round(Cycle last);
   void count_losses(const Round& round, std::int64_t macs);
@@ -169,9 +171,7 @@ class RollingUnit : public CommandedUnit {
   std::array<Cycle, kMostGroups> ended_{};  // by number of the round modulo kMostGroups
   std::int64_t rounds_ended_ = 0;
   std::optional<Cycle> last_ended_;
-  std::int64_t sums_ = 0;                                         // number of the sums that are added to
-  std::array<std::vector<PostParameter>, kMostGroups> arriving_;  // by set: records that came with a round
-  std::vector<PostParameter> records_;                            // post-parameters of the columns at work
+  std::int64_t sums_ = 0;  // number of the sums that are added to
 
   RoundCost cost_;                  // tile granularity: of the round at work
   std::optional<Step> step_;        // clock granularity: of the front round
