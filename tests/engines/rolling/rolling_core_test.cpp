@@ -3,6 +3,7 @@
 #include "rolling_core_bench.h"
 
 #include <random>
+#include <set>
 #include <string>
 
 #include <fmt/format.h>
@@ -152,6 +153,23 @@ TEST(RollingCore, RO_7_assigned_registers_hold_more_ragged_rounds) {
   const auto fixed = waits_of_b(work);
   work.config.registers = Registers::kAssigned;
   EXPECT_LT(waits_of_b(work).second, fixed.second);
+}
+
+TEST(RollingCore, UI_7_addresses_of_ports_are_words_of_the_bank) {
+  // Three kernels of three bytes lie in the first word of WRAM, at bytes 0, 3 and 6; rows of A are 256 bytes,
+  // 16 words of 16 banks, apart.
+  const Work work = work_of(3, 3, 3, 4, 4, Variant::kRightBUp);
+  const MemoryConfig memory{kMemoryBytes, 16, 16, 0};
+  CoreBench bench(work, Granularity::kClock, memory, true);
+  bench.send(work);
+  ASSERT_EQ(bench.run(60), "");
+  const auto addresses = [&](const std::string& memory_name) {
+    std::set<std::uint64_t> seen;
+    for (const auto& [at, value] : bench.trace.of(memory_name + ".engine.p0b0_addr")) seen.insert(value);
+    return seen;
+  };
+  EXPECT_EQ(addresses("wram"), (std::set<std::uint64_t>{0}));
+  EXPECT_EQ(addresses("nram"), (std::set<std::uint64_t>{0, 1, 2}));
 }
 
 TEST(RollingCore, CY_2_a_full_write_queue_is_named) {
