@@ -34,7 +34,7 @@ inline HardwareConfig random_rolling_chip(int clusters = 2, int cores = 2) {
   c.realign = static_cast<rolling::Realignment>(number(0, 1));
   c.wrap = static_cast<rolling::Wrap>(number(0, 1));
   c.spare_lines = static_cast<rolling::SpareLines>(number(0, c.wrap == rolling::Wrap::kBuffer ? 2 : 1));
-  c.transposition = static_cast<rolling::Transposition>(number(0, 1));
+  c.transposition = static_cast<rolling::TranspositionChoice>(number(0, 2));
   c.stationary = one_in(4) ? rolling::Stationary::kOutput : rolling::Stationary::kRolling;
   const int most_blocks = c.groups / std::max(1, c.stacked_cuts);
   if (one_in(3)) c.stacked_blocks = number(0, std::min(most_blocks, c.result_blocks));

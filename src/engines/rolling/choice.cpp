@@ -92,7 +92,7 @@ Estimate estimate(const RollingSchedule& schedule, const RollingConfig& config, 
     const double pieces =
         (aligned ? 1 : 1 + static_cast<double>(length - 1) / run) * schedule.product().inside;
     a += blocks * block.rows.size * schedule.cuts() * std::max<double>(line_clocks, pieces);
-    const bool across = config.transposition == Transposition::kWhileLoading;
+    const bool across = config.transposition == TranspositionChoice::kWhileLoading;
     const double lines = across ? static_cast<double>(schedule.product().n) * block.parts
                                 : static_cast<double>(block.columns.size) * schedule.cuts();
     b += blocks * lines * line_clocks;

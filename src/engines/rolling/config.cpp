@@ -57,8 +57,10 @@ void describe(V& v, RollingConfig& c) {
   v.choice("registers", c.registers, kRegistersNames,
            "register groups of a round: those of an earlier round of the same size, or those that the loader "
            "assigns, as many as the round has block pairs");
-  v.choice("transposition", c.transposition, kTranspositionNames,
-           "kernels lie transposed in memory, or are transposed while they are loaded");
+  v.choice(
+      "transposition", c.transposition, kTranspositionChoiceNames,
+      "kernels lie transposed in memory, are transposed while they are loaded, or before that in WRAM, in a "
+      "step of its own");
   v.choice("stationary", c.stationary, kStationaryNames,
            "one operand stays while the other one rolls; or a plain array, where outputs stay and both "
            "operands are streamed");
@@ -97,6 +99,9 @@ void check_engine(const RollingConfig& c, const HardwareConfig& hardware, const 
        fmt::format("at most groups ({})", c.groups));
   need(c.stationary != Stationary::kOutput || c.multipliers == 1, place.key("multipliers"), c.multipliers,
        "1 with stationary \"output\": a PE adds up one output");
+  need(hardware.dataflow != kDataflow || hardware.chip || c.transposition != TranspositionChoice::kStep,
+       place.key("transposition"), nth(kTranspositionChoiceNames, c.transposition),
+       "another one: a board has no memory to transpose kernels in");
   need(c.spare_lines != SpareLines::kNone || c.wrap == Wrap::kBuffer, place.key("wrap"),
        nth(kWrapNames, c.wrap), "\"buffer\": there are no spare registers");
   need(c.stationary != Stationary::kOutput || c.variant == VariantChoice::kAuto, place.key("variant"),
@@ -122,8 +127,10 @@ int most_blocks(const RollingConfig& c) {
 }  // namespace
 
 std::int64_t buffer_bytes(const RollingConfig& c) {
+  const std::int64_t side = std::max(c.rows, c.columns), transposed = side * side * most_blocks(c);
   constexpr std::int64_t kBothOperands = 2, kHalves = 2, kSumBytes = 4;
   return (kBothOperands * c.groups + kHalves * c.result_blocks * kSumBytes) * c.rows * c.columns +
+         (c.transposition == TranspositionChoice::kStep ? transposed : 0) +
          (spare_lines_of(shape_of(c)) +
           std::int64_t{record_slots_of(c)} * kPostParameterBytes * most_blocks(c)) *
              std::max(c.rows, c.columns);
@@ -159,7 +166,7 @@ void RollingRun::describe(FieldVisitor& visit) {
   visit("kernels", kernels, 16, kFromOne), visit("height", height, 16), visit("width", width, 16);
   visit("h_offset", h_offset, 16), visit("w_offset", w_offset, 16), visit("first_kernel", first_kernel, 16);
   visit("first_channel", first_channel, 16), visit("channels", channels, 16, kFromOne);
-  visit("first", first, 1), visit("last", last, 1);
+  visit("first", first, 1), visit("last", last, 1), visit("transposes", transposes, 1);
 }
 
 std::string RollingRun::subject() const {

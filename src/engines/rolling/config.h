@@ -40,6 +40,11 @@ constexpr std::array<std::string_view, 4> kBlockingChoiceNames{"auto", "plain", 
 enum class Stationary : std::uint8_t { kRolling, kOutput };
 constexpr std::array<std::string_view, 2> kStationaryNames{"rolling", "output"};
 
+/// The way of kernels into lines (document 002 [0052]): they lie transposed in DRAM already; each column of B
+/// is loaded into a row of the array; or they come as B is, and are transposed in WRAM before they are used.
+enum class TranspositionChoice : std::uint8_t { kInMemory, kWhileLoading, kStep };
+constexpr std::array<std::string_view, 3> kTranspositionChoiceNames{"in_memory", "while_loading", "step"};
+
 /// The register groups that a round gets (document 002 [0031]): the same ones as the round `groups` div
 /// (stacked blocks x cuts) before it; or those that the loader assigns, the next ones that it needs.
 enum class Registers : std::uint8_t { kFixed, kAssigned };
@@ -67,7 +72,7 @@ struct RollingConfig {
   Wrap wrap = Wrap::kRegister;
   SpareLines spare_lines = SpareLines::kPerRing;
   Registers registers = Registers::kFixed;
-  Transposition transposition = Transposition::kInMemory;
+  TranspositionChoice transposition = TranspositionChoice::kInMemory;
   Stationary stationary = Stationary::kRolling;
 };
 

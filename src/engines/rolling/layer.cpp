@@ -8,6 +8,9 @@
 #include <algorithm>
 #include <memory>
 #include <numeric>
+#include <optional>
+#include <set>
+#include <utility>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -39,14 +42,17 @@ Product product_of(const Problem& p, std::int64_t pixels, int channels, Interval
   return product;
 }
 
-// The configuration for a layer: kernels that are a tensor are transposed while they are loaded when they are
-// stored row by row, as B is, so that DMA engines move contiguous runs.
+// The configuration for a layer: kernels that are a tensor are transposed by the unit when they are stored
+// row by row, as B is, so that DMA engines move contiguous runs.
 RollingConfig config_of(const Problem& p, const HardwareConfig& hardware, int stacked_blocks) {
   RollingConfig config = hardware.engine<RollingConfig>();
   config.stacked_blocks = stacked_blocks;
   if (p.kernel_tensor) {
     const bool as_kernels = p.kernel_tensor->channel_stride == 1;
-    config.transposition = as_kernels ? Transposition::kInMemory : Transposition::kWhileLoading;
+    if (as_kernels)
+      config.transposition = TranspositionChoice::kInMemory;
+    else if (config.transposition == TranspositionChoice::kInMemory)
+      config.transposition = TranspositionChoice::kWhileLoading;
   }
   return config;
 }
@@ -63,7 +69,9 @@ class Lowering : public MatrixLowering {
         conv_(conv_setup(problem)) {
     setup_.variant = order.variant, setup_.scheme = order.scheme;
     setup_.realignment = config_.realign, setup_.wrap = order.wrap;
-    setup_.transposition = config_.transposition;
+    setup_.transposition = config_.transposition == TranspositionChoice::kWhileLoading
+                               ? Transposition::kWhileLoading
+                               : Transposition::kInMemory;
     setup_.stacked_blocks = static_cast<std::uint8_t>(order.stacked_blocks);
     setup_.stacked_cuts = static_cast<std::uint8_t>(order.stacked_cuts);
     setup_.pixel_bytes = narrow(p_, p_.channels, "channels");
@@ -77,12 +85,15 @@ class Lowering : public MatrixLowering {
   }
 
   void add(const MatrixJob& job) override {
-    const RollingRun run = run_of(job);
+    RollingRun run = run_of(job);
+    run.transposes = config_.transposition == TranspositionChoice::kStep && comes_first(job);
     const RollingSchedule schedule = schedule_of(shape_of(config_), conv_, setup_, run);
     if (!on_core_) runs_.push_back(run);
     const Estimate expected = estimate(schedule, config_, records_if(run.last && conv_.post_parameters));
     TaskCost cost;
     cost.cycles = kFill + expected.clocks() - expected.last_drain;
+    // Every word is read and written.
+    if (run.transposes) cost.cycles += 2.0 * schedule.product().n * run.kernels / config_.port_bytes;
     cost.latency = expected.last_drain + config_.post_latency_cycles + kFill;
     cost.beats = expected.beats;
     add(run, job.accesses(), cost);
@@ -133,6 +144,22 @@ class Lowering : public MatrixLowering {
     graph_.add(std::move(task));
   }
 
+  // Whether no earlier run of the graph, perhaps one of another lowering, has used these kernels.
+  bool comes_first(const MatrixJob& job) {
+    std::optional<std::pair<BufferId, int>> version;
+    if (job.weights_read) version = {job.weights_read->buffer, job.weights_read->version};
+    if (!transposed_.insert({version, job.weights}).second) return false;
+    if (!version) return true;  // an estimate of some of the jobs
+    const auto& tasks = graph_.tasks();
+    return std::none_of(tasks.rbegin(), tasks.rend(), [&](const Task& task) {
+      const auto* run = task.instruction.operation.get_if<RollingRun>();
+      return run != nullptr && task.processor == place_.processor && run->weights == job.weights &&
+             std::any_of(task.accesses.begin(), task.accesses.end(), [&](const Access& access) {
+               return std::pair(access.buffer, access.version) == *version;
+             });
+    });
+  }
+
   RollingRun run_of(const MatrixJob& job) const {
     const OutputTile& tile = job.tile;
     const bool all = job.reduction.first && job.reduction.last;
@@ -167,6 +194,8 @@ class Lowering : public MatrixLowering {
   bool on_core_;
   ConvSetup conv_;
   RollingSetup setup_;
+  // Kernels that this lowering has used: their version and address.
+  std::set<std::pair<std::optional<std::pair<BufferId, int>>, std::uint64_t>> transposed_;
   std::vector<RollingRun> runs_;  // runs of a board, where the unit itself reads DRAM
 };
 
@@ -235,7 +264,7 @@ class RollingLayer : public MatrixLayer {
     const std::int64_t count = p_.kernels_of({block, block + 1});
     const Interval kernels{first, first + to_int(count)};
     const int whole = channels.size() / cut * cut, rest = channels.size() - whole;
-    if (config_.transposition == Transposition::kWhileLoading)
+    if (config_.transposition != TranspositionChoice::kInMemory)
       return {{kernels, channels, channels.size(), 0, 1, 0, count}};
     std::vector<KernelPart> parts;
     if (whole > 0)
@@ -295,7 +324,7 @@ std::vector<std::uint8_t> RollingLayer::pack_block(int set, int block) const {
   bytes.reserve(element_of.size() * to_size(kernels));
   for (int cut = 0; cut < all.cuts(); ++cut) {
     const Span elements = all.cut(cut);
-    if (config_.transposition == Transposition::kInMemory) {
+    if (config_.transposition == TranspositionChoice::kInMemory) {
       for (int kernel = 0; kernel < kernels; ++kernel) {
         for (int n = elements.begin; n < elements.end(); ++n) bytes.push_back(element(kernel, n));
       }
@@ -346,7 +375,7 @@ std::string RollingLayer::choices() const {
   }
   made["realign"] = nth(kRealignmentNames, config_.realign);
   made["wrap"] = nth(kWrapNames, order.wrap);
-  made["transposition"] = nth(kTranspositionNames, config_.transposition);
+  made["transposition"] = nth(kTranspositionChoiceNames, config_.transposition);
   made["stationary"] = nth(kStationaryNames, config_.stationary);
   return made.dump();
 }

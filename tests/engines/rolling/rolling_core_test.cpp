@@ -155,6 +155,35 @@ TEST(RollingCore, RO_7_assigned_registers_hold_more_ragged_rounds) {
   EXPECT_LT(waits_of_b(work).second, fixed.second);
 }
 
+TEST(RollingCore, RO_7_kernels_are_transposed_in_memory_in_a_step) {
+  // Two cuts of 8 x 8 bytes: four accesses of 16 bytes read them, four write them.
+  Work work = work_of(8, 16, 8, 8, 8, Variant::kRightBUp);
+  for (const int latency : {0, 3}) {
+    const MemoryConfig memory{kMemoryBytes, 16, 16, latency};
+    const Cycle without = done(work, memory);
+    for (const Granularity granularity : {Granularity::kClock, Granularity::kTile}) {
+      const std::string text = testing::in_child([&] {
+        Work as_b_is = work;
+        as_b_is.setup.transposition = Transposition::kWhileLoading;
+        CoreBench bench(as_b_is, granularity, memory);
+        RollingRun run = bench.run_of(work);
+        run.transposes = true;
+        bench.driver.send(0, work.conv);
+        bench.driver.send(0, work.setup);
+        bench.driver.send(0, run);
+        if (std::string error = bench.run(2000); !error.empty()) return error;
+        for (int row = 0; row < work.m; ++row) {
+          for (int column = 0; column < work.k; ++column) {
+            if (bench.result(row, column) != work.product(row, column)) return std::string("wrong");
+          }
+        }
+        return fmt::format("{} {}", bench.driver.done(3), bench.unit.loaders[1]->stats.written);
+      });
+      EXPECT_EQ(text, fmt::format("{} {}", without + 2 * (4 + latency + 4), 2 * 64)) << latency;
+    }
+  }
+}
+
 TEST(RollingCore, UI_7_addresses_of_ports_are_words_of_the_bank) {
   // Three kernels of three bytes lie in the first word of WRAM, at bytes 0, 3 and 6; rows of A are 256 bytes,
   // 16 words of 16 banks, apart.

@@ -177,7 +177,7 @@ ScratchpadLoader::KernelsKey ScratchpadLoader::key_of(const Job& job) {
 }
 
 void ScratchpadLoader::begin(Job& job, Cycle now) {
-  requests_.enter(Activity::kLanding, now);
+  if (requests_.settled_at() <= now) requests_.enter(Activity::kLanding, now);
   next_turn_ = std::max(next_turn_, now);
   if (granularity_ == Granularity::kClock) return;
   const bool unchanged = port.open_direct() == ScratchpadPort::Contents::kUnchanged;
@@ -190,6 +190,45 @@ void ScratchpadLoader::begin(Job& job, Cycle now) {
     for (OperandImage& image : maps_) image.invalidate();
     OperandImage::read_map(source_of(job), elements_);
   }
+}
+
+void ScratchpadLoader::transpose(const Job& job, Cycle now) {
+  const bool tile = granularity_ == Granularity::kTile;
+  if (tile) port.open_direct();
+  requests_.enter(Activity::kBusy, now);
+  std::vector<std::uint8_t> lines, columns;
+  for (int first = 0; first < job.run.kernels; first += job.setup.block_kernels) {
+    const int kernels = std::min<int>(job.setup.block_kernels, job.run.kernels - first);
+    for (int cut = 0; cut < job.schedule.cuts(); ++cut) {
+      const Span elements = job.schedule.cut(cut);
+      const int bytes = elements.size * kernels;
+      const std::uint64_t address =
+          job.run.weights + to_unsigned(std::int64_t{first} * job.schedule.product().n +
+                                        std::int64_t{elements.begin} * kernels);
+      lines.resize(to_size(bytes)), columns.resize(to_size(bytes));
+      const auto delay = [&] { return to_int(requests_.settled_at() - now); };
+      const int accesses = port.accesses(address, bytes);
+      if (tile)
+        port.direct_read(address, lines.data(), bytes);
+      else
+        port.read(address, lines.data(), bytes, delay());
+      requests_.spend(Activity::kBusy, accesses);
+      requests_.spend(Activity::kDataLatency, port.latency());
+      for (int element = 0; element < elements.size; ++element) {
+        for (int kernel = 0; kernel < kernels; ++kernel)
+          nth(columns, kernel * elements.size + element) = nth(lines, element * kernels + kernel);
+      }
+      if (tile)
+        port.direct_write(address, columns.data(), bytes);
+      else
+        port.write(address, columns.data(), bytes, delay());
+      requests_.spend(Activity::kBusy, accesses);
+      stats.requests += 2 * std::int64_t{accesses};
+      stats.bytes += bytes, stats.written += bytes;
+    }
+  }
+  next_turn_ = requests_.settled_at();
+  for (Kernels& kernels : kernels_) kernels.image.invalidate();
 }
 
 // Runs of the same kernels follow one another: kernels that were read stay valid until the memory is written.

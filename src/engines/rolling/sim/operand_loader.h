@@ -21,6 +21,7 @@ namespace tilebeat::rolling {
 struct LoaderStats {
   std::int64_t requests = 0;  ///< to the memory
   std::int64_t bytes = 0;     ///< bytes read
+  std::int64_t written = 0;   ///< bytes of kernels that were written back transposed
   std::int64_t lines = 0;     ///< lines that entered the registers, records of bias and scale included
   std::int64_t elements = 0;  ///< elements that entered the registers, padding included
 };
@@ -166,6 +167,9 @@ class ScratchpadLoader : public OperandLoader {
   /// From now on every line is read in its turn, also in tile granularity, because registers flip bits.
   void read_every_line() { reads_images_ = false; }
 
+  /// Transposes the kernels of a run in their place, cut by cut: their words are read, wait in registers, and
+  /// are written, one access a cycle. The address generator is busy from cycle `now` on.
+  void transpose(const Job& job, Cycle now);
   CycleLedger& request_ledger() override { return requests_; }
   void begin(Job& job, Cycle now) override;
   void take(Cycle /*now*/) override {}

@@ -122,6 +122,8 @@ std::optional<OperandMemories> memories_of(const HardwareConfig& hardware) {
   return OperandMemories{hardware.chip->core.nram, hardware.chip->core.wram};
 }
 
+constexpr OwnAccess kOwnWramWrite{"wram_written", &MemoryBytes::wram_write};
+
 /// The rolling-register unit as a core or a board sees it.
 class RollingMatrixUnit : public MatrixUnit {
  public:
@@ -148,6 +150,7 @@ class RollingMatrixUnit : public MatrixUnit {
       elements += loader.stats.elements;
       if (!unit_.results.bus)
         visitor.own_bytes(module, i == 0 ? kOwnNramRead : kOwnWramRead, loader.stats.bytes);
+      if (loader.stats.written > 0) visitor.own_bytes(module, kOwnWramWrite, loader.stats.written);
     }
     visitor.ledger("rolling.results", unit_.results.ledger);
     visitor.ledger("rolling.write", unit_.results.request_ledger());

@@ -148,6 +148,8 @@ void RollingUnit::begin_run(Cycle now) {
     throw SimulationError(summary(queue_.front()) +
                           ": the matrix unit of this core is a rolling-register unit");
   check_fields(conv_, setup_, *run, config_);
+  if (run->transposes && !results.port)
+    throw SimulationError("rolling.run: kernels are transposed in WRAM, a board has none");
   loading_ = std::make_shared<Job>(shape_of(config_), queue_.front(), conv_, setup_, *run, now);
   const RollingSchedule& schedule = loading_->schedule;
   if (schedule.blocks() > 1 && !(run->first && run->last))
@@ -159,6 +161,7 @@ void RollingUnit::begin_run(Cycle now) {
   jobs_.push_back(loading_);
   ++stats.runs;
   if (!works(now)) ledger.enter(Activity::kInputLoad, now);
+  if (run->transposes) static_cast<ScratchpadLoader&>(*loaders[1]).transpose(*loading_, now);
   for (auto& operand : loaders) {
     operand->ledger.enter(Activity::kLineLoad, now);
     operand->begin(*loading_, now);
@@ -178,7 +181,8 @@ void RollingUnit::hold_memories(Job& job, Cycle now) {
   const std::uint64_t map = images * run.height * run.width * job.setup.pixel_bytes;
   const std::uint64_t weights = kernels * to_unsigned(job.schedule.product().n);
   job.reads.push_back(a.hold(user, Holds::Access::kRead, {run.map, map}, now));
-  job.reads.push_back(b.hold(user, Holds::Access::kRead, {run.weights, weights}, now));
+  const auto access = run.transposes ? Holds::Access::kWrite : Holds::Access::kRead;
+  job.reads.push_back(b.hold(user, access, {run.weights, weights}, now));
   if (!run.last) return;
   if (job.conv.post_parameters)
     job.reads.push_back(b.hold(user, Holds::Access::kRead, {run.post, kernels * kPostParameterBytes}, now));
