@@ -25,7 +25,7 @@ inline HardwareConfig random_rolling_chip(int clusters = 2, int cores = 2) {
   c.drain_bytes = 4 << number(0, 4);
   c.write_queue = skewed(24);
   c.record_slots = one_in(2) ? number(1, 4) : 0;
-  c.registers = static_cast<rolling::Registers>(number(0, 1));
+  c.registers = static_cast<rolling::RegisterGroups>(number(0, 1));
   c.post_latency_cycles = number(0, 8);
   c.variant = one_in(2) ? rolling::VariantChoice::kAuto
                         : rolling::forced(static_cast<rolling::Variant>(number(0, 7)));

@@ -174,7 +174,7 @@ inline RollingCase case_of(const Work& work) {
   c.wrap_buffer = work.setup.wrap == Wrap::kBuffer;
   c.spare_shared = config.spare_lines == SpareLines::kShared, c.multipliers = config.multipliers;
   c.tags = work.setup.realignment == Realignment::kTags;
-  c.assigned = config.registers == Registers::kAssigned;
+  c.assigned = config.registers == RegisterGroups::kAssigned;
   c.record_slots = config.record_slots > 0 ? config.record_slots : config.groups + 2;
   c.records = work.conv.post_parameters;
   c.drain_bytes = config.drain_bytes, c.post_latency = config.post_latency_cycles;

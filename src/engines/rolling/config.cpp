@@ -54,7 +54,7 @@ void describe(V& v, RollingConfig& c) {
   v.choice("spare_lines", c.spare_lines, kSpareLinesNames,
            "lines of spare registers: one for each ring; one that rings share, which roll one after the "
            "other; or none, with wrap \"buffer\"");
-  v.choice("registers", c.registers, kRegistersNames,
+  v.choice("registers", c.registers, kRegisterGroupsNames,
            "register groups of a round: those of an earlier round of the same size, or those that the loader "
            "assigns, as many as the round has block pairs");
   v.choice(

@@ -47,8 +47,8 @@ constexpr std::array<std::string_view, 3> kTranspositionChoiceNames{"in_memory",
 
 /// The register groups that a round gets (document 002 [0031]): the same ones as the round `groups` div
 /// (stacked blocks x cuts) before it; or those that the loader assigns, the next ones that it needs.
-enum class Registers : std::uint8_t { kFixed, kAssigned };
-constexpr std::array<std::string_view, 2> kRegistersNames{"fixed", "assigned"};
+enum class RegisterGroups : std::uint8_t { kFixed, kAssigned };
+constexpr std::array<std::string_view, 2> kRegisterGroupsNames{"fixed", "assigned"};
 
 /// Sizes of the rolling-register unit (SPEC RO-6) and its modes.
 struct RollingConfig {
@@ -71,7 +71,7 @@ struct RollingConfig {
   Realignment realign = Realignment::kRolling;
   Wrap wrap = Wrap::kRegister;
   SpareLines spare_lines = SpareLines::kPerRing;
-  Registers registers = Registers::kFixed;
+  RegisterGroups registers = RegisterGroups::kFixed;
   TranspositionChoice transposition = TranspositionChoice::kInMemory;
   Stationary stationary = Stationary::kRolling;
 };

@@ -60,7 +60,7 @@ TEST(RollingCore, RO_1_to_6_random_products) {
     work.config.spare_lines = static_cast<SpareLines>(below(work.setup.wrap == Wrap::kBuffer ? 3 : 2));
     if (work.setup.scheme != Scheme::kOutputStationary)
       work.config.multipliers = 1 + below(work.config.groups);
-    work.config.registers = static_cast<Registers>(below(2));
+    work.config.registers = static_cast<RegisterGroups>(below(2));
     work.config.record_slots = below(2) == 0 ? 1 + below(4) : 0;
     work.conv.post_parameters = below(2) == 0;
     work.conv.input_type = below(2) == 0 ? DType::kUint8 : DType::kInt8;
@@ -151,7 +151,7 @@ TEST(RollingCore, RO_7_assigned_registers_hold_more_ragged_rounds) {
   work.config.groups = 3, work.setup.stacked_cuts = 2;
   work.config.drain_bytes = 64;
   const auto fixed = waits_of_b(work);
-  work.config.registers = Registers::kAssigned;
+  work.config.registers = RegisterGroups::kAssigned;
   EXPECT_LT(waits_of_b(work).second, fixed.second);
 }
 

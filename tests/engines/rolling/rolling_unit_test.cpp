@@ -155,7 +155,7 @@ TEST(RollingUnit, RO_1_to_6_random_products) {
     work.config.spare_lines = static_cast<SpareLines>(below(work.setup.wrap == Wrap::kBuffer ? 3 : 2));
     if (work.setup.scheme != Scheme::kOutputStationary)
       work.config.multipliers = 1 + below(work.config.groups);
-    work.config.registers = static_cast<Registers>(below(2));
+    work.config.registers = static_cast<RegisterGroups>(below(2));
     work.config.record_slots = below(2) == 0 ? 1 + below(4) : 0;
     work.conv.post_parameters = below(2) == 0;
     work.conv.input_type = below(2) == 0 ? DType::kUint8 : DType::kInt8;

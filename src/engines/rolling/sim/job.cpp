@@ -78,7 +78,7 @@ void Rounds::take_records(Round& round) {
 // Fixed groups are the same for every round, whether or not it fills them; assigned ones follow one another.
 void Rounds::take_groups(Round& round) {
   const Order& order = job_->schedule.order();
-  const bool fixed = registers_ == Registers::kFixed;
+  const bool fixed = registers_ == RegisterGroups::kFixed;
   round.cut_groups = fixed ? order.stacked_cuts : job_->schedule.cuts_of_round(round.round).size;
   const int taken = fixed ? order.groups() : round.block.parts * round.cut_groups;
   const int sets = groups_ / order.groups();

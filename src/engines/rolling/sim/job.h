@@ -174,7 +174,7 @@ class Rounds {
   void take_records(Round& round);
 
   int groups_;
-  Registers registers_;
+  RegisterGroups registers_;
   std::vector<std::optional<std::int64_t>> users_;  // by register group: the last round that has it
   int next_group_ = 0;                              // the group that is assigned next
   std::deque<Round> rounds_;
