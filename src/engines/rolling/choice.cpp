@@ -3,6 +3,7 @@
 #include "base/types.h"
 
 #include <algorithm>
+#include <array>
 #include <tuple>
 
 namespace tilebeat::rolling {
@@ -23,7 +24,8 @@ std::vector<Variant> variants_of(const Product& product, const RollingConfig& co
 
 // The numbers of blocks and cuts that can be stacked: of blocks no more than the longer operand has, limited
 // by register groups and by room for s x s output blocks. A configuration that asks for a scheme that stacks
-// blocks gets several, where there are several.
+// blocks gets several, where there are several. Of the numbers that are not asked for, powers of two are
+// tried.
 std::vector<std::pair<int, int>> stacks_of(const Product& product, Variant variant,
                                            const RollingConfig& config) {
   const int longer = std::max(product.m, std::min(product.k, product.group_columns));
@@ -34,7 +36,7 @@ std::vector<std::pair<int, int>> stacks_of(const Product& product, Variant varia
                                                                : config.groups;
   std::vector<std::pair<int, int>> stacks;
   for (int blocks = std::min(least, present);
-       blocks <= std::min(most, present) && blocks * blocks <= config.result_blocks; ++blocks) {
+       blocks <= std::min(most, present) && blocks * blocks <= config.result_blocks; blocks *= 2) {
     // One block after the other is what `plain` asks for, unless it is told how many cuts lie in groups.
     const bool one = config.blocking == BlockingChoice::kPlain && config.stacked_cuts == 0;
     const int room = one ? 1 : config.groups / blocks;
@@ -62,6 +64,30 @@ std::vector<Order> orders_of(const Product& product, Variant variant, const Roll
   return orders;
 }
 
+/// Cycles of an output block.
+struct BlockCycles {
+  OutputBlock block;
+  double array = 0, drain = 0;
+};
+
+// Large stacked blocks are drained while smaller ones, at the edges, are multiplied, and the array waits for
+// a half of the result buffer: goes through the blocks one by one.
+void wait_for_halves(const RollingSchedule& schedule, const std::vector<BlockCycles>& shapes,
+                     Estimate& made) {
+  double array = 0, drained = 0;
+  std::array<double, 2> free_from{};
+  for (std::int64_t index = 0; index < schedule.blocks(); ++index) {
+    const OutputBlock block = schedule.block(index);
+    const auto cycles = std::find_if(shapes.begin(), shapes.end(), [&](const BlockCycles& shape) {
+      return shape.block.rows.size == block.rows.size && shape.block.columns.size == block.columns.size;
+    });
+    double& half = nth(free_from, index % 2);
+    array = std::max(array, half) + cycles->array;
+    half = drained = std::max(array, drained) + cycles->drain;
+  }
+  made.array = array, made.last_drain = drained - array;
+}
+
 }  // namespace
 
 double Estimate::clocks() const {
@@ -73,6 +99,7 @@ Estimate estimate(const RollingSchedule& schedule, const RollingConfig& config, 
   Estimate made;
   made.overlaps = config.groups / schedule.order().groups() > 1;
   double a = 0, b = 0;
+  std::vector<BlockCycles> shapes;
   for (const auto& [block, count] : schedule.block_shapes()) {
     // All rounds but the last are alike.
     const int rounds = schedule.rounds_per_block();
@@ -99,10 +126,11 @@ Estimate estimate(const RollingSchedule& schedule, const RollingConfig& config, 
     const int realign = config.realign == Realignment::kRolling ? schedule.realignment(block) : 0;
     const double drain = realign + static_cast<double>(block.rows.size) *
                                        ceil_div(block.columns.size * kSumBytes, config.drain_bytes);
-    // Few large blocks are drained while the last, smaller ones are multiplied.
-    made.last_drain = schedule.order().stacked_blocks > 1 ? std::max(made.last_drain, drain) : drain;
+    made.last_drain = drain;
+    shapes.push_back({block, array, drain});
     made.drain += blocks * drain;
   }
+  if (schedule.order().stacked_blocks > 1) wait_for_halves(schedule, shapes, made);
   if (records == Records::kLoaded) b += schedule.product().k;
   made.loads = std::max(a, b);
   return made;
@@ -122,7 +150,11 @@ Choice choose_order(const Product& product, const RollingConfig& config, Records
   for (const Candidate& c : choice.candidates) fewest = std::min(fewest, c.estimate.clocks());
   const auto worth = [&](const Candidate& c) {
     const double clocks = c.estimate.clocks();
-    return std::tuple(clocks > kAsFast * fewest, c.estimate.reads, clocks, -c.order.stacked_cuts);
+    // A short last round is not long enough for the load of the next full one.
+    const int lanes = shape_of(config).lanes(c.order.variant), stacked = c.order.stacked_cuts;
+    const int all = ceil_div(product.n, lanes);
+    const bool uneven = c.estimate.overlaps && stacked > 2 && all > stacked && all % stacked != 0;
+    return std::tuple(clocks > kAsFast * fewest, c.estimate.reads, clocks, uneven, -stacked);
   };
   choice.order = std::min_element(choice.candidates.begin(), choice.candidates.end(),
                                   [&](const Candidate& x, const Candidate& y) { return worth(x) < worth(y); })
