@@ -106,9 +106,10 @@ void Scratchpad::declare_signals(Trace& trace) {
   for (std::size_t bank = 0; bank < banks_.size(); ++bank) {
     for (std::size_t port = bus_and_region_ports(); port < banks_[bank]->ports.size(); ++port)
       banks_[bank]->trace_accesses(scope + ".engine",
-                                   fmt::format("p{}b{}", port - bus_and_region_ports(), bank), to_int(port));
+                                   fmt::format("p{}b{}", port - bus_and_region_ports(), bank), to_int(port),
+                                   config_.bank_bytes);
     if (layout_ == ScratchpadLayout::kRegions)
-      banks_[bank]->trace_accesses(scope + ".engine", fmt::format("b{}", bank), 1);
+      banks_[bank]->trace_accesses(scope + ".engine", fmt::format("b{}", bank), 1, config_.bank_bytes);
   }
 }
 

@@ -42,12 +42,14 @@ void SramBank::trace_port(const std::string& scope, const std::string& signal, i
   Port& p = nth(ports_, port);
   p.word_bytes = std::min(word_bytes, 8);
   p.data_signal = context_.observers.trace->add_signal(scope, signal, 8 * p.word_bytes);
-  trace_accesses(scope, signal, port);
+  trace_accesses(scope, signal, port, std::nullopt);
 }
 
-void SramBank::trace_accesses(const std::string& scope, const std::string& signal, int port) {
+void SramBank::trace_accesses(const std::string& scope, const std::string& signal, int port,
+                              std::optional<int> word_bytes) {
   if (context_.trace() == nullptr) return;
   Port& p = nth(ports_, port);
+  p.address_unit = word_bytes;
   p.address_signal = context_.observers.trace->add_signal(scope, signal + "_addr", 32);
   p.valid = Strobe(context_.observers.trace, scope, signal + "_valid");
 }
@@ -102,7 +104,8 @@ void SramBank::trace_access(const Port& port, const tlm::tlm_generic_payload& pa
   std::memcpy(&value, storage_ + payload.get_address(),
               std::min<std::size_t>(length, to_size(port.word_bytes)));
   if (port.data_signal >= 0) context_.observers.trace->change(port.data_signal, at, value);
-  context_.observers.trace->change(port.address_signal, at, payload.get_address() / length);
+  const std::uint64_t unit = port.address_unit ? to_unsigned(*port.address_unit) : length;
+  context_.observers.trace->change(port.address_signal, at, payload.get_address() / unit);
 }
 
 // After a write: applies the faulty cell, and withdraws direct access to the changed region.

@@ -87,7 +87,7 @@ INSTANTIATE_TEST_SUITE_P(
     Engines, LostMacsOn,
     ::testing::Combine(::testing::Values("configs/core1.json", "configs/cluster4.json",
                                          "configs/wfold16x4.json", "configs/rolling16.json",
-                                         "configs/offset16.json"),
+                                         "configs/rolling16_stacked.json", "configs/offset16.json"),
                        ::testing::Values("models/small_chain.json", "models/worked_dilated.json",
                                          "models/mobilenet_depthwise.json"),
                        ::testing::Values("tile", "clock")),

@@ -15,6 +15,9 @@ HardwareConfig random_rolling_board() {
   hardware.chip.reset();
   hardware.host.start = HostStart::kEach;
   hardware.planner.map_layout = MapLayout::kNhwc;  // boards have no other
+  auto& transposition = hardware.engine<rolling::RollingConfig>().transposition;
+  if (transposition == rolling::TranspositionChoice::kStep)
+    transposition = rolling::TranspositionChoice::kInMemory;
   return hardware;
 }
 

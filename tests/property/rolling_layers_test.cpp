@@ -70,5 +70,59 @@ TEST(RandomProducts, OP_1_RO_5_on_every_engine) {
   EXPECT_LE(tally.refused * 2, tally.cases);
 }
 
+constexpr const char* kArray = "cluster0.core0.rolling.array";
+
+/// The run of a product on the shipped configuration with stacked storage.
+SimulatedRun run_stacked(int m, int n, int k, int blocks, rolling::BlockingChoice blocking) {
+  ConvShape like;
+  like.channels = n, like.out_channels = k;
+  HardwareConfig hardware = load_hardware(TILEBEAT_SOURCE_DIR "/configs/rolling16_stacked.json");
+  auto& config = hardware.engine<rolling::RollingConfig>();
+  config.stacked_blocks = blocks, config.blocking = blocking;
+  return check_both_granularities(product({m}, n, k, like), hardware,
+                                  plan_network(product({m}, n, k, like), hardware).plan, 120);
+}
+
+TEST(RollingStacked, RO_7_operands_are_read_once_for_each_stack_of_the_other) {
+  using rolling::BlockingChoice;
+  constexpr int kLines = 16;
+  for (const auto& [m, n, k] : {std::array{64, 64, 64}, {32, 32, 32}, {80, 48, 112}, {16, 20, 200}}) {
+    for (const int s : {1, 2, 4}) {
+      for (const BlockingChoice blocking : {BlockingChoice::kGroupRolling, BlockingChoice::kWholeRolling}) {
+        if (s == 1 && blocking != BlockingChoice::kGroupRolling) continue;
+        const SimulatedRun run = run_stacked(m, n, k, s, s == 1 ? BlockingChoice::kPlain : blocking);
+        // A is read for every stack of columns of B, B for every stack of rows of A: the planner's jobs are
+        // multiples of s L, so that no stack is cut.
+        const auto stacks = [&](int lines) { return (lines + s * kLines - 1) / (s * kLines); };
+        EXPECT_EQ(run.counter(kArray, "operands"), m * n * stacks(k) + n * k * stacks(m))
+            << m << " x " << n << " x " << k << ", s = " << s;
+      }
+    }
+  }
+}
+
+TEST(RollingStacked, RO_7_stacks_of_256_read_a_quarter) {
+  const SimulatedRun run = run_stacked(256, 256, 256, 4, rolling::BlockingChoice::kGroupRolling);
+  EXPECT_EQ(run.counter(kArray, "operands"), 2 * 256 * 256 * 4);
+  EXPECT_EQ(run.counter(kArray, "operands_reloading"), 2 * 256 * 256 * 16);
+}
+
+TEST(RollingStacked, RO_7_the_planner_stacks_where_that_saves_reads_at_about_the_same_cycles) {
+  const auto run = [](int blocks) {
+    return run_stacked(256, 256, 256, blocks, rolling::BlockingChoice::kAuto);
+  };
+  const SimulatedRun chosen = run(0), plain = run(1);
+  EXPECT_LE(2 * chosen.counter(kArray, "operands"), plain.counter(kArray, "operands"));
+  EXPECT_LE(20 * chosen.cycles(), 21 * plain.cycles());
+}
+
+TEST(RollingStacked, RO_7_one_ring_of_two_blocks_rolls_once_for_each_cut) {
+  // 32 lines in one ring: 31 rolls with their corrections, for each of two cuts that follow one another.
+  const SimulatedRun run = run_stacked(32, 32, 32, 2, rolling::BlockingChoice::kWholeRolling);
+  EXPECT_EQ(run.counter(kArray, "operands"), 2 * 32 * 32);
+  EXPECT_EQ(run.counter(kArray, "rolls"), 2 * 31);
+  EXPECT_EQ(run.counter(kArray, "corrections"), 2 * 31);
+}
+
 }  // namespace
 }  // namespace tilebeat::testing

@@ -170,8 +170,12 @@ inline RollingCase case_of(const Work& work) {
   }
   c.a_stays = work.setup.variant == Variant::kRightBUp || work.setup.variant == Variant::kRightBDown ||
               work.setup.variant == Variant::kLeftBLeft || work.setup.variant == Variant::kLeftBRight;
+  c.to_front = rolls_to_front(work.setup.variant);
   c.wrap_buffer = work.setup.wrap == Wrap::kBuffer;
+  c.spare_shared = config.spare_lines == SpareLines::kShared, c.multipliers = config.multipliers;
   c.tags = work.setup.realignment == Realignment::kTags;
+  c.assigned = config.registers == RegisterGroups::kAssigned;
+  c.record_slots = config.record_slots > 0 ? config.record_slots : config.groups + 2;
   c.records = work.conv.post_parameters;
   c.drain_bytes = config.drain_bytes, c.post_latency = config.post_latency_cycles;
   return c;

@@ -19,6 +19,8 @@ struct Estimate {
   double drain = 0;        ///< realignment and draining
   bool overlaps = true;    ///< lines enter free groups while others are multiplied
   double last_drain = 0;   ///< drain of the last output block
+  int first_load = 0;      ///< lines of further stacked blocks that the first beat waits for
+  std::int64_t reads = 0;  ///< elements of both operands that are loaded; exact
   double clocks() const;
 };
 Estimate estimate(const RollingSchedule& schedule, const RollingConfig& config, Records records);
@@ -28,9 +30,10 @@ struct Candidate {
   Order order;
   Estimate estimate;
 };
-/// The chosen order: the one with the fewest estimated cycles among those that the configuration allows.
-/// Candidates are in the order in which they were estimated; of equal ones the first is taken (SPEC RO-1,
-/// RO-6: the longer operand rolls, of equals B, upward). `product` is the product of a layer.
+/// The chosen order, of those that the configuration allows: of the fastest ones, whose estimates are about
+/// equal, the one that loads the fewest elements. Candidates are in the order in which they were estimated;
+/// of equal ones the first is taken (SPEC RO-1, RO-6: the longer operand rolls, of equals B, upward).
+/// `product` is the product of a layer.
 struct Choice {
   Order order;
   std::vector<Candidate> candidates;

@@ -7,6 +7,10 @@
 
 #include <algorithm>
 #include <memory>
+#include <numeric>
+#include <optional>
+#include <set>
+#include <utility>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -14,6 +18,8 @@
 namespace tilebeat::rolling {
 
 namespace {
+
+constexpr int kFewParts = 8;  // parts of the outputs for each core with which their number no longer matters
 
 int group_channels(const Problem& p) {
   return p.channels / p.conv.groups;
@@ -36,13 +42,17 @@ Product product_of(const Problem& p, std::int64_t pixels, int channels, Interval
   return product;
 }
 
-// The configuration for a layer: kernels that are a tensor are transposed while they are loaded when they are
-// stored row by row, as B is, so that DMA engines move contiguous runs.
-RollingConfig config_of(const Problem& p, const HardwareConfig& hardware) {
+// The configuration for a layer: kernels that are a tensor are transposed by the unit when they are stored
+// row by row, as B is, so that DMA engines move contiguous runs.
+RollingConfig config_of(const Problem& p, const HardwareConfig& hardware, int stacked_blocks) {
   RollingConfig config = hardware.engine<RollingConfig>();
+  config.stacked_blocks = stacked_blocks;
   if (p.kernel_tensor) {
     const bool as_kernels = p.kernel_tensor->channel_stride == 1;
-    config.transposition = as_kernels ? Transposition::kInMemory : Transposition::kWhileLoading;
+    if (as_kernels)
+      config.transposition = TranspositionChoice::kInMemory;
+    else if (config.transposition == TranspositionChoice::kInMemory)
+      config.transposition = TranspositionChoice::kWhileLoading;
   }
   return config;
 }
@@ -59,7 +69,9 @@ class Lowering : public MatrixLowering {
         conv_(conv_setup(problem)) {
     setup_.variant = order.variant, setup_.scheme = order.scheme;
     setup_.realignment = config_.realign, setup_.wrap = order.wrap;
-    setup_.transposition = config_.transposition;
+    setup_.transposition = config_.transposition == TranspositionChoice::kWhileLoading
+                               ? Transposition::kWhileLoading
+                               : Transposition::kInMemory;
     setup_.stacked_blocks = static_cast<std::uint8_t>(order.stacked_blocks);
     setup_.stacked_cuts = static_cast<std::uint8_t>(order.stacked_cuts);
     setup_.pixel_bytes = narrow(p_, p_.channels, "channels");
@@ -73,12 +85,15 @@ class Lowering : public MatrixLowering {
   }
 
   void add(const MatrixJob& job) override {
-    const RollingRun run = run_of(job);
+    RollingRun run = run_of(job);
+    run.transposes = config_.transposition == TranspositionChoice::kStep && comes_first(job);
     const RollingSchedule schedule = schedule_of(shape_of(config_), conv_, setup_, run);
     if (!on_core_) runs_.push_back(run);
     const Estimate expected = estimate(schedule, config_, records_if(run.last && conv_.post_parameters));
     TaskCost cost;
     cost.cycles = kFill + expected.clocks() - expected.last_drain;
+    // Every word is read and written.
+    if (run.transposes) cost.cycles += 2.0 * schedule.product().n * run.kernels / config_.port_bytes;
     cost.latency = expected.last_drain + config_.post_latency_cycles + kFill;
     cost.beats = expected.beats;
     add(run, job.accesses(), cost);
@@ -129,6 +144,22 @@ class Lowering : public MatrixLowering {
     graph_.add(std::move(task));
   }
 
+  // Whether no earlier run of the graph, perhaps one of another lowering, has used these kernels.
+  bool comes_first(const MatrixJob& job) {
+    std::optional<std::pair<BufferId, int>> version;
+    if (job.weights_read) version = {job.weights_read->buffer, job.weights_read->version};
+    if (!transposed_.insert({version, job.weights}).second) return false;
+    if (!version) return true;  // an estimate of some of the jobs
+    const auto& tasks = graph_.tasks();
+    return std::none_of(tasks.rbegin(), tasks.rend(), [&](const Task& task) {
+      const auto* run = task.instruction.operation.get_if<RollingRun>();
+      return run != nullptr && task.processor == place_.processor && run->weights == job.weights &&
+             std::any_of(task.accesses.begin(), task.accesses.end(), [&](const Access& access) {
+               return std::pair(access.buffer, access.version) == *version;
+             });
+    });
+  }
+
   RollingRun run_of(const MatrixJob& job) const {
     const OutputTile& tile = job.tile;
     const bool all = job.reduction.first && job.reduction.last;
@@ -163,34 +194,39 @@ class Lowering : public MatrixLowering {
   bool on_core_;
   ConvSetup conv_;
   RollingSetup setup_;
+  // Kernels that this lowering has used: their version and address.
+  std::set<std::pair<std::optional<std::pair<BufferId, int>>, std::uint64_t>> transposed_;
   std::vector<RollingRun> runs_;  // runs of a board, where the unit itself reads DRAM
 };
 
 class RollingLayer : public MatrixLayer {
  public:
-  RollingLayer(const Workload& workload, const Layer& layer, const HardwareConfig& hardware)
-      : hardware_(hardware),
+  /// `stacked_blocks`: as many as the configuration asks for, or fewer.
+  RollingLayer(const Workload& workload, const Layer& layer, const HardwareConfig& hardware,
+               int stacked_blocks)
+      : workload_(workload),
+        layer_(layer),
+        hardware_(hardware),
         p_(make_problem(workload, layer, hardware.planner, 1)),
-        config_(config_of(p_, hardware)),
+        config_(config_of(p_, hardware, stacked_blocks)),
         choice_(choose_order(product_of(p_, pixels(), group_channels(p_), {0, p_.conv.out_channels}), config_,
                              records_if(p_.has_post_parameters()))) {
-    const Shape shape = shape_of(config_);
-    p_.block_kernels = shape.lines(choice_.order.variant);
+    p_.block_kernels = stacked_lines();
     // An output block then has a column of PEs per kernel; sums that stay need it to be a single one.
     if (choice_.order.scheme == Scheme::kOutputStationary)
-      p_.block_kernels = std::min(p_.block_kernels, shape.lanes(Variant::kRightBUp));
+      p_.block_kernels = std::min(p_.block_kernels, shape_of(config_).lanes(Variant::kRightBUp));
   }
 
   const Problem& problem() const override { return p_; }
   Grain grain() const override {
-    const int lines = shape_of(config_).lines(choice_.order.variant);
+    const int lines = stacked_lines();
     Grain grain;
     grain.columns = std::min(lines, p_.out_width);
     grain.rows = std::min(std::max(1, lines / grain.columns), p_.out_height);
     grain.kernels = p_.block_kernels;
     const RollingSchedule one = schedule(std::int64_t{grain.rows} * grain.columns,
                                          {0, std::min(p_.block_kernels, p_.conv.out_channels)});
-    grain.channels = one.channel_block();
+    grain.channels = std::lcm(one.channel_block(), choice_.order.stacked_blocks * one.lanes());
     const Estimate expected = estimate(one, config_, records_if(p_.has_post_parameters()));
     grain.cycles = static_cast<std::int64_t>(expected.clocks() - expected.last_drain);
     grain.kernel_bytes = std::int64_t{one.product().k} * (one.product().n + kPostParameterBytes);
@@ -203,6 +239,20 @@ class RollingLayer : public MatrixLayer {
     return layout_with_records(p_, bytes_of);
   }
   std::vector<std::uint8_t> pack_block(int set, int block) const override;
+  // Stacks of fewer blocks give more cores work, and need less memory.
+  std::vector<std::unique_ptr<MatrixLayer>> other_block_sizes() const override {
+    std::vector<std::unique_ptr<MatrixLayer>> others;
+    if (config_.stacked_blocks > 0 || stacks_blocks(config_)) return others;
+    const ChipConfig& chip = *hardware_.chip;
+    const std::int64_t parts = ceil_div(pixels(), std::int64_t{stacked_lines()}) * p_.kernel_blocks();
+    const bool few_parts = chip.cores() > 1 && parts < std::int64_t{kFewParts} * chip.cores();
+    const std::int64_t block_bytes = std::int64_t{stacked_lines()} * p_.taps() * p_.channels;
+    if (!few_parts && 2 * block_bytes <= std::min(chip.core.nram.size_bytes, chip.core.wram.size_bytes))
+      return others;
+    for (int blocks = choice_.order.stacked_blocks / 2; blocks > 0; blocks /= 2)
+      others.push_back(std::make_unique<RollingLayer>(workload_, layer_, hardware_, blocks));
+    return others;
+  }
   bool reduces() const override { return p_.conv.groups == 1; }
   Interval weights_of(int block, Interval channels) const override {
     const int element = p_.kernels_of({block, block + 1}) * p_.taps();
@@ -214,7 +264,7 @@ class RollingLayer : public MatrixLayer {
     const std::int64_t count = p_.kernels_of({block, block + 1});
     const Interval kernels{first, first + to_int(count)};
     const int whole = channels.size() / cut * cut, rest = channels.size() - whole;
-    if (config_.transposition == Transposition::kWhileLoading)
+    if (config_.transposition != TranspositionChoice::kInMemory)
       return {{kernels, channels, channels.size(), 0, 1, 0, count}};
     std::vector<KernelPart> parts;
     if (whole > 0)
@@ -231,6 +281,10 @@ class RollingLayer : public MatrixLayer {
   std::string choices() const override;
 
  private:
+  // The most lines of an output block: jobs are multiples of it, so that stacks stay whole (SPEC RO-7).
+  int stacked_lines() const {
+    return choice_.order.stacked_blocks * shape_of(config_).lines(choice_.order.variant);
+  }
   // Pixels of the product: a board has all images in one, a core one tile after the other.
   std::int64_t pixels() const {
     return (hardware_.chip || p_.sets > 1 ? 1 : p_.batch) * std::int64_t{p_.out_height} * p_.out_width;
@@ -240,6 +294,8 @@ class RollingLayer : public MatrixLayer {
                            product_of(p_, pixels, group_channels(p_), kernels));
   }
 
+  const Workload& workload_;
+  const Layer& layer_;
   const HardwareConfig& hardware_;
   Problem p_;
   RollingConfig config_;
@@ -268,7 +324,7 @@ std::vector<std::uint8_t> RollingLayer::pack_block(int set, int block) const {
   bytes.reserve(element_of.size() * to_size(kernels));
   for (int cut = 0; cut < all.cuts(); ++cut) {
     const Span elements = all.cut(cut);
-    if (config_.transposition == Transposition::kInMemory) {
+    if (config_.transposition == TranspositionChoice::kInMemory) {
       for (int kernel = 0; kernel < kernels; ++kernel) {
         for (int n = elements.begin; n < elements.end(); ++n) bytes.push_back(element(kernel, n));
       }
@@ -284,8 +340,10 @@ std::vector<std::uint8_t> RollingLayer::pack_block(int set, int block) const {
 std::string in_words(const Order& order) {
   if (order.scheme == Scheme::kOutputStationary) return "output-stationary, operands streamed";
   std::string text = fmt::format("{}, {}", variant_name(order.variant), nth(kSchemeNames, order.scheme));
-  if (order.groups() > 1)
+  if (order.stacked_blocks > 1)
     text += fmt::format(" of {} blocks x {} cuts", order.stacked_blocks, order.stacked_cuts);
+  else if (order.stacked_cuts > 1)
+    text += fmt::format(", {} cuts in register groups", order.stacked_cuts);
   return text;
 }
 
@@ -299,9 +357,9 @@ Explanation RollingLayer::explain(const JobCut& /*cut*/) const {
   made.emplace_back("variant", in_words(choice_.order));
   for (const Candidate& c : choice_.candidates) {
     made.emplace_back(
-        "", fmt::format("{}: {:.0f} cycles (array {:.0f}, loads {:.0f}{}, results {:.0f})", in_words(c.order),
-                        c.estimate.clocks(), c.estimate.array, c.estimate.loads,
-                        c.estimate.overlaps ? "" : " before it", c.estimate.drain));
+        "", fmt::format("{}: {} elements, {:.0f} cycles (array {:.0f}, loads {:.0f}{}, results {:.0f})",
+                        in_words(c.order), c.estimate.reads, c.estimate.clocks(), c.estimate.array,
+                        c.estimate.loads, c.estimate.overlaps ? "" : " before it", c.estimate.drain));
   }
   return made;
 }
@@ -311,12 +369,13 @@ std::string RollingLayer::choices() const {
   const bool streams = order.scheme == Scheme::kOutputStationary;
   nlohmann::ordered_json made;
   if (!streams) made["variant"] = nth(kVariantNames, order.variant);
-  if (order.scheme == Scheme::kPlain || order.stacked_blocks > 1)
+  if (!streams) {
     made["blocking"] = nth(kSchemeNames, order.scheme);
-  if (order.groups() > 1) made["stacked_cuts"] = order.stacked_cuts;
+    made["stacked_blocks"] = order.stacked_blocks, made["stacked_cuts"] = order.stacked_cuts;
+  }
   made["realign"] = nth(kRealignmentNames, config_.realign);
   made["wrap"] = nth(kWrapNames, order.wrap);
-  made["transposition"] = nth(kTranspositionNames, config_.transposition);
+  made["transposition"] = nth(kTranspositionChoiceNames, config_.transposition);
   made["stationary"] = nth(kStationaryNames, config_.stationary);
   return made.dump();
 }
@@ -327,7 +386,8 @@ std::string RollingLayer::choices() const {
 /// kernels. `workload` and `hardware` outlive it.
 std::unique_ptr<MatrixLayer> make_layer(const Workload& workload, const Layer& layer,
                                         const HardwareConfig& hardware) {
-  return std::make_unique<RollingLayer>(workload, layer, hardware);
+  return std::make_unique<RollingLayer>(workload, layer, hardware,
+                                        hardware.engine<RollingConfig>().stacked_blocks);
 }
 
 }  // namespace tilebeat::rolling

@@ -68,6 +68,9 @@ struct RollingRun {
   std::uint16_t first_channel = 0;          ///< first of the summed channels
   std::uint16_t channels = 0;               ///< summed channels of each group
   bool first = true, last = true;           ///< begins, ends the sums
+  /// The kernels lie in memory as for transposition while loading, and are transposed there first, cut by
+  /// cut.
+  bool transposes = false;
 
   void describe(FieldVisitor& visit);
   std::string subject() const;

@@ -3,6 +3,7 @@
 #include "base/types.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace tilebeat::rolling {
 namespace {
@@ -15,10 +16,13 @@ int around(int position, int ring) {
 
 }  // namespace
 
-int adder_tree_clocks(int lanes) {
-  int levels = 0;
-  while ((1 << levels) < lanes) ++levels;
-  return levels + 1;
+int adder_tree_clocks(int lanes, int multipliers) {
+  const auto levels = [](int products) {
+    int count = 0;
+    while ((1 << count) < products) ++count;
+    return count;
+  };
+  return levels(lanes) + levels(multipliers) + 1;
 }
 
 RollingSchedule::RollingSchedule(const Shape& shape, const Order& order, const Product& product)
@@ -204,18 +208,23 @@ bool RollingSchedule::works(const OutputBlock& block, const Step& step) const {
   return pair_exists(block, step.phase, step.part) && step.computation < ring(block, step.phase, step.part);
 }
 
-// Moves to the first beat of the computation from the step's part on; false when there is none.
+bool RollingSchedule::seek_group(const OutputBlock& block, Step& step) const {
+  while (step.part < block.parts && !works(block, step)) ++step.part, step.cut = 0;
+  return step.part < block.parts;
+}
+
+void RollingSchedule::next_group(int round, Step& step) const {
+  if (++step.cut == cuts_of_round(round).size) ++step.part, step.cut = 0;
+}
+
+// Moves to the first beat of the computation from the step's group on; false when there is none.
 bool RollingSchedule::seek_beat(const OutputBlock& block, int round, Step& step) const {
-  while (step.part < block.parts && !works(block, step)) ++step.part;
-  if (step.part == block.parts) return false;
+  if (!seek_group(block, step)) return false;
   step.kind = Step::Kind::kBeat;
-  step.ends_computation = false;
-  if (step.cut + 1 < cuts_of_round(round).size) return true;
   Step later = step;
-  do {
-    ++later.part;
-  } while (later.part < block.parts && !works(block, later));
-  step.ends_computation = later.part == block.parts;
+  for (step.groups = 0; step.groups < shape_.multipliers && seek_group(block, later); ++step.groups)
+    next_group(round, later);
+  step.ends_computation = !seek_group(block, later);
   return true;
 }
 
@@ -244,12 +253,11 @@ bool RollingSchedule::advance(const OutputBlock& block, int round, Step& step) c
   if (plain_array()) return advance_streamed(block, round, step);
   switch (step.kind) {
     case Step::Kind::kBeat:
-      if (++step.cut < cuts_of_round(round).size) return seek_beat(block, round, step);
-      step.cut = 0, ++step.part;
+      for (int group = step.groups; group > 0 && seek_group(block, step); --group) next_group(round, step);
       if (seek_beat(block, round, step)) return true;
       return after_beats(block, round, step);
     case Step::Kind::kWrap:
-      if (++step.clock < kWrapClocks) return true;
+      if (++step.clock < wrap_clocks(rolling_rings(block, round, step))) return true;
       return after_wrap(block, round, step);
     case Step::Kind::kCorrection:
       ++step.computation;
@@ -268,7 +276,7 @@ bool RollingSchedule::advance(const OutputBlock& block, int round, Step& step) c
 bool RollingSchedule::after_beats(const OutputBlock& block, int round, Step& step) const {
   const bool rolls = !last_computation(block, step) || step.phase + 1 < phases(block);
   if (!rolls) return false;
-  if (order_.wrap == Wrap::kRegister) return after_wrap(block, round, step);
+  if (wrap_clocks(rolling_rings(block, round, step)) == 0) return after_wrap(block, round, step);
   step.kind = Step::Kind::kWrap;
   step.clock = 0;
   return true;
@@ -295,15 +303,61 @@ RollingSchedule::Clocks RollingSchedule::clocks(const OutputBlock& block, int ro
     clocks.all = clocks.beats + (round + 1 == rounds_per_block() ? block.rows.size : 0);
     return clocks;
   }
+  const bool whole = order_.scheme == Scheme::kWholeRolling;
+  std::int64_t wraps = 0;
+  int last = 0;
   for (int phase = 0; phase < phases(block); ++phase) {
-    for (int part = 0; part < block.parts; ++part) {
-      if (pair_exists(block, phase, part)) clocks.beats += std::int64_t{ring(block, phase, part)} * cuts;
+    for (const Stretch& stretch : stretches(block, phase)) {
+      clocks.beats += std::int64_t{stretch.computations} * ceil_div(stretch.parts * cuts, shape_.multipliers);
+      last = wrap_clocks((whole ? block.parts : stretch.parts) * cuts);
+      wraps += std::int64_t{stretch.computations} * last;
     }
   }
   const Rolls moved = rolls(block);
-  clocks.all = clocks.beats + moved.exchanges + moved.corrections;
-  if (order_.wrap == Wrap::kBuffer) clocks.all += moved.rings * kWrapClocks;
+  clocks.all =
+      clocks.beats + moved.exchanges + moved.corrections + wraps - last;  // the last one does not roll
   return clocks;
+}
+
+// The shorter rings are through first.
+std::vector<RollingSchedule::Stretch> RollingSchedule::stretches(const OutputBlock& block, int phase) const {
+  std::vector<int> rings;
+  for (int part = 0; part < block.parts; ++part) {
+    if (pair_exists(block, phase, part)) rings.push_back(ring(block, phase, part));
+  }
+  std::sort(rings.begin(), rings.end());
+  std::vector<Stretch> made;
+  int before = 0;
+  for (int i = 0; i < count_of(rings); ++i) {
+    if (const int length = nth(rings, i); length > before)
+      made.push_back({length - std::exchange(before, length), count_of(rings) - i});
+  }
+  return made;
+}
+
+// Rings that roll after a computation: those of the groups that were multiplied, or of all blocks of one
+// ring.
+int RollingSchedule::rolling_rings(const OutputBlock& block, int round, const Step& step) const {
+  int parts = 0;
+  Step at = step;
+  for (at.part = 0; at.part < block.parts; ++at.part)
+    parts += order_.scheme == Scheme::kWholeRolling || works(block, at) ? 1 : 0;
+  return parts * cuts_of_round(round).size;
+}
+
+// Cycles in which rings wrap after the cycle of the last beat (SPEC RO-7).
+int RollingSchedule::wrap_clocks(int rings) const {
+  if (order_.wrap == Wrap::kBuffer) return kWrapClocks * rings;
+  return shape_.spare_lines == SpareLines::kShared ? rings - 1 : 0;
+}
+
+Span RollingSchedule::rings_at(const OutputBlock& block, int round, const Step& step, int clock) const {
+  if (order_.wrap == Wrap::kBuffer) {
+    const bool through = clock >= 0 && (clock + 1) % kWrapClocks == 0;
+    return {clock / kWrapClocks, through ? 1 : 0};
+  }
+  if (shape_.spare_lines == SpareLines::kShared) return {clock + 1, 1};
+  return {0, clock < 0 ? rolling_rings(block, round, step) : 0};
 }
 
 RollingSchedule::Rolls RollingSchedule::rolls(const OutputBlock& block) const {

@@ -83,16 +83,29 @@ constexpr std::array<std::string_view, 2> kRealignmentNames{"rolling", "tags"};
 enum class Wrap : std::uint8_t { kRegister, kBuffer };
 constexpr std::array<std::string_view, 2> kWrapNames{"register", "buffer"};
 
+/// The spare registers that lines wrap through (SPEC RO-7): a line of them for each ring, with its own wire
+/// from one end of the ring to the other; one line that all rings share, which then roll one after the other;
+/// or none, and lines wrap through the buffer.
+enum class SpareLines : std::uint8_t { kPerRing, kShared, kNone };
+constexpr std::array<std::string_view, 3> kSpareLinesNames{"ring", "shared", "none"};
+
 /// Sizes of the array that its schedules depend on.
 struct Shape {
   int rows = 16, columns = 16;          ///< PEs
   int groups = 4;                       ///< registers per PE for each operand
   int start_row = 0, start_column = 0;  ///< the PE where matrices begin (document 002 [0104])
+  SpareLines spare_lines = SpareLines::kPerRing;
+  int multipliers = 1;  ///< of a PE: groups that are multiplied in one beat (document 002 [0034])
 
   /// The most lines of an operand's block, and the most elements of a line.
   int lines(Variant v) const { return lines_are_rows(v) ? rows - start_row : columns - start_column; }
   int lanes(Variant v) const { return lines_are_rows(v) ? columns - start_column : rows - start_row; }
 };
+
+/// Lines of spare registers, as long as the longer side of the array.
+constexpr int spare_lines_of(const Shape& shape) {
+  return shape.spare_lines == SpareLines::kPerRing ? shape.groups : shape.spare_lines == SpareLines::kShared;
+}
 
 /// The order of work on a product.
 struct Order {
@@ -140,8 +153,8 @@ struct OutputBlock {
 /// One cycle of the array in a round.
 struct Step {
   enum class Kind : std::uint8_t {
-    kBeat,        ///< every PE multiplies the registers of one group
-    kWrap,        ///< the line that wraps passes through the buffer
+    kBeat,        ///< every PE multiplies the registers of one group, or of one for each multiplier
+    kWrap,        ///< a ring rolls after others, or its line passes through the buffer
     kExchange,    ///< whole blocks move between groups
     kCorrection,  ///< lines move between blocks that have rolled within themselves
     kSums         ///< output-stationary: a line of sums leaves the PEs
@@ -149,9 +162,10 @@ struct Step {
   Kind kind = Kind::kBeat;
   int phase = 0;        ///< exchanges so far
   int computation = 0;  ///< number within the phase; output-stationary: element of n, or line of sums
-  int part = 0;         ///< block of the stationary operand
-  int cut = 0;          ///< cut of the round
-  int clock = 0;        ///< cycle of a wrap
+  int part = 0;         ///< block of the stationary operand, ...
+  int cut = 0;          ///< ... and cut of the round, of the first group of a beat
+  int groups = 1;       ///< groups of a beat that have work: this one and the next ones that have
+  int clock = 0;        ///< cycle of the wraps after a computation
   bool ends_computation = false;  ///< the last beat of it: the ring rolls at the end of the cycle
 };
 
@@ -228,6 +242,11 @@ class RollingSchedule {
     return order_.scheme == Scheme::kGroupRolling ? block.parts : 1;
   }
   int computations(const OutputBlock& block, int phase) const;
+  /// Moves the step's part and cut to the next group of the round that has work in its computation, from
+  /// these on; false when there is none.
+  bool seek_group(const OutputBlock& block, Step& step) const;
+  /// Moves them by one group.
+  void next_group(int round, Step& step) const;
   /// The line of the rolling operand (counted over all its blocks) at line `line` of part `part` in a
   /// computation; none: the place in the ring is empty.
   std::optional<int> rolled_line(const OutputBlock& block, const Step& step, int line) const;
@@ -261,11 +280,15 @@ class RollingSchedule {
     std::int64_t all = 0, beats = 0;
   };
   Clocks clocks(const OutputBlock& block, int round) const;
-  /// Moves in a round: of rings by a line, of blocks, of lines between blocks.
+  /// Moves in a round: of rings by a line, all of a computation counted once; of blocks; of lines between
+  /// blocks.
   struct Rolls {
     std::int64_t rings = 0, exchanges = 0, corrections = 0;
   };
   Rolls rolls(const OutputBlock& block) const;
+  /// Rings that roll at once in cycle `clock` of the wraps after a computation; -1: at the end of its last
+  /// beat. Rings are counted as their groups follow one another.
+  Span rings_at(const OutputBlock& block, int round, const Step& step, int clock) const;
 
  private:
   struct Segment {
@@ -273,6 +296,13 @@ class RollingSchedule {
     std::int64_t first = 0;  // number of its first block of columns
   };
   bool plain_array() const { return order_.scheme == Scheme::kOutputStationary; }
+  /// Computations of a phase in which equally many parts have work.
+  struct Stretch {
+    int computations = 0, parts = 0;
+  };
+  std::vector<Stretch> stretches(const OutputBlock& block, int phase) const;
+  int rolling_rings(const OutputBlock& block, int round, const Step& step) const;
+  int wrap_clocks(int rings) const;
   bool works(const OutputBlock& block, const Step& step) const;
   bool seek_beat(const OutputBlock& block, int round, Step& step) const;
   bool advance_streamed(const OutputBlock& block, int round, Step& step) const;
@@ -293,7 +323,8 @@ class RollingSchedule {
   std::vector<Segment> segments_;
 };
 
-/// Cycles of an adder tree over `lanes` products (SPEC RO-6).
-int adder_tree_clocks(int lanes);
+/// Cycles of the adder trees over `lanes` products (SPEC RO-6), and one for every level that adds up the sums
+/// of `multipliers` groups.
+int adder_tree_clocks(int lanes, int multipliers);
 
 }  // namespace tilebeat::rolling

@@ -3,6 +3,7 @@
 #include "rolling_core_bench.h"
 
 #include <random>
+#include <set>
 #include <string>
 
 #include <fmt/format.h>
@@ -47,6 +48,8 @@ TEST(RollingCore, RO_1_to_6_random_products) {
     work.config.line_queue = 256, work.config.port_bytes = 32;
     work.config.drain_bytes = 4 << below(4), work.config.write_queue = 128;
     work.setup.scheme = static_cast<Scheme>(below(4));
+    if (work.setup.scheme == Scheme::kPlain)
+      work.setup.stacked_cuts = static_cast<std::uint8_t>(1 + below(work.config.groups));
     if (work.setup.scheme == Scheme::kGroupRolling || work.setup.scheme == Scheme::kWholeRolling) {
       work.setup.stacked_blocks = static_cast<std::uint8_t>(1 + below(work.config.groups));
       work.setup.stacked_cuts =
@@ -54,6 +57,11 @@ TEST(RollingCore, RO_1_to_6_random_products) {
     }
     work.setup.realignment = static_cast<Realignment>(below(2));
     work.setup.wrap = static_cast<Wrap>(below(2));
+    work.config.spare_lines = static_cast<SpareLines>(below(work.setup.wrap == Wrap::kBuffer ? 3 : 2));
+    if (work.setup.scheme != Scheme::kOutputStationary)
+      work.config.multipliers = 1 + below(work.config.groups);
+    work.config.registers = static_cast<RegisterGroups>(below(2));
+    work.config.record_slots = below(2) == 0 ? 1 + below(4) : 0;
     work.conv.post_parameters = below(2) == 0;
     work.conv.input_type = below(2) == 0 ? DType::kUint8 : DType::kInt8;
     work.conv.input_zero_point = static_cast<std::int16_t>(below(100));
@@ -93,6 +101,104 @@ TEST(RollingCore, RO_6_a_bank_serves_one_word_a_cycle) {
   // Eight lines come every four cycles instead of every one: 3 x 8 cycles; rows of 32 bytes are written in 8
   // accesses instead of 2, each row 8 cycles after the one before, while it leaves in 2.
   EXPECT_EQ(one, many + 3 * 8 + 6 + 7 * 6);
+}
+
+TEST(RollingCore, RO_7_multiplying_does_not_wait_for_records) {
+  // Lines enter in 2 to 4, records in 5 to 7, while the three beats are done: sums come later, so that
+  // nothing waits for records.
+  Work work = work_of(3, 3, 3, 4, 4, Variant::kRightBUp);
+  const MemoryConfig memory{kMemoryBytes, 16, 16, 0};
+  const Cycle without = done(work, memory);
+  work.conv.post_parameters = true;
+  EXPECT_EQ(done(work, memory), without);
+}
+
+/// Cycles in which the loader of B waits for a place, and until all is reported.
+std::pair<Cycle, Cycle> waits_of_b(const Work& work) {
+  const std::string text = testing::in_child([&] {
+    CoreBench bench(work, Granularity::kClock);
+    bench.send(work);
+    bench.run(8000);
+    CycleLedger& ledger = bench.unit.loaders[1]->ledger;
+    ledger.settle(8000);
+    return fmt::format("{} {}", ledger.cycles()[static_cast<std::size_t>(Activity::kWeightRelease)],
+                       bench.driver.done(3));
+  });
+  const auto space = text.find(' ');
+  return {std::stoll(text.substr(0, space)), std::stoll(text.substr(space + 1))};
+}
+
+TEST(RollingCore, RO_7_records_of_later_columns_wait_for_a_slot) {
+  // Sixteen columns of blocks, drained 16 cycles each and more: four in register groups, two in the result
+  // buffer. One slot fewer, and a load waits longer.
+  Work work = work_of(4, 4, 64, 4, 4, Variant::kRightBUp);
+  work.config.drain_bytes = 4, work.conv.post_parameters = true;
+  const auto by_default = waits_of_b(work);
+  work.config.record_slots = 6;
+  EXPECT_EQ(waits_of_b(work), by_default) << "groups + 2";
+  work.config.record_slots = 64;
+  EXPECT_EQ(waits_of_b(work), by_default);
+  work.config.record_slots = 5;
+  EXPECT_GT(waits_of_b(work).first, by_default.first);
+  work.config.record_slots = 1;
+  EXPECT_GT(waits_of_b(work).second, by_default.second);
+}
+
+TEST(RollingCore, RO_7_assigned_registers_hold_more_ragged_rounds) {
+  // Three cuts of n in rounds of two: every other round needs one group of three, so that a third round is
+  // loaded while one is multiplied.
+  Work work = work_of(4, 12, 64, 4, 4, Variant::kRightBUp);
+  work.config.groups = 3, work.setup.stacked_cuts = 2;
+  work.config.drain_bytes = 64;
+  const auto fixed = waits_of_b(work);
+  work.config.registers = RegisterGroups::kAssigned;
+  EXPECT_LT(waits_of_b(work).second, fixed.second);
+}
+
+TEST(RollingCore, RO_7_kernels_are_transposed_in_memory_in_a_step) {
+  // Two cuts of 8 x 8 bytes: four accesses of 16 bytes read them, four write them.
+  Work work = work_of(8, 16, 8, 8, 8, Variant::kRightBUp);
+  for (const int latency : {0, 3}) {
+    const MemoryConfig memory{kMemoryBytes, 16, 16, latency};
+    const Cycle without = done(work, memory);
+    for (const Granularity granularity : {Granularity::kClock, Granularity::kTile}) {
+      const std::string text = testing::in_child([&] {
+        Work as_b_is = work;
+        as_b_is.setup.transposition = Transposition::kWhileLoading;
+        CoreBench bench(as_b_is, granularity, memory);
+        RollingRun run = bench.run_of(work);
+        run.transposes = true;
+        bench.driver.send(0, work.conv);
+        bench.driver.send(0, work.setup);
+        bench.driver.send(0, run);
+        if (std::string error = bench.run(2000); !error.empty()) return error;
+        for (int row = 0; row < work.m; ++row) {
+          for (int column = 0; column < work.k; ++column) {
+            if (bench.result(row, column) != work.product(row, column)) return std::string("wrong");
+          }
+        }
+        return fmt::format("{} {}", bench.driver.done(3), bench.unit.loaders[1]->stats.written);
+      });
+      EXPECT_EQ(text, fmt::format("{} {}", without + 2 * (4 + latency + 4), 2 * 64)) << latency;
+    }
+  }
+}
+
+TEST(RollingCore, UI_7_addresses_of_ports_are_words_of_the_bank) {
+  // Three kernels of three bytes lie in the first word of WRAM, at bytes 0, 3 and 6; rows of A are 256 bytes,
+  // 16 words of 16 banks, apart.
+  const Work work = work_of(3, 3, 3, 4, 4, Variant::kRightBUp);
+  const MemoryConfig memory{kMemoryBytes, 16, 16, 0};
+  CoreBench bench(work, Granularity::kClock, memory, true);
+  bench.send(work);
+  ASSERT_EQ(bench.run(60), "");
+  const auto addresses = [&](const std::string& memory_name) {
+    std::set<std::uint64_t> seen;
+    for (const auto& [at, value] : bench.trace.of(memory_name + ".engine.p0b0_addr")) seen.insert(value);
+    return seen;
+  };
+  EXPECT_EQ(addresses("wram"), (std::set<std::uint64_t>{0}));
+  EXPECT_EQ(addresses("nram"), (std::set<std::uint64_t>{0, 1, 2}));
 }
 
 TEST(RollingCore, CY_2_a_full_write_queue_is_named) {

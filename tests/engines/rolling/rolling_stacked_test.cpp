@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <map>
 #include <string>
+#include <tuple>
 #include <vector>
 
 #include <fmt/format.h>
@@ -118,7 +119,8 @@ TEST(RollingSchedule, RO_6_steps_are_as_many_as_clocks) {
               const auto rolls = schedule.rolls(block);
               EXPECT_EQ(count(steps, Step::Kind::kExchange), rolls.exchanges);
               EXPECT_EQ(count(steps, Step::Kind::kCorrection), rolls.corrections);
-              EXPECT_EQ(count(steps, Step::Kind::kWrap), wrap == Wrap::kBuffer ? 2 * rolls.rings : 0);
+              EXPECT_EQ(count(steps, Step::Kind::kWrap),
+                        clocks.all - clocks.beats - rolls.exchanges - rolls.corrections);
             }
           }
         }
@@ -133,16 +135,25 @@ TEST(RollingSchedule, RO_6_clocks_of_rounds) {
     for (const Scheme scheme : {Scheme::kPlain, Scheme::kGroupRolling, Scheme::kWholeRolling}) {
       for (const auto& [m, k] :
            std::vector<std::pair<int, int>>{{9, 9}, {7, 4}, {2, 5}, {1, 1}, {14, 3}, {5, 13}}) {
-        for (const Wrap wrap : {Wrap::kRegister, Wrap::kBuffer}) {
+        for (const auto& [wrap, spare_lines, multipliers] :
+             {std::tuple{Wrap::kRegister, SpareLines::kPerRing, 1},
+              {Wrap::kRegister, SpareLines::kShared, 1},
+              {Wrap::kBuffer, SpareLines::kShared, 2},
+              {Wrap::kBuffer, SpareLines::kNone, 1},
+              {Wrap::kRegister, SpareLines::kShared, 3},
+              {Wrap::kRegister, SpareLines::kPerRing, 4}}) {
           testing::RollingCase c;
           c.m = m, c.k = k, c.lines = c.lanes = 3;
           c.blocks = scheme == Scheme::kPlain ? 1 : 2, c.cuts = scheme == Scheme::kPlain ? 1 : 2;
           c.scheme = static_cast<testing::RollingScheme>(scheme);
-          c.a_stays = rolling_operand(variant) == OperandName::kB;
-          c.wrap_buffer = wrap == Wrap::kBuffer;
+          c.a_stays = rolling_operand(variant) == OperandName::kB, c.to_front = rolls_to_front(variant);
+          c.wrap_buffer = wrap == Wrap::kBuffer, c.spare_shared = spare_lines == SpareLines::kShared;
+          c.multipliers = multipliers;
           Order order = order_of(variant, scheme, c.blocks, c.cuts);
           order.wrap = wrap;
-          const RollingSchedule schedule(array_of(3, 3), order, product_of(m, 8, k));
+          Shape shape = array_of(3, 3);
+          shape.spare_lines = spare_lines, shape.multipliers = multipliers;
+          const RollingSchedule schedule(shape, order, product_of(m, 8, k));
           ASSERT_EQ(schedule.rounds_per_block(), (3 + c.cuts - 1) / c.cuts);
           for (std::int64_t index = 0; index < schedule.blocks(); ++index) {
             const OutputBlock block = schedule.block(index);
@@ -167,9 +178,27 @@ TEST(RollingSchedule, RO_6_a_phase_restores_its_rings_before_the_exchange) {
   Order order = order_of(Variant::kRightBUp, Scheme::kGroupRolling, 2, 2);
   order.wrap = Wrap::kBuffer;
   const RollingSchedule schedule(array_of(2, 2), order, product_of(4, 4, 4));
-  // Two phases of 2 computations: 1 + 1 rolls between them, and the restoring one; 2 cycles each.
+  // Two phases of 2 computations: 1 + 1 rolls between them, and the restoring one; 2 cycles for each of 4
+  // rings.
   EXPECT_EQ(schedule.rolls(schedule.block(0)).rings, 3);
-  EXPECT_EQ(schedule.clocks(schedule.block(0), 0).all, 16 + 1 + 3 * 2);
+  EXPECT_EQ(schedule.clocks(schedule.block(0), 0).all, 16 + 1 + 3 * 4 * 2);
+}
+
+TEST(RollingStacked, RO_7_rings_that_share_spare_registers_roll_one_after_the_other) {
+  Shape shape = array_of(2, 2);
+  const auto clocks = [&](Scheme scheme) {
+    const RollingSchedule schedule(shape, order_of(Variant::kRightBUp, scheme, 2, 2), product_of(4, 4, 4));
+    return schedule.clocks(schedule.block(0), 0).all;
+  };
+  // Three rolls of four rings in either scheme; three corrections, or one exchange.
+  EXPECT_EQ(clocks(Scheme::kWholeRolling), 16 + 3);
+  EXPECT_EQ(clocks(Scheme::kGroupRolling), 16 + 1);
+  shape.spare_lines = SpareLines::kShared;
+  EXPECT_EQ(clocks(Scheme::kWholeRolling), 16 + 3 + 3 * 3) << "three rings wait for the first one";
+  EXPECT_EQ(clocks(Scheme::kGroupRolling), 16 + 1 + 3 * 3);
+  // Two multipliers take two groups a beat.
+  shape.multipliers = 2;
+  EXPECT_EQ(clocks(Scheme::kWholeRolling), 8 + 3 + 3 * 3);
 }
 
 TEST(RollingSchedule, RO_5_output_stationary_takes_a_beat_an_element_of_n) {
@@ -189,10 +218,11 @@ TEST(RollingSchedule, RO_5_output_stationary_takes_a_beat_an_element_of_n) {
 }
 
 TEST(RollingSchedule, RO_6_adder_trees) {
-  EXPECT_EQ(adder_tree_clocks(1), 1);
-  EXPECT_EQ(adder_tree_clocks(2), 2);
-  EXPECT_EQ(adder_tree_clocks(16), 5);
-  EXPECT_EQ(adder_tree_clocks(17), 6);
+  EXPECT_EQ(adder_tree_clocks(1, 1), 1);
+  EXPECT_EQ(adder_tree_clocks(2, 1), 2);
+  EXPECT_EQ(adder_tree_clocks(16, 1), 5);
+  EXPECT_EQ(adder_tree_clocks(17, 1), 6);
+  EXPECT_EQ(adder_tree_clocks(16, 3), 7) << "two levels add up the sums of three groups";
 }
 
 }  // namespace

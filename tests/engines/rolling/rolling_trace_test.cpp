@@ -1,5 +1,6 @@
 // What the rolling-register unit shows, and what it refuses: registers roll by roll (document 002 tables 1 to
 // 5), stalls by name, sums that stay in the result buffer, transposition while loading, faults.
+#include "config/hardware_file.h"
 #include "rolling_bench.h"
 
 #include <string>
@@ -128,6 +129,60 @@ TEST(RollingTrace, RO_4_tables_4_and_5_in_registers) {
   EXPECT_EQ(all(16),
             (std::vector<std::string>{"12 22 / 13 23", "32 42 / 33 43", "14 24 / 11 21", "34 44 / 31 41"}))
       << "table 5";
+}
+
+/// The shipped configuration with stacked storage, with the array of the document's example.
+Work shipped_work() {
+  Work work = named_work(4, 2, Variant::kRightBUp);
+  work.config = load_hardware(TILEBEAT_SOURCE_DIR "/configs/rolling16_stacked.json").engine<RollingConfig>();
+  work.config.rows = work.config.columns = 2;
+  work.setup.scheme = Scheme::kWholeRolling, work.setup.stacked_blocks = work.setup.stacked_cuts = 2;
+  return work;
+}
+/// Registers of B in four groups, and a line of spare registers.
+std::vector<std::string> groups_of_b(const testing::RecordingTrace& trace, Cycle cycle) {
+  std::vector<std::string> groups;
+  for (int group = 0; group < 4; ++group) groups.push_back(registers(trace, 'b', group, 2, 2, cycle));
+  return groups;
+}
+std::string spare_line(const testing::RecordingTrace& trace, int line, Cycle cycle) {
+  return fmt::format("{} {}", value_at(trace, fmt::format("rolling.array.spare{}.e0", line), cycle),
+                     value_at(trace, fmt::format("rolling.array.spare{}.e1", line), cycle));
+}
+
+TEST(RollingTrace, RO_7_tables_4_and_5_with_a_spare_register_for_each_ring) {
+  const Work work = shipped_work();
+  Bench bench(work, Granularity::kClock, true);
+  bench.send(work);
+  ASSERT_EQ(bench.run(80), "");
+  EXPECT_EQ(groups_of_b(bench.trace, 15),
+            (std::vector<std::string>{"12 22 / 11 21", "32 42 / 31 41", "14 24 / 13 23", "34 44 / 33 43"}))
+      << "table 4";
+  // The first rows, which wrapped: four rings at once, each through its own registers ([0118]).
+  const std::vector<std::string> wrapped{"11 21", "31 41", "13 23", "33 43"};
+  for (int ring = 0; ring < 4; ++ring)
+    EXPECT_EQ(spare_line(bench.trace, ring, 15), wrapped[static_cast<std::size_t>(ring)]);
+  EXPECT_EQ(groups_of_b(bench.trace, 16),
+            (std::vector<std::string>{"12 22 / 13 23", "32 42 / 33 43", "14 24 / 11 21", "34 44 / 31 41"}))
+      << "table 5";
+}
+
+TEST(RollingTrace, RO_7_one_spare_line_passes_from_ring_to_ring) {
+  Work work = shipped_work();
+  work.config.spare_lines = SpareLines::kShared;
+  Bench bench(work, Granularity::kClock, true);
+  bench.send(work);
+  ASSERT_EQ(bench.run(80), "");
+  const std::vector<std::string> before{"11 21 / 12 22", "31 41 / 32 42", "13 23 / 14 24", "33 43 / 34 44"},
+      rolled{"12 22 / 11 21", "32 42 / 31 41", "14 24 / 13 23", "34 44 / 33 43"};
+  // Four beats from 11 on; a ring rolls at the end of each cycle from 14 on.
+  for (int ring = 0; ring < 4; ++ring) {
+    std::vector<std::string> expected = before;
+    std::copy_n(rolled.begin(), ring + 1, expected.begin());
+    EXPECT_EQ(groups_of_b(bench.trace, 15 + ring), expected) << ring;
+    EXPECT_EQ(spare_line(bench.trace, 0, 15 + ring), rolled[static_cast<std::size_t>(ring)].substr(8));
+  }
+  EXPECT_EQ(groups_of_b(bench.trace, 19).front(), "12 22 / 13 23") << "corrected in 18";
 }
 
 TEST(RollingTrace, RO_4_every_roll_and_the_exchange_of_group_rolling) {
@@ -376,8 +431,10 @@ TEST(RollingUnit, programs_that_make_no_sense_are_refused) {
   part.first_channel = 1;
   EXPECT_THAT(error(setup, part), HasSubstr("channels up to 4 of a pixel of 3 bytes"))
       << "what lies behind the map is nobody's, and no race with it would be seen";
-  setup.stacked_cuts = 2;
+  setup.stacked_blocks = 2;
   EXPECT_THAT(error(setup, work.run()), HasSubstr("the scheme works on one at a time"));
+  setup.scheme = Scheme::kOutputStationary, setup.stacked_blocks = 1, setup.stacked_cuts = 2;
+  EXPECT_THAT(error(setup, work.run()), HasSubstr("output-stationary operands are streamed"));
   setup.scheme = Scheme::kGroupRolling, setup.stacked_cuts = 5;
   EXPECT_THAT(error(setup, work.run()),
               HasSubstr("1 x 5 stacked block pairs, the array has 4 register groups"));

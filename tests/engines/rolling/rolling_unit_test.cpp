@@ -143,6 +143,8 @@ TEST(RollingUnit, RO_1_to_6_random_products) {
     work.config.line_queue = 256, work.config.result_blocks = 64, work.config.port_bytes = 32;
     work.config.drain_bytes = 4 << below(4), work.config.write_queue = 128;
     work.setup.scheme = static_cast<Scheme>(below(4));
+    if (work.setup.scheme == Scheme::kPlain)
+      work.setup.stacked_cuts = static_cast<std::uint8_t>(1 + below(work.config.groups));
     if (work.setup.scheme == Scheme::kGroupRolling || work.setup.scheme == Scheme::kWholeRolling) {
       work.setup.stacked_blocks = static_cast<std::uint8_t>(1 + below(work.config.groups));
       work.setup.stacked_cuts =
@@ -150,6 +152,11 @@ TEST(RollingUnit, RO_1_to_6_random_products) {
     }
     work.setup.realignment = static_cast<Realignment>(below(2));
     work.setup.wrap = static_cast<Wrap>(below(2));
+    work.config.spare_lines = static_cast<SpareLines>(below(work.setup.wrap == Wrap::kBuffer ? 3 : 2));
+    if (work.setup.scheme != Scheme::kOutputStationary)
+      work.config.multipliers = 1 + below(work.config.groups);
+    work.config.registers = static_cast<RegisterGroups>(below(2));
+    work.config.record_slots = below(2) == 0 ? 1 + below(4) : 0;
     work.conv.post_parameters = below(2) == 0;
     work.conv.input_type = below(2) == 0 ? DType::kUint8 : DType::kInt8;
     work.conv.input_zero_point = static_cast<std::int16_t>(below(100));

@@ -3,6 +3,7 @@
 #include "base/types.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace tilebeat::rolling {
 
@@ -26,15 +27,16 @@ void Rounds::make() {
 }
 
 // If no round beyond it has been made, the last round becomes the one after it.
-void Rounds::pop() {
-  ++first_;
-  if (rounds_.size() == 1 && first_ < end_)
-    advance(rounds_.front(), first_);
-  else
-    rounds_.pop_front();
+void Rounds::forget() {
+  while (first_ < done_ && rounds_.front().entered[0] && rounds_.front().entered[1]) {
+    ++first_;
+    if (rounds_.size() == 1 && first_ < end_)
+      advance(rounds_.front(), first_);
+    else
+      rounds_.pop_front();
+  }
 }
 
-// Records come with the last round of the first output block that needs them.
 void Rounds::advance(Round& round, std::int64_t number) {
   const RollingSchedule& schedule = job_->schedule;
   const bool first = round_ == 0, last = round_ + 1 == schedule.rounds_per_block();
@@ -46,18 +48,47 @@ void Rounds::advance(Round& round, std::int64_t number) {
   round.begins_sums = first && job_->run.first;
   round.ends_sums = last && job_->run.last;
   round.ends_job = last && index_ + 1 == schedule.blocks();
-  round.records = Records::kNone;
-  round.loaded = {};
-  if (round.ends_sums && job_->conv.post_parameters && !(records_of_ == block_.columns)) {
-    round.records = Records::kLoaded;
-    records_of_ = block_.columns;
-  }
+  round.loaded = {}, round.entered = {};
+  take_records(round);
+  take_groups(round);
   if (!last) {
     ++round_;
     return;
   }
   round_ = 0;
   ++index_;
+}
+
+// Records come with the last round of the first output block that needs them.
+void Rounds::take_records(Round& round) {
+  const RollingSchedule& schedule = job_->schedule;
+  round.records = Records::kNone;
+  round.column.reset(), round.ends_column = false;
+  if (!round.ends_sums || !job_->conv.post_parameters) return;
+  if (!(records_of_ == block_.columns)) {
+    round.records = Records::kLoaded;
+    records_of_ = block_.columns;
+    column_ = std::make_shared<ColumnRecords>();
+    column_->number = columns_++;
+  }
+  round.column = column_;
+  round.ends_column = round.ends_job || !(schedule.block(index_ + 1).columns == block_.columns);
+}
+
+// Fixed groups are the same for every round, whether or not it fills them; assigned ones follow one another.
+void Rounds::take_groups(Round& round) {
+  const Order& order = job_->schedule.order();
+  const bool fixed = registers_ == RegisterGroups::kFixed;
+  round.cut_groups = fixed ? order.stacked_cuts : job_->schedule.cuts_of_round(round.round).size;
+  const int taken = fixed ? order.groups() : round.block.parts * round.cut_groups;
+  const int sets = groups_ / order.groups();
+  round.first_group = fixed ? to_int(round.number % sets) * taken : next_group_;
+  next_group_ = (round.first_group + taken) % groups_;
+  round.after.reset();
+  for (int i = 0; i < taken; ++i) {
+    auto& user = nth(users_, (round.first_group + i) % groups_);
+    round.after = std::max(round.after, std::exchange(user, round.number));
+  }
 }
 
 // Enters the first of some lines; `before` is the cycle in which the line that it replaces is in place.

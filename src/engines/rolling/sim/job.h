@@ -1,6 +1,7 @@
 #pragma once
 
 #include "base/types.h"
+#include "engines/rolling/config.h"
 #include "engines/rolling/operand_lines.h"
 #include "fabric/holds.h"
 #include "isa/instruction.h"
@@ -111,7 +112,6 @@ struct Job {
   const RollingSchedule schedule;
   const OperandLines lines;
   const Cycle began;
-  int sets = 1;           ///< rounds that the register groups hold
   std::int64_t macs = 0;  ///< useful, done so far
   /// The group of a convolution that the first kernel belongs to.
   int first_group() const { return run.first_kernel / setup.group_kernels; }
@@ -120,6 +120,13 @@ struct Job {
   Cycle written = 0;                    ///< the cycle after the last write known to end
   /// Cycle in which the last sum of a run whose sums stay is in place.
   std::optional<Cycle> accumulated;
+};
+
+/// The records of bias and scale of a column of output blocks, in one of the slots for them.
+struct ColumnRecords {
+  std::int64_t number = 0;  ///< number among all columns with records
+  std::vector<PostParameter> records;
+  std::optional<Cycle> in_place;  ///< the cycle in which the last one entered
 };
 
 /// A round: the cuts of n of an output block's blocks that are in register groups together.
@@ -131,37 +138,56 @@ struct Round {
   bool begins_sums = false;  ///< the half of the result buffer starts over
   bool ends_sums = false;    ///< the half of the result buffer is complete
   bool ends_job = false;
-  Records records = Records::kNone;                    ///< records that are loaded with its kernels
+  Records records = Records::kNone;                    ///< records that are loaded after its kernels
   std::array<std::optional<Cycle>, kOperands> loaded;  ///< the cycle in which the last line entered
+  std::array<bool, kOperands> entered{};               ///< nothing is left to load, records neither
+  std::shared_ptr<ColumnRecords> column;  ///< those that its sums are post-processed with; null: none
+  bool ends_column = false;               ///< no later sums need them
+  int first_group = 0;                    ///< the first of its register groups, ...
+  int cut_groups = 1;                     ///< ... and of them those of each block
+  std::optional<std::int64_t> after;      ///< the last earlier round that has one of them
 };
 
-/// The rounds that are not done, oldest first; further rounds are made on demand.
+/// The rounds that are not done or not loaded, oldest first; further rounds are made on demand.
 class Rounds {
  public:
+  explicit Rounds(const RollingConfig& config)
+      : groups_(config.groups), registers_(config.registers), users_(to_size(config.groups)) {}
+
   /// Appends the rounds of a run.
   void begin(std::shared_ptr<Job> job);
   /// Round `number`, or null when no run has it yet.
   Round* at(std::int64_t number);
   /// Whether all rounds of the runs that began are done.
-  bool empty() const { return first_ == end_; }
-  Round& front() {
-    if (rounds_.empty()) make();
-    return rounds_.front();
-  }
-  void pop();
+  bool empty() const { return done_ == end_; }
+  /// The first round that is not done; there is one.
+  Round& front() { return *at(done_); }
+  /// The front round is done.
+  void end_front() { ++done_, forget(); }
+  /// Forgets rounds that are done and loaded.
+  void forget();
 
  private:
   void make();
   void advance(Round& round, std::int64_t number);
+  void take_groups(Round& round);
+  void take_records(Round& round);
 
+  int groups_;
+  RegisterGroups registers_;
+  std::vector<std::optional<std::int64_t>> users_;  // by register group: the last round that has it
+  int next_group_ = 0;                              // the group that is assigned next
   std::deque<Round> rounds_;
-  std::int64_t first_ = 0;    // number of the front one, or of the next one
+  std::int64_t first_ = 0;  // number of the oldest one, or of the next one
+  std::int64_t done_ = 0;
   std::int64_t end_ = 0;      // rounds of all runs that began
   std::shared_ptr<Job> job_;  // the job whose rounds are being made
   std::int64_t index_ = 0;    // index of the next round's output block
   OutputBlock block_;         // the same, once it is begun
   int round_ = 0;
-  std::optional<Span> records_of_;  // columns whose records were brought last in this run
+  std::optional<Span> records_of_;         // columns whose records were brought last in this run
+  std::shared_ptr<ColumnRecords> column_;  // those records
+  std::int64_t columns_ = 0;               // columns with records so far
 };
 
 }  // namespace tilebeat::rolling

@@ -24,6 +24,8 @@ OperandLoader::Line& OperandLoader::prepare(Round& round) {
   made.load = loads_[next_load_++];
   made.round = &round;
   made.ends_round = next_load_ == loads_.size();
+  made.ends_operand = made.load.kind != Load::Kind::kRecord &&
+                      (made.ends_round || loads_[next_load_].kind == Load::Kind::kRecord);
   made.missing = 0;
   if (made.ends_round) ++round_, next_load_ = 0, next_round_ = nullptr;
   return made;
@@ -175,7 +177,7 @@ ScratchpadLoader::KernelsKey ScratchpadLoader::key_of(const Job& job) {
 }
 
 void ScratchpadLoader::begin(Job& job, Cycle now) {
-  requests_.enter(Activity::kLanding, now);
+  if (requests_.settled_at() <= now) requests_.enter(Activity::kLanding, now);
   next_turn_ = std::max(next_turn_, now);
   if (granularity_ == Granularity::kClock) return;
   const bool unchanged = port.open_direct() == ScratchpadPort::Contents::kUnchanged;
@@ -188,6 +190,45 @@ void ScratchpadLoader::begin(Job& job, Cycle now) {
     for (OperandImage& image : maps_) image.invalidate();
     OperandImage::read_map(source_of(job), elements_);
   }
+}
+
+void ScratchpadLoader::transpose(const Job& job, Cycle now) {
+  const bool tile = granularity_ == Granularity::kTile;
+  if (tile) port.open_direct();
+  requests_.enter(Activity::kBusy, now);
+  std::vector<std::uint8_t> lines, columns;
+  for (int first = 0; first < job.run.kernels; first += job.setup.block_kernels) {
+    const int kernels = std::min<int>(job.setup.block_kernels, job.run.kernels - first);
+    for (int cut = 0; cut < job.schedule.cuts(); ++cut) {
+      const Span elements = job.schedule.cut(cut);
+      const int bytes = elements.size * kernels;
+      const std::uint64_t address =
+          job.run.weights + to_unsigned(std::int64_t{first} * job.schedule.product().n +
+                                        std::int64_t{elements.begin} * kernels);
+      lines.resize(to_size(bytes)), columns.resize(to_size(bytes));
+      const auto delay = [&] { return to_int(requests_.settled_at() - now); };
+      const int accesses = port.accesses(address, bytes);
+      if (tile)
+        port.direct_read(address, lines.data(), bytes);
+      else
+        port.read(address, lines.data(), bytes, delay());
+      requests_.spend(Activity::kBusy, accesses);
+      requests_.spend(Activity::kDataLatency, port.latency());
+      for (int element = 0; element < elements.size; ++element) {
+        for (int kernel = 0; kernel < kernels; ++kernel)
+          nth(columns, kernel * elements.size + element) = nth(lines, element * kernels + kernel);
+      }
+      if (tile)
+        port.direct_write(address, columns.data(), bytes);
+      else
+        port.write(address, columns.data(), bytes, delay());
+      requests_.spend(Activity::kBusy, accesses);
+      stats.requests += 2 * std::int64_t{accesses};
+      stats.bytes += bytes, stats.written += bytes;
+    }
+  }
+  next_turn_ = requests_.settled_at();
+  for (Kernels& kernels : kernels_) kernels.image.invalidate();
 }
 
 // Runs of the same kernels follow one another: kernels that were read stay valid until the memory is written.
@@ -267,17 +308,27 @@ const OperandImage& ScratchpadLoader::image_of(const Round& round) {
   return image;
 }
 
-Cycle ScratchpadLoader::load_round(Round& round, Cycle free, Activity release,
-                                   std::vector<PostParameter>& records) {
+Cycle ScratchpadLoader::load_round(Round& round, Cycle free, Cycle slot_free, Activity release) {
   const bool is_b = operand_ == OperandName::kB;
   const bool across = is_b && round.job->setup.transposition == Transposition::kWhileLoading;
-  LineFlow flow(departures_, {port.latency(), config_.port_bytes}, free, next_turn_, ledger.settled_at());
+  const LineFlow::Port way{port.latency(), config_.port_bytes};
+  LineFlow flow(departures_, way, free, next_turn_, ledger.settled_at());
   OperandImage::Sum read;
-  if (!across) pass_lines(round, flow, read);
-  if (across || (is_b && round.records == Records::kLoaded)) pass_others(round, flow, read, records);
-  settle(flow, release);
-  stats.requests += read.accesses, stats.bytes += read.bytes;
-  const Cycle in_place = flow.entry() - 1;
+  if (across)
+    pass_others(round, Load::Kind::kAcross, flow, read);
+  else
+    pass_lines(round, flow, read);
+  settle(flow, read, release);
+  Cycle in_place = flow.entry() - 1;
+  nth(round.loaded, operand_) = in_place;
+  if (is_b && round.records == Records::kLoaded) {
+    LineFlow records(departures_, way, slot_free, next_turn_, ledger.settled_at());
+    OperandImage::Sum read_records;
+    pass_others(round, Load::Kind::kRecord, records, read_records);
+    settle(records, read_records, release);
+    round.column->in_place = in_place = records.entry() - 1;
+  }
+  nth(round.entered, operand_) = true;
   if (round.ends_job) {
     requests_.enter(Activity::kNoWork, next_turn_);
     ledger.enter(Activity::kNoWork, in_place + 1);
@@ -285,7 +336,7 @@ Cycle ScratchpadLoader::load_round(Round& round, Cycle free, Activity release,
   return in_place;
 }
 
-void ScratchpadLoader::settle(const LineFlow& flow, Activity release) {
+void ScratchpadLoader::settle(const LineFlow& flow, const OperandImage::Sum& read, Activity release) {
   requests_.spend(Activity::kLanding, flow.landing(), CycleOrder::kMixed);
   requests_.spend(Activity::kBusy, flow.turn() - next_turn_ - flow.landing(), CycleOrder::kMixed);
   next_turn_ = flow.turn();
@@ -293,6 +344,7 @@ void ScratchpadLoader::settle(const LineFlow& flow, Activity release) {
   ledger.spend(release, flow.waited(), CycleOrder::kMixed);
   ledger.spend(Activity::kBusy, flow.entry() - ledger.settled_at(), CycleOrder::kMixed);
   stats.lines += flow.lines();
+  stats.requests += read.accesses, stats.bytes += read.bytes;
 }
 
 // Passes lines in the order of OperandLines::loads.
@@ -326,14 +378,14 @@ void ScratchpadLoader::pass_lines(const Round& round, LineFlow& flow, OperandIma
   }
 }
 
-// Passes elements of several lines, and records.
-void ScratchpadLoader::pass_others(const Round& round, LineFlow& flow, OperandImage::Sum& read,
-                                   std::vector<PostParameter>& records) {
+// Passes elements of several lines, or records.
+void ScratchpadLoader::pass_others(const Round& round, Load::Kind kind, LineFlow& flow,
+                                   OperandImage::Sum& read) {
   std::vector<Load> loads;
   round.job->lines.loads(operand_, round.block, round.round, round.records, loads);
   std::vector<Piece> pieces;
   for (const Load& load : loads) {
-    if (load.kind == Load::Kind::kLine) continue;
+    if (load.kind != kind) continue;
     round.job->lines.find(operand_, round.block, round.round, load, pieces);
     int accesses = 0, bytes = 0;
     for (const Piece& piece : pieces) {
@@ -342,13 +394,13 @@ void ScratchpadLoader::pass_others(const Round& round, LineFlow& flow, OperandIm
     }
     flow.pass(accesses, bytes);
     read.accesses += accesses, read.bytes += bytes;
-    if (load.kind == Load::Kind::kAcross) {
+    if (kind == Load::Kind::kAcross) {
       stats.elements += load.filled.size;
       continue;
     }
     std::array<std::uint8_t, OperandLines::kRecordBytes> record{};
     port.direct_read(pieces.front().address, record.data(), OperandLines::kRecordBytes);
-    records.push_back(decode_post_parameter(record.data()));
+    round.column->records.push_back(decode_post_parameter(record.data()));
   }
 }
 

@@ -21,6 +21,7 @@ namespace tilebeat::rolling {
 struct LoaderStats {
   std::int64_t requests = 0;  ///< to the memory
   std::int64_t bytes = 0;     ///< bytes read
+  std::int64_t written = 0;   ///< bytes of kernels that were written back transposed
   std::int64_t lines = 0;     ///< lines that entered the registers, records of bias and scale included
   std::int64_t elements = 0;  ///< elements that entered the registers, padding included
 };
@@ -61,9 +62,10 @@ class OperandLoader {
     Load load;
     Round* round = nullptr;  ///< its round, which stays until its last line has entered
     bool begins_round = false, ends_round = false;
-    Cycle ready = 0;   ///< the first cycle in which it can enter
-    Cycle leaves = 0;  ///< the cycle in which it is in place, once it has entered
-    int clocks = 1;    ///< cycles that it takes to enter
+    bool ends_operand = false;  ///< the last line of its round that is no record
+    Cycle ready = 0;            ///< the first cycle in which it can enter
+    Cycle leaves = 0;           ///< the cycle in which it is in place, once it has entered
+    int clocks = 1;             ///< cycles that it takes to enter
     std::vector<std::uint8_t> bytes;
     std::vector<Piece> pieces;  ///< places that were filled; the rest is padding
     int missing = 0;            ///< bytes that have not arrived
@@ -165,13 +167,16 @@ class ScratchpadLoader : public OperandLoader {
   /// From now on every line is read in its turn, also in tile granularity, because registers flip bits.
   void read_every_line() { reads_images_ = false; }
 
+  /// Transposes the kernels of a run in their place, cut by cut: their words are read, wait in registers, and
+  /// are written, one access a cycle. The address generator is busy from cycle `now` on.
+  void transpose(const Job& job, Cycle now);
   CycleLedger& request_ledger() override { return requests_; }
   void begin(Job& job, Cycle now) override;
   void take(Cycle /*now*/) override {}
-  /// Tile granularity: loads all lines of a round, whose groups are free from cycle `free` on; `release` is
-  /// their stall cause until then. Appends the records that come with them. Returns the cycle in which the
-  /// last line is in place.
-  Cycle load_round(Round& round, Cycle free, Activity release, std::vector<PostParameter>& records);
+  /// Tile granularity: loads all lines of a round, whose groups are free from cycle `free` on and the slot
+  /// for records that come after them from `slot_free` on; `release` is their stall cause until then. Returns
+  /// the cycle in which the last of all is in place.
+  Cycle load_round(Round& round, Cycle free, Cycle slot_free, Activity release);
   /// Tile granularity: the operand of a round's run, which must be the run that began last.
   const OperandImage& image_of(const Round& round);
   void request(Rounds& rounds, Cycle now, Activity idle) override;
@@ -193,9 +198,8 @@ class ScratchpadLoader : public OperandLoader {
   void begin_kernels(const Job& job, bool unchanged);
   void request_until(Rounds& rounds, Cycle last);
   void pass_lines(const Round& round, LineFlow& flow, OperandImage::Sum& read);
-  void pass_others(const Round& round, LineFlow& flow, OperandImage::Sum& read,
-                   std::vector<PostParameter>& records);
-  void settle(const LineFlow& flow, Activity release);
+  void pass_others(const Round& round, Load::Kind kind, LineFlow& flow, OperandImage::Sum& read);
+  void settle(const LineFlow& flow, const OperandImage::Sum& read, Activity release);
   int access(Round& round, Line& made);
 
   Granularity granularity_;

@@ -10,6 +10,7 @@ namespace tilebeat::rolling {
 namespace {
 
 constexpr int kVector = 16;  // elements of a line are kept in whole vectors
+constexpr std::uint64_t kNineBits = 0x1FF;
 
 }  // namespace
 
@@ -19,7 +20,7 @@ PeArray::PeArray(const Shape& shape, Trace* trace, const std::string& scope)
       lanes_(align_up(std::max(shape.rows, shape.columns), kVector)),
       registers_(to_size(kOperands) * to_size(shape.groups * lines_ * lanes_)),
       tags_(to_size(kOperands) * to_size(shape.groups * lines_)),
-      spare_(to_size(lanes_)),
+      spare_(to_size(shape.groups * lanes_)),
       trace_(trace) {
   if (trace == nullptr) return;
   for (const std::string_view operand : kOperandNames) {
@@ -31,6 +32,11 @@ PeArray::PeArray(const Shape& shape, Trace* trace, const std::string& scope)
         }
       }
     }
+  }
+  for (int spare = 0; spare < spare_lines_of(shape); ++spare) {
+    for (int lane = 0; lane < std::max(shape.rows, shape.columns); ++lane)
+      spare_signals_.push_back(
+          trace->add_signal(scope, fmt::format("spare{}.e{}", spare, lane), 9, Radix::kSigned));
   }
 }
 
@@ -95,7 +101,8 @@ void roll_places(T* first, int ring, int size, Direction direction, T* spare) {
 
 void PeArray::roll(OperandName operand, int group, int ring, Direction direction) {
   Tag spare;
-  roll_places(line(operand, group, 0), ring, lanes_, direction, spare_.data());
+  const int own = shape_.spare_lines == SpareLines::kPerRing ? group : 0;
+  roll_places(line(operand, group, 0), ring, lanes_, direction, &nth(spare_, own * lanes_));
   roll_places(&tags_[tag_index(operand, group, 0)], ring, 1, direction, &spare);
 }
 
@@ -109,10 +116,17 @@ void PeArray::swap_lines(OperandName operand, int group_a, int group_b, int line
   std::swap(tags_[tag_index(operand, group_a, line)], tags_[tag_index(operand, group_b, line)]);
 }
 
+void PeArray::trace_spare_lines(Picoseconds at) {
+  if (trace_ == nullptr || trace_->is_over()) return;
+  const int lanes = std::max(shape_.rows, shape_.columns);
+  for (int i = 0; i < count_of(spare_signals_); ++i)
+    trace_->change(nth(spare_signals_, i), at,
+                   to_unsigned(nth(spare_, i / lanes * lanes_ + i % lanes)) & kNineBits);
+}
+
 void PeArray::trace(Variant variant, OperandName operand, int group, Picoseconds at) {
   if (trace_ == nullptr || trace_->is_over()) return;
   const int lines = shape_.lines(variant), lanes = shape_.lanes(variant);
-  constexpr std::uint64_t kNineBits = 0x1FF;
   for (int i = 0; i < lines; ++i) {
     for (int lane = 0; lane < lanes; ++lane) {
       const Pe pe = pe_of(variant, i, lane);

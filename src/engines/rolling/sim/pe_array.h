@@ -77,6 +77,8 @@ class PeArray {
   void swap_groups(OperandName operand, int a, int b);
   void swap_lines(OperandName operand, int group_a, int group_b, int line);
 
+  /// Traces the contents of the spare registers from `at` on: of every ring the line that wrapped last.
+  void trace_spare_lines(Picoseconds at);
   /// Traces the contents of a group's registers from `at` on.
   void trace(Variant variant, OperandName operand, int group, Picoseconds at);
 
@@ -98,10 +100,11 @@ class PeArray {
   int lines_, lanes_;
   std::vector<std::int16_t> registers_;  // [operand][group][line][lane]
   std::vector<Tag> tags_;                // [operand][group][line]
-  std::vector<std::int16_t> spare_;      // the spare register of the wrapped line
+  std::vector<std::int16_t> spare_;      // [ring][lane]: the line that wrapped
   std::optional<Fault> fault_;
   Trace* trace_;
-  std::vector<SignalId> signals_;  // [operand][group][row][column]
+  std::vector<SignalId> signals_;        // [operand][group][row][column]
+  std::vector<SignalId> spare_signals_;  // [spare line][lane]
 };
 
 }  // namespace tilebeat::rolling

@@ -18,7 +18,7 @@ constexpr std::uint64_t kWriteBoundary = 4096;  // a boundary that no burst cros
 ResultBuffer::ResultBuffer(const char* name, const SimContext& context, const RollingConfig& config,
                            int max_outstanding, const std::optional<MemoryConfig>& memory,
                            Granularity granularity, sc_core::sc_event& changed)
-    : config_(config), granularity_(granularity) {
+    : config_(config), granularity_(granularity), slots_free_from_(to_size(record_slots_of(config)), 0) {
   if (memory)
     port.emplace(name, context, *memory, config.port_bytes);
   else
@@ -37,12 +37,11 @@ void ResultBuffer::begin(std::int64_t number, const OutputBlock& block) {
   nth(free_from_, number % 2).reset();
 }
 
-void ResultBuffer::complete(std::int64_t number, const Round& round,
-                            const std::vector<PostParameter>& records, Cycle at) {
+void ResultBuffer::complete(std::int64_t number, const Round& round, Cycle at) {
   Drain drain;
   drain.number = number;
   drain.job = round.job, drain.block = round.block;
-  drain.records = records;
+  drain.column = round.column, drain.ends_column = round.ends_column;
   drain.complete = at;
   if (round.job->setup.realignment == Realignment::kRolling)
     drain.clocks = round.job->schedule.realignment(round.block);
@@ -101,6 +100,10 @@ void ResultBuffer::drain_to_bus(Cycle now, Activity idle) {
       if (front.clocks > 0) ledger.enter(Activity::kBusy, now);
       continue;
     }
+    if (front.column && !(front.column->in_place && *front.column->in_place < now)) {
+      ledger.enter(Activity::kWeightLoad, now);
+      return;
+    }
     if (count_of(staged_) >= config_.write_queue) {
       ledger.enter(Activity::kWriteQueue, now);
       return;
@@ -126,10 +129,13 @@ void ResultBuffer::drain_until(Cycle last) {
       stats.realign_clocks += front.clocks;
       continue;
     }
+    if (front.column && !front.column->in_place) return;
+    const Cycle ready = front.column ? std::max(free_at_, *front.column->in_place + 1) : free_at_;
     const bool full = count_of(sent_) >= config_.write_queue;
-    const Cycle begin = full ? std::max(free_at_, sent_.front() + 1) : free_at_;
+    const Cycle begin = full ? std::max(ready, sent_.front() + 1) : ready;
     if (begin > last) return;
     if (full) sent_.pop_front();
+    ledger.spend(Activity::kWeightLoad, ready - ledger.settled_at());
     ledger.spend(Activity::kWriteQueue, begin - ledger.settled_at());
     free_at_ = begin + row_cycles(front);
     ledger.spend(Activity::kBusy, free_at_ - begin);
@@ -139,7 +145,9 @@ void ResultBuffer::drain_until(Cycle last) {
 }
 
 void ResultBuffer::end_drain() {
-  nth(free_from_, drains_.front().number % 2) = free_at_;
+  const Drain& front = drains_.front();
+  nth(free_from_, front.number % 2) = free_at_;
+  if (front.ends_column) nth(slots_free_from_, front.column->number % ssize(slots_free_from_)) = free_at_;
   drains_.pop_front();
 }
 
@@ -162,15 +170,15 @@ void ResultBuffer::post_process_row(Drain& drain, std::vector<std::uint8_t>& dat
   stats.results += columns;
   std::uint8_t* to = data.data();
   const bool in_place = granularity_ == Granularity::kTile;
-  if (in_place && element == 1 && !drain.records.empty()) {
-    post_process_bytes(&sum(drain.number, {row, 0}), columns, conv, drain.records.data(), to);
+  if (in_place && element == 1 && drain.column) {
+    post_process_bytes(&sum(drain.number, {row, 0}), columns, conv, drain.column->records.data(), to);
     return;
   }
   const PostParameter none{};
   for (int column = 0; column < columns; ++column, to += element) {
     const SumPlace place =
         in_place ? SumPlace{row, column} : drain.job->schedule.aligned_at(drain.block, {row, column});
-    const PostParameter& record = drain.records.empty() ? none : nth(drain.records, column);
+    const PostParameter& record = drain.column ? nth(drain.column->records, column) : none;
     const std::int32_t value = post_process(sum(drain.number, place), conv, record);
     if (element == 1)
       *to = static_cast<std::uint8_t>(value);
@@ -255,7 +263,11 @@ void ResultBuffer::write(Cycle now, Activity idle) {
 
 void ResultBuffer::schedule(NextClock& next) const {
   next.at(free_at_);
-  if (!drains_.empty()) next.at(drains_.front().complete + 1);
+  if (!drains_.empty()) {
+    const Drain& front = drains_.front();
+    next.at(front.complete + 1);
+    if (front.column && front.column->in_place) next.at(*front.column->in_place + 1);
+  }
   if (!staged_.empty()) next.at(staged_.front().ready);
   if (port) {
     next.at(requests_.settled_at());

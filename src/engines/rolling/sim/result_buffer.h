@@ -28,6 +28,10 @@ struct ResultStats {
 /// the way from there to memory. Two halves: one is added to while the other one is realigned, drained and
 /// post-processed. An output block is row by row read at drain_bytes of sums a cycle.
 ///
+/// Records of bias and scale wait in slots, one for a column of output blocks, from the entry of the first
+/// one until the last row of the last block has left. Nothing but draining needs them: rows wait for them
+/// (`weight_load`), multiplying does not.
+///
 /// Latency: realignment begins in the cycle after the last sum is in its place and takes L - 1 cycles, by
 /// tags none; post_latency_cycles from the last cycle of a row to its request. Back-pressure: a row leaves
 /// while fewer than `write_queue` requests wait, else the buffer waits (`write_queue`). A half is free in the
@@ -73,8 +77,17 @@ class ResultBuffer {
     return half.sums[to_size(place.line) * half.stride + to_size(place.index)];
   }
   std::size_t stride(std::int64_t number) const { return nth(halves_, number % 2).stride; }
-  /// Sums number `number` are complete; the last one is added in cycle `at`.
-  void complete(std::int64_t number, const Round& round, const std::vector<PostParameter>& records, Cycle at);
+  /// Sums number `number`, whose last round is `round`, are complete; the last one is added in cycle `at`.
+  void complete(std::int64_t number, const Round& round, Cycle at);
+
+  /// The first cycle in which the slot for records `records` is free; none: not known yet.
+  std::optional<Cycle> slot_free_from(const ColumnRecords& records) const {
+    return nth(slots_free_from_, records.number % ssize(slots_free_from_));
+  }
+  /// The first of these records enters its slot.
+  void take_slot(const ColumnRecords& records) {
+    nth(slots_free_from_, records.number % ssize(slots_free_from_)).reset();
+  }
 
   /// Takes the responses that arrived before cycle `now`.
   void take(Cycle now);
@@ -99,7 +112,8 @@ class ResultBuffer {
     std::int64_t number = 0;
     std::shared_ptr<Job> job;
     OutputBlock block;
-    std::vector<PostParameter> records;
+    std::shared_ptr<ColumnRecords> column;
+    bool ends_column = false;
     Cycle complete = 0;
     int clocks = 0;                     // cycles of realignment
     std::optional<Cycle> realigned_to;  // when it ends, once it has begun
@@ -127,6 +141,7 @@ class ResultBuffer {
   Granularity granularity_;
   std::array<Half, 2> halves_;
   std::array<std::optional<Cycle>, 2> free_from_{0, 0};
+  std::vector<std::optional<Cycle>> slots_free_from_;
   std::deque<Drain> drains_;
   Cycle free_at_ = 0;  // first free cycle of the way out
   std::deque<Staged> staged_;

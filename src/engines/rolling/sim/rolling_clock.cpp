@@ -68,19 +68,30 @@ void RollingUnit::do_step(const Round& round, Cycle now) {
   if (!next) end_round(now);
 }
 
-// Multiplies in every PE and sends the sums of the lines through the adder trees.
+// Multiplies in every PE, the registers of a group for each multiplier.
 void RollingUnit::beat(const Round& round, Cycle now) {
   const RollingSchedule& schedule = round.job->schedule;
-  const int group = first_group(round) + schedule.group_of(step_->part, step_->cut);
-  array_.multiply(group, round.block.lines, line_sums_);
+  Step at = *step_;
+  for (int multiplier = 0; multiplier < step_->groups; ++multiplier, schedule.next_group(round.round, at)) {
+    schedule.seek_group(round.block, at);
+    multiply_group(round, at, nth(line_sums_, multiplier), now);
+  }
+}
+
+// Multiplies the registers of a step's group and sends the sums of the lines through the adder trees.
+void RollingUnit::multiply_group(const Round& round, const Step& step, std::vector<std::int32_t>& line_sums,
+                                 Cycle now) {
+  const RollingSchedule& schedule = round.job->schedule;
+  const int group = group_at(round, step.part, step.cut);
+  array_.multiply(group, round.block.lines, line_sums);
   Sums sums = sums_due(now + tree_clocks(round));
   const bool tags = round.job->setup.realignment == Realignment::kTags;
   // Lines of a computation have adjacent places.
-  SumPlace place = schedule.stored_at(round.block, *step_, 0);
+  SumPlace place = schedule.stored_at(round.block, step, 0);
   const PeArray::Tag* row = array_.tags(OperandName::kA, group);
   const PeArray::Tag* column = array_.tags(OperandName::kB, group);
   Sum* sum = sums.values.data();
-  for (const std::int32_t value : line_sums_) {
+  for (const std::int32_t value : line_sums) {
     if (row->valid && column->valid)
       *sum++ = {tags ? schedule.aligned_at(round.block, {row->number, column->number}) : place, value};
     ++row, ++column, ++place.line;
@@ -92,7 +103,7 @@ void RollingUnit::beat(const Round& round, Cycle now) {
 // The plain array: an element of every line of A is multiplied with one of every line of B; at the end a line
 // of sums leaves in every cycle.
 void RollingUnit::stream(const Round& round, Cycle now) {
-  const int group = first_group(round), rows = round.block.rows.size, columns = round.block.columns.size;
+  const int group = round.first_group, rows = round.block.rows.size, columns = round.block.columns.size;
   accumulators_.resize(to_size(config_.rows) * to_size(config_.columns));
   const auto accumulator = [&](int row, int column) -> std::int32_t& {
     return nth(accumulators_, row * config_.columns + column);
@@ -118,10 +129,12 @@ void RollingUnit::after_step(const Round& round, const std::optional<Step>& next
   if (!next || round.job->setup.scheme == Scheme::kOutputStationary) return;
   switch (step_->kind) {
     case Step::Kind::kBeat:
-      if (step_->ends_computation && next->kind != Step::Kind::kWrap) roll(round);
+      if (!step_->ends_computation) break;
+      roll(round, -1);
+      ++stats.rolls;
       break;
     case Step::Kind::kWrap:
-      if (next->kind != Step::Kind::kWrap) roll(round);
+      roll(round, step_->clock);
       break;
     case Step::Kind::kExchange:
       exchange(round);
@@ -134,21 +147,24 @@ void RollingUnit::after_step(const Round& round, const std::optional<Step>& next
   }
 }
 
-// Rolls every ring that has been multiplied in this computation; a ring of all blocks rolls block by block.
-void RollingUnit::roll(const Round& round) {
+// Rolls the rings whose turn it is in cycle `clock` of the wraps, of those that have been multiplied in this
+// computation; a ring of all blocks rolls block by block.
+void RollingUnit::roll(const Round& round, int clock) {
   const RollingSchedule& schedule = round.job->schedule;
+  const Span rings = schedule.rings_at(round.block, round.round, *step_, clock);
+  int number = 0;
   const bool whole = round.job->setup.scheme == Scheme::kWholeRolling;
   const int cuts = schedule.cuts_of_round(round.round).size;
   for (int part = 0; part < round.block.parts; ++part) {
     const int ring = whole ? round.block.lines : schedule.ring(round.block, step_->phase, part);
     if (!whole && (!schedule.pair_exists(round.block, step_->phase, part) || step_->computation >= ring))
       continue;
-    for (int cut = 0; cut < cuts; ++cut) {
-      array_.roll(schedule.rolling(), first_group(round) + schedule.group_of(part, cut), ring,
+    for (int cut = 0; cut < cuts; ++cut, ++number) {
+      if (number < rings.begin || number >= rings.end()) continue;
+      array_.roll(schedule.rolling(), group_at(round, part, cut), ring,
                   direction_of(round.job->setup.variant));
     }
   }
-  ++stats.rolls;
 }
 
 namespace {
@@ -169,8 +185,7 @@ void RollingUnit::exchange(const Round& round) {
   const RollingSchedule& schedule = round.job->schedule;
   for (int cut = 0; cut < schedule.cuts_of_round(round.round).size; ++cut) {
     rotate_parts(round.block.parts, direction_of(round.job->setup.variant), [&](int a, int b) {
-      array_.swap_groups(schedule.rolling(), first_group(round) + schedule.group_of(a, cut),
-                         first_group(round) + schedule.group_of(b, cut));
+      array_.swap_groups(schedule.rolling(), group_at(round, a, cut), group_at(round, b, cut));
     });
   }
   ++stats.exchanges;
@@ -183,8 +198,7 @@ void RollingUnit::correct(const Round& round) {
   const int line = direction == Direction::kFront ? round.block.lines - 1 : 0;
   for (int cut = 0; cut < schedule.cuts_of_round(round.round).size; ++cut) {
     rotate_parts(round.block.parts, direction, [&](int a, int b) {
-      array_.swap_lines(schedule.rolling(), first_group(round) + schedule.group_of(a, cut),
-                        first_group(round) + schedule.group_of(b, cut), line);
+      array_.swap_lines(schedule.rolling(), group_at(round, a, cut), group_at(round, b, cut), line);
     });
   }
   ++stats.corrections;
@@ -229,8 +243,12 @@ void RollingUnit::declare_signals() {
   }
   signals_->sums_valid = trace.add_signal(scope, "sums", 1);
   signals_->beat = Strobe(&trace, scope, "valid");
-  for (int line = 0; line < std::max(config_.rows, config_.columns); ++line)
-    signals_->sums.push_back(trace.add_signal(scope, fmt::format("sum{}", line), 32, Radix::kSigned));
+  for (int multiplier = 0; multiplier < config_.multipliers; ++multiplier) {
+    const std::string suffix = multiplier == 0 ? "" : fmt::format("_{}", multiplier);
+    auto& sums = signals_->sums.emplace_back();
+    for (int line = 0; line < std::max(config_.rows, config_.columns); ++line)
+      sums.push_back(trace.add_signal(scope, fmt::format("sum{}{}", line, suffix), 32, Radix::kSigned));
+  }
 }
 
 void RollingUnit::trace_step(Cycle now) {
@@ -238,9 +256,7 @@ void RollingUnit::trace_step(Cycle now) {
   Trace& trace = *context_.observers.trace;
   const Picoseconds at = context_.clock.at(now);
   const auto value = [](int number) { return to_unsigned(number); };
-  trace.change(
-      signals_->group, at,
-      value(rounds_.front().job->schedule.group_of(step_->part, step_->cut) + first_group(rounds_.front())));
+  trace.change(signals_->group, at, value(group_at(rounds_.front(), step_->part, step_->cut)));
   trace.change(signals_->computation, at, value(step_->computation));
   if (step_->kind == Step::Kind::kBeat) signals_->beat.high(&trace, at, context_.clock.at(now + 1));
   trace.change(signals_->phase, at, value(step_->phase));
@@ -254,15 +270,22 @@ void RollingUnit::trace_clock(Cycle now) {
     const Picoseconds due = context_.clock.at(trees_.back().due);
     trace.change(signals_->sums_valid, due, 1);
     trace.change(signals_->sums_valid, context_.clock.at(trees_.back().due + 1), 0);
-    for (std::size_t line = 0; line < line_sums_.size() && line < signals_->sums.size(); ++line)
-      trace.change(signals_->sums[line], due, to_unsigned(static_cast<std::uint32_t>(line_sums_[line])));
+    for (std::size_t multiplier = 0; multiplier < line_sums_.size(); ++multiplier) {
+      const auto& sums = line_sums_[multiplier];
+      for (std::size_t line = 0; line < sums.size() && line < signals_->sums[multiplier].size(); ++line)
+        trace.change(signals_->sums[multiplier][line], due,
+                     to_unsigned(static_cast<std::uint32_t>(sums[line])));
+    }
   }
 }
 
 void RollingUnit::trace_registers(const Round& round, OperandName operand, Cycle at) {
   const Order& order = round.job->schedule.order();
-  for (int group = 0; group < order.groups(); ++group)
-    array_.trace(order.variant, operand, first_group(round) + group, context_.clock.at(at));
+  for (int part = 0; part < round.block.parts; ++part) {
+    for (int cut = 0; cut < round.cut_groups; ++cut)
+      array_.trace(order.variant, operand, group_at(round, part, cut), context_.clock.at(at));
+  }
+  array_.trace_spare_lines(context_.clock.at(at));
 }
 
 }  // namespace tilebeat::rolling

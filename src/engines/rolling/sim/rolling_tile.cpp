@@ -23,6 +23,7 @@ void RollingUnit::run_ahead() {
       loader(operand).request_ahead(rounds_);
       moved = enter_lines(operand, kEver) || moved;
     }
+    results.drain_ahead();
     while (do_round()) moved = true;
   }
 }
@@ -31,13 +32,12 @@ void RollingUnit::run_ahead() {
 void RollingUnit::load_front() {
   Round& round = rounds_.front();
   const bool records_come = round.records == Records::kLoaded;
-  std::vector<PostParameter>& records = nth(arriving_, records_come ? set_of(round) : 0);
-  if (records_come) records.clear();
+  const Cycle slot_free = records_come ? *results.slot_free_from(*round.column) : 0;
+  if (records_come) results.take_slot(*round.column);
   for (const OperandName operand : {OperandName::kA, OperandName::kB}) {
     const Activity release = operand == OperandName::kA ? Activity::kInputRelease : Activity::kWeightRelease;
     const Cycle in_place = static_cast<ScratchpadLoader&>(loader(operand))
-                               .load_round(round, *groups_free_from(round), release, records);
-    nth(round.loaded, operand) = in_place;
+                               .load_round(round, *groups_free_from(round), slot_free, release);
     if (round.ends_job) nth(loaded_, operand) = in_place;
   }
   do_round();
@@ -81,7 +81,7 @@ bool RollingUnit::do_round() {
 // Multiplies all products of a round from the registers.
 void RollingUnit::multiply_round(const Round& round) {
   const RollingSchedule& schedule = round.job->schedule;
-  const int cuts = schedule.cuts_of_round(round.round).size, first = first_group(round);
+  const int cuts = schedule.cuts_of_round(round.round).size;
   for (int i = 0; i < round.block.parts; ++i) {
     const Span rows = schedule.lines_of(round.block, OperandName::kA, i);
     for (int j = 0; j < round.block.parts && !rows.empty(); ++j) {
@@ -90,9 +90,9 @@ void RollingUnit::multiply_round(const Round& round) {
       std::int32_t* sums = &results.sum(sums_, {rows.begin, columns.begin});
       for (int cut = 0; cut < cuts; ++cut) {
         const auto lanes = to_size(array_.lanes());
-        multiply_block({array_.line(OperandName::kA, first + schedule.group_of(i, cut), 0), lanes}, rows.size,
-                       {array_.line(OperandName::kB, first + schedule.group_of(j, cut), 0), lanes},
-                       columns.size, array_.lanes(), sums, results.stride(sums_));
+        multiply_block({array_.line(OperandName::kA, group_at(round, i, cut), 0), lanes}, rows.size,
+                       {array_.line(OperandName::kB, group_at(round, j, cut), 0), lanes}, columns.size,
+                       array_.lanes(), sums, results.stride(sums_));
       }
     }
   }
@@ -122,6 +122,8 @@ std::optional<OperandMemories> memories_of(const HardwareConfig& hardware) {
   return OperandMemories{hardware.chip->core.nram, hardware.chip->core.wram};
 }
 
+constexpr OwnAccess kOwnWramWrite{"wram_written", &MemoryBytes::wram_write};
+
 /// The rolling-register unit as a core or a board sees it.
 class RollingMatrixUnit : public MatrixUnit {
  public:
@@ -148,6 +150,7 @@ class RollingMatrixUnit : public MatrixUnit {
       elements += loader.stats.elements;
       if (!unit_.results.bus)
         visitor.own_bytes(module, i == 0 ? kOwnNramRead : kOwnWramRead, loader.stats.bytes);
+      if (loader.stats.written > 0) visitor.own_bytes(module, kOwnWramWrite, loader.stats.written);
     }
     visitor.ledger("rolling.results", unit_.results.ledger);
     visitor.ledger("rolling.write", unit_.results.request_ledger());

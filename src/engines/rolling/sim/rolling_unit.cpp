@@ -32,7 +32,11 @@ void check_fields(const ConvSetup& c, const RollingSetup& s, const RollingRun& r
     refuse(fmt::format("{} x {} output blocks, half of the result buffer holds {}", s.stacked_blocks,
                        s.stacked_blocks, config.result_blocks));
   const bool stacks = s.scheme == Scheme::kGroupRolling || s.scheme == Scheme::kWholeRolling;
-  if (!stacks && groups != 1) refuse("block pairs are stacked, the scheme works on one at a time");
+  if (s.wrap == Wrap::kRegister && config.spare_lines == SpareLines::kNone)
+    refuse("lines wrap through registers, there are no spare ones");
+  if (!stacks && s.stacked_blocks != 1) refuse("blocks are stacked, the scheme works on one at a time");
+  if (s.scheme == Scheme::kOutputStationary && s.stacked_cuts != 1)
+    refuse("cuts are stacked, output-stationary operands are streamed");
 }
 
 }  // namespace
@@ -46,7 +50,9 @@ RollingUnit::RollingUnit(sc_core::sc_module_name name, const SimContext& context
       config_(config),
       granularity_(granularity),
       array_(shape_of(config), context.observers.trace, std::string(this->name()) + ".array"),
-      work_(context, *this, {"", "utilization", "%", CounterInfo::Kind::kWork}) {
+      work_(context, *this, {"", "utilization", "%", CounterInfo::Kind::kWork}),
+      rounds_(config),
+      line_sums_(to_size(config.multipliers)) {
   for (const OperandName operand : {OperandName::kA, OperandName::kB}) {
     auto& made = nth(loaders, operand);
     if (memories) {
@@ -142,9 +148,10 @@ void RollingUnit::begin_run(Cycle now) {
     throw SimulationError(summary(queue_.front()) +
                           ": the matrix unit of this core is a rolling-register unit");
   check_fields(conv_, setup_, *run, config_);
+  if (run->transposes && !results.port)
+    throw SimulationError("rolling.run: kernels are transposed in WRAM, a board has none");
   loading_ = std::make_shared<Job>(shape_of(config_), queue_.front(), conv_, setup_, *run, now);
   const RollingSchedule& schedule = loading_->schedule;
-  loading_->sets = config_.groups / schedule.order().groups();
   if (schedule.blocks() > 1 && !(run->first && run->last))
     throw SimulationError(fmt::format(
         "rolling.run: sums of {} output blocks cannot stay in the result buffer", schedule.blocks()));
@@ -154,6 +161,7 @@ void RollingUnit::begin_run(Cycle now) {
   jobs_.push_back(loading_);
   ++stats.runs;
   if (!works(now)) ledger.enter(Activity::kInputLoad, now);
+  if (run->transposes) static_cast<ScratchpadLoader&>(*loaders[1]).transpose(*loading_, now);
   for (auto& operand : loaders) {
     operand->ledger.enter(Activity::kLineLoad, now);
     operand->begin(*loading_, now);
@@ -173,7 +181,8 @@ void RollingUnit::hold_memories(Job& job, Cycle now) {
   const std::uint64_t map = images * run.height * run.width * job.setup.pixel_bytes;
   const std::uint64_t weights = kernels * to_unsigned(job.schedule.product().n);
   job.reads.push_back(a.hold(user, Holds::Access::kRead, {run.map, map}, now));
-  job.reads.push_back(b.hold(user, Holds::Access::kRead, {run.weights, weights}, now));
+  const auto access = run.transposes ? Holds::Access::kWrite : Holds::Access::kRead;
+  job.reads.push_back(b.hold(user, access, {run.weights, weights}, now));
   if (!run.last) return;
   if (job.conv.post_parameters)
     job.reads.push_back(b.hold(user, Holds::Access::kRead, {run.post, kernels * kPostParameterBytes}, now));
@@ -221,10 +230,15 @@ void RollingUnit::finish_jobs(Cycle now) {
 
 // The first cycle in which a round's groups are free of the previous round; none: not known yet.
 std::optional<Cycle> RollingUnit::groups_free_from(const Round& round) const {
-  const std::int64_t before = round.number - round.job->sets;
-  if (before < 0) return 0;
-  if (before >= rounds_ended_) return std::nullopt;
-  return ended_[to_size(before) % kMostGroups] + 1;
+  if (!round.after) return 0;
+  if (*round.after >= rounds_ended_) return std::nullopt;
+  return ended_[to_size(*round.after) % kMostGroups] + 1;
+}
+
+// The first cycle in which a line can enter: its groups are free or, for records, their slot is.
+std::optional<Cycle> RollingUnit::place_free_from(const OperandLoader::Line& line) const {
+  if (line.load.kind != Load::Kind::kRecord) return groups_free_from(*line.round);
+  return line.load.number == 0 ? results.slot_free_from(*line.round->column) : 0;
 }
 
 bool RollingUnit::enter_lines(OperandName operand, Cycle last) {
@@ -232,37 +246,42 @@ bool RollingUnit::enter_lines(OperandName operand, Cycle last) {
   bool entered = false;
   while (const OperandLoader::Line* line = from.front()) {
     Round& round = *line->round;
-    const std::optional<Cycle> free = groups_free_from(round);
+    const std::optional<Cycle> free = place_free_from(*line);
     if (!free) return entered;
     const Cycle at = std::max({line->ready, from.next_entry(), *free});
     if (at > last) return entered;
     load_line(*line, round, operand);
-    const bool ends_round = line->ends_round;
+    const bool ends_round = line->ends_round, ends_operand = line->ends_operand;
     const Cycle in_place = at + line->clocks - 1;
     from.enter(at, operand == OperandName::kA ? Activity::kInputRelease : Activity::kWeightRelease);
     entered = true;
+    if (ends_operand) nth(round.loaded, operand) = in_place;
     if (!ends_round) continue;
-    nth(round.loaded, operand) = in_place;
-    if (!round.ends_job) continue;
-    nth(loaded_, operand) = in_place;
-    from.ledger.enter(Activity::kNoWork, in_place + 1);
+    nth(round.entered, operand) = true;
+    if (!ends_operand) round.column->in_place = in_place;
+    if (round.ends_job) {
+      nth(loaded_, operand) = in_place;
+      from.ledger.enter(Activity::kNoWork, in_place + 1);
+    }
+    rounds_.forget();
   }
   return entered;
 }
 
 void RollingUnit::load_line(const OperandLoader::Line& line, Round& round, OperandName operand) {
   if (line.load.kind == Load::Kind::kRecord) {
-    nth(arriving_, set_of(round)).push_back(decode_post_parameter(line.bytes.data()));
+    if (line.load.number == 0) results.take_slot(*round.column);
+    round.column->records.push_back(decode_post_parameter(line.bytes.data()));
     return;
   }
-  if (line.begins_round && operand == OperandName::kB) nth(arriving_, set_of(round)).clear();
   if (from_images()) return;
   const Order& order = round.job->schedule.order();
   if (line.begins_round) {
-    for (int group = 0; group < order.groups(); ++group) array_.clear(operand, first_group(round) + group);
+    for (int part = 0; part < round.block.parts; ++part)
+      for (int cut = 0; cut < round.cut_groups; ++cut) array_.clear(operand, group_at(round, part, cut));
   }
   const RollingSchedule& schedule = round.job->schedule;
-  const int group = first_group(round) + schedule.group_of(line.load.part, line.load.cut);
+  const int group = group_at(round, line.load.part, line.load.cut);
   const auto size = to_size(line.load.filled.size);
   const bool whole = line.pieces.size() == 1 && line.pieces.front().bytes == line.load.filled.size;
   if (whole)
@@ -279,7 +298,8 @@ void RollingUnit::load_line(const OperandLoader::Line& line, Round& round, Opera
 
 Cycle RollingUnit::tree_clocks(const Round& round) const {
   if (round.job->setup.scheme == Scheme::kOutputStationary) return 1;
-  return adder_tree_clocks(lines_are_rows(round.job->setup.variant) ? config_.columns : config_.rows);
+  return adder_tree_clocks(lines_are_rows(round.job->setup.variant) ? config_.columns : config_.rows,
+                           config_.multipliers);
 }
 
 // Counts the losses of all rounds of the block that ends with `round` and has `macs` useful
@@ -293,7 +313,7 @@ void RollingUnit::count_losses(const Round& round, std::int64_t macs) {
   const bool plain = round.job->setup.scheme == Scheme::kOutputStationary;
   const std::int64_t products = plain ? elements * beats : elements * schedule.cuts() * schedule.lanes();
   stats.losses =
-      stats.losses + MacLosses{beats * config_.rows * config_.columns - products, 0, products - macs};
+      stats.losses + MacLosses{beats * peak_macs_per_clock(config_) - products, 0, products - macs};
   beats_counted_ = stats.beats;
 }
 
@@ -303,8 +323,6 @@ void RollingUnit::end_round(Cycle last) {
   const RollingSchedule& schedule = round.job->schedule;
   ++stats.rounds;
   count_reloading(round);
-  if (round.records == Records::kLoaded) records_ = std::move(nth(arriving_, set_of(round)));
-  if (!round.job->conv.post_parameters) records_.clear();  // records of an earlier run do not apply
   const Cycle added = last + tree_clocks(round);
   if (round.round + 1 == schedule.rounds_per_block()) {
     const std::int64_t macs = std::int64_t{round.block.rows.size} * round.block.columns.size *
@@ -314,7 +332,7 @@ void RollingUnit::end_round(Cycle last) {
     work_.count(last + 1 - schedule.clocks(round.block, round.round).all, last + 1, macs);
   }
   if (round.ends_sums) {
-    results.complete(sums_, round, records_, added);
+    results.complete(sums_, round, added);
     if (granularity_ == Granularity::kTile) results.drain_ahead();
     ++sums_;
   }
@@ -322,7 +340,7 @@ void RollingUnit::end_round(Cycle last) {
   ended_[to_size(round.number) % kMostGroups] = last;
   last_ended_ = last;
   ++rounds_ended_;
-  rounds_.pop();
+  rounds_.end_front();
 }
 
 // Counts the elements that would be loaded if every block pair of the round were loaded anew.
@@ -338,7 +356,7 @@ void RollingUnit::count_reloading(const Round& round) {
 }
 
 void RollingUnit::schedule(Cycle now) {
-  const bool clocked = !rounds_.empty() || !trees_.empty() || results.realigning();
+  const bool clocked = loading_ || !rounds_.empty() || !trees_.empty() || results.realigning();
   if (granularity_ == Granularity::kClock && clocked) {
     wake_at(now + 1);
     return;

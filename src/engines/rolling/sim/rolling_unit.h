@@ -112,9 +112,11 @@ class RollingUnit : public CommandedUnit {
   // Enters lines up to cycle `last`.
   bool enter_lines(OperandName operand, Cycle last);
   void load_line(const OperandLoader::Line& line, Round& round, OperandName operand);
-  int set_of(const Round& round) const { return to_int(round.number % round.job->sets); }
-  int first_group(const Round& round) const { return set_of(round) * round.job->schedule.order().groups(); }
+  int group_at(const Round& round, int part, int cut) const {
+    return (round.first_group + part * round.cut_groups + cut) % config_.groups;
+  }
   std::optional<Cycle> groups_free_from(const Round& round) const;
+  std::optional<Cycle> place_free_from(const OperandLoader::Line& line) const;
   Cycle tree_clocks(const Round& round) const;
   void end_round(Cycle last);
   void count_losses(const Round& round, std::int64_t macs);
@@ -125,9 +127,10 @@ class RollingUnit : public CommandedUnit {
   Activity round_blocker(const Round& round, Cycle now) const;
   void do_step(const Round& round, Cycle now);
   void beat(const Round& round, Cycle now);
+  void multiply_group(const Round& round, const Step& step, std::vector<std::int32_t>& line_sums, Cycle now);
   void stream(const Round& round, Cycle now);
   void after_step(const Round& round, const std::optional<Step>& next);
-  void roll(const Round& round);
+  void roll(const Round& round, int clock);
   void exchange(const Round& round);
   void correct(const Round& round);
   Sums sums_due(Cycle due);
@@ -168,22 +171,21 @@ class RollingUnit : public CommandedUnit {
   std::array<Cycle, kMostGroups> ended_{};  // by number of the round modulo kMostGroups
   std::int64_t rounds_ended_ = 0;
   std::optional<Cycle> last_ended_;
-  std::int64_t sums_ = 0;                                         // number of the sums that are added to
-  std::array<std::vector<PostParameter>, kMostGroups> arriving_;  // by set: records that came with a round
-  std::vector<PostParameter> records_;                            // post-parameters of the columns at work
+  std::int64_t sums_ = 0;  // number of the sums that are added to
 
   RoundCost cost_;                  // tile granularity: of the round at work
   std::optional<Step> step_;        // clock granularity: of the front round
   std::int64_t beats_counted_ = 0;  // beats whose losses have been counted
   std::deque<Sums> trees_;
-  std::vector<std::vector<Sum>> spare_;  // storage of sums that have arrived, for reuse
-  std::vector<std::int32_t> line_sums_, accumulators_;
+  std::vector<std::vector<Sum>> spare_;               // storage of sums that have arrived, for reuse
+  std::vector<std::vector<std::int32_t>> line_sums_;  // by multiplier
+  std::vector<std::int32_t> accumulators_;
   std::vector<std::int16_t> elements_;
   struct Signals {
     SignalId group, computation, phase, step, sums_valid;
     std::array<SignalId, kOperands> load;
     Strobe beat;
-    std::vector<SignalId> sums;
+    std::vector<std::vector<SignalId>> sums;  // by multiplier
   };
   std::optional<Signals> signals_;  // trace signals
 };
