@@ -6,7 +6,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
-#include <limits>
 #include <utility>
 #include <vector>
 
@@ -66,10 +65,8 @@ class DirectReader {
 };
 
 /// Writes the words of one module into the memory of a row of banks, where all of them grant exclusive direct
-/// memory access to the region (SramBank): a word is then a copy instead of a transport. A word that is
-/// written at a later time waits here until `flush` is called at that time or later, so that nobody reads it
-/// before; when somebody else asks for the memory, all words are put there. `settle` tells the banks of the
-/// words. The module passes `invalidate_direct_mem_ptr` of its sockets on to `withdraw`.
+/// memory access to the region (SramBank): a word is then a copy instead of a transport. `settle` tells the
+/// banks of the words. The module passes `invalidate_direct_mem_ptr` of its sockets on to `withdraw`.
 class DirectWriter {
  public:
   /// `region_bytes`: size of the regions that the banks grant.
@@ -91,47 +88,32 @@ class DirectWriter {
       if (!bank->get_direct_mem_ptr(payload_, dmi) || !dmi.is_write_allowed()) return false;
       memory.push_back(dmi.get_dmi_ptr() - dmi.get_start_address());
     }
-    flush(std::numeric_limits<Picoseconds>::max());
     memory_ = std::move(memory);
     region_ = region;
     return true;
   }
   /// Bank addresses [begin, end] are no longer granted.
   void withdraw(std::uint64_t begin, std::uint64_t end) {
-    if (begin / region_bytes_ > region_ || region_ > end / region_bytes_) return;
-    flush(std::numeric_limits<Picoseconds>::max());
-    memory_.clear();
+    if (begin / region_bytes_ <= region_ && region_ <= end / region_bytes_) memory_.clear();
   }
-  /// Writes successive words to one address of `count` banks, from bank `first` on, at time `at`; the region
-  /// is open.
-  void write_row(std::size_t first, std::size_t count, std::uint64_t address, const std::uint8_t* from,
-                 Picoseconds at) {
-    late_.push_back({at, first, count, address});
-    bytes_.insert(bytes_.end(), from, from + count * word_bytes_);
+  /// Writes a word; its region is open.
+  void write(std::size_t bank, std::uint64_t address, const std::uint8_t* from) {
+    copy_word(memory_[bank] + address, from, word_bytes_);
+    ++written_[bank];
+  }
+  /// Writes successive words to one address of `count` banks, from bank `first` on.
+  void write_row(std::size_t first, std::size_t count, std::uint64_t address, const std::uint8_t* from) {
+    std::uint8_t* const* const banks = memory_.data() + first;
+    with_word_size(word_bytes_, [&, count, address, from, banks](auto size) {
+      const std::uint8_t* word = from;
+      for (std::size_t i = 0; i < count; ++i, word += size) std::memcpy(banks[i] + address, word, size);
+    });
     std::int64_t* const written = written_.data() + first;
     for (std::size_t i = 0; i < count; ++i) ++written[i];
-  }
-  /// Whether words wait for their time.
-  bool waits() const { return !late_.empty(); }
-  /// Puts the words that are written before time `now` into the banks, in the order in which they came.
-  void flush(Picoseconds now) {
-    for (; next_ < late_.size() && late_[next_].at < now; ++next_) {
-      const Row& row = late_[next_];
-      std::uint8_t* const* const banks = memory_.data() + row.first;
-      with_word_size(word_bytes_, [&, count = row.count, address = row.address, banks](auto size) {
-        const std::uint8_t* word = bytes_.data() + next_byte_;
-        for (std::size_t i = 0; i < count; ++i, word += size) std::memcpy(banks[i] + address, word, size);
-      });
-      next_byte_ += row.count * word_bytes_;
-    }
-    if (next_ < late_.size()) return;
-    late_.clear(), bytes_.clear();
-    next_ = next_byte_ = 0;
   }
   /// Tells the banks what has been written so far.
   template <class Banks>
   void settle(Banks& banks) {
-    flush(std::numeric_limits<Picoseconds>::max());
     count_words(banks, written_, to_int(word_bytes_));
   }
 
@@ -140,15 +122,6 @@ class DirectWriter {
   std::uint64_t region_bytes_, region_ = 0;  // the open one
   std::vector<std::uint8_t*> memory_;  // by bank: pointer to its address 0; empty: no direct access is open
   std::vector<std::int64_t> written_;  // words by bank that it has not been told of
-  // A row of words that is written at time `at`.
-  struct Row {
-    Picoseconds at;
-    std::size_t first, count;
-    std::uint64_t address;
-  };
-  std::vector<Row> late_;
-  std::vector<std::uint8_t> bytes_;       // of all rows in `late_`
-  std::size_t next_ = 0, next_byte_ = 0;  // the first row that is not in the banks yet, and its bytes
   tlm::tlm_generic_payload payload_;
 };
 

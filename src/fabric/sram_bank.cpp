@@ -6,7 +6,6 @@
 
 #include <algorithm>
 #include <cstring>
-#include <limits>
 
 namespace tilebeat {
 namespace {
@@ -86,16 +85,12 @@ void SramBank::access(Port& port, tlm::tlm_generic_payload& payload, sc_core::sc
   port.free_at = at + period_ps_;
   ++port.stats.accesses;
   port.stats.bytes += length;
-  const auto now = static_cast<Picoseconds>(simcontext()->time_stamp().value());
+  std::uint8_t* cell = storage_ + address;
   if (payload.get_command() == tlm::TLM_WRITE_COMMAND) {
-    if (!late_.empty()) store_until(now);
-    if (at == now)
-      store(address, payload.get_data_ptr(), length);
-    else
-      store_later(at, address, payload.get_data_ptr(), length);
+    copy_word(cell, payload.get_data_ptr(), length);
+    if (fault_mask_ != 0 || granted_regions_ != 0) written(address, length);
   } else {
-    if (!late_.empty()) store_until(at);
-    copy_word(payload.get_data_ptr(), storage_ + address, length);
+    copy_word(payload.get_data_ptr(), cell, length);
   }
   if (context_.trace() != nullptr) trace_access(port, payload, at);
   payload.set_response_status(tlm::TLM_OK_RESPONSE);
@@ -106,16 +101,15 @@ void SramBank::trace_access(const Port& port, const tlm::tlm_generic_payload& pa
   if (port.data_signal < 0 && port.address_signal < 0) return;
   std::uint64_t value = 0;
   const unsigned length = payload.get_data_length();
-  std::memcpy(&value, payload.get_data_ptr(), std::min<std::size_t>(length, to_size(port.word_bytes)));
+  std::memcpy(&value, storage_ + payload.get_address(),
+              std::min<std::size_t>(length, to_size(port.word_bytes)));
   if (port.data_signal >= 0) context_.observers.trace->change(port.data_signal, at, value);
   const std::uint64_t unit = port.address_unit ? to_unsigned(*port.address_unit) : length;
   context_.observers.trace->change(port.address_signal, at, payload.get_address() / unit);
 }
 
-// Writes into the cells, one of which may be faulty, and withdraws direct access to the changed region.
-void SramBank::store(std::uint64_t address, const std::uint8_t* data, unsigned length) {
-  copy_word(storage_ + address, data, length);
-  if (fault_mask_ == 0 && granted_regions_ == 0) return;
+// After a write: applies the faulty cell, and withdraws direct access to the changed region.
+void SramBank::written(std::uint64_t address, unsigned length) {
   const auto fault = to_unsigned(fault_address_);
   if (fault >= address && fault < address + length) storage_[fault] ^= fault_mask_;
   // No division for the usual one or two regions: this is called for every word.
@@ -123,21 +117,6 @@ void SramBank::store(std::uint64_t address, const std::uint8_t* data, unsigned l
                                : address < 2 * region_bytes_ ? 1
                                                              : address / region_bytes_;
   if ((granted_regions_ >> region & 1) != 0) withdraw(region);
-}
-
-// Keeps a write of a later time; who has direct access to its region loses it now and must ask again.
-void SramBank::store_later(Picoseconds at, std::uint64_t address, const std::uint8_t* data, unsigned length) {
-  const std::uint64_t region = address / region_bytes_;
-  if ((granted_regions_ >> region & 1) != 0) withdraw(region);
-  const auto behind =
-      std::find_if(late_.rbegin(), late_.rend(), [at](const LateWrite& other) { return other.at <= at; });
-  late_.insert(behind.base(), {at, address, {data, data + length}});
-}
-
-// Makes the late writes of before time `before`.
-void SramBank::store_until(Picoseconds before) {
-  for (; !late_.empty() && late_.front().at < before; late_.pop_front())
-    store(late_.front().address, late_.front().data.data(), static_cast<unsigned>(late_.front().data.size()));
 }
 
 // Withdraws direct access to a region; notifies all ports except `but`, which knows already.
@@ -168,8 +147,7 @@ tlm::tlm_sync_enum SramBank::Port::nb_transport_fw(tlm::tlm_generic_payload&, tl
 
 bool SramBank::Port::get_direct_mem_ptr(tlm::tlm_generic_payload& payload, tlm::tlm_dmi& dmi) {
   if (payload.get_extension<KeepsNothing>() != nullptr) {
-    if (bank->context_.observers.trace != nullptr || bank->fault_mask_ != 0) return false;
-    bank->store_until(std::numeric_limits<Picoseconds>::max());
+    if (bank->context_.observers.trace != nullptr) return false;
     dmi.set_dmi_ptr(bank->storage_);
     dmi.set_start_address(0);
     dmi.set_end_address(bank->size_bytes_ - 1);
@@ -178,9 +156,6 @@ bool SramBank::Port::get_direct_mem_ptr(tlm::tlm_generic_payload& payload, tlm::
   }
   const std::uint64_t region = payload.get_address() / bank->region_bytes_;
   if (payload.get_address() >= bank->size_bytes_) return false;
-  const bool refused = bank->fault_mask_ != 0 || bank->context_.trace() != nullptr;
-  if (payload.get_command() != tlm::TLM_WRITE_COMMAND || !refused)
-    bank->store_until(std::numeric_limits<Picoseconds>::max());
   if (!bank->grant(*this, payload.get_command(), region)) return false;
   dmi.set_dmi_ptr(bank->storage_ + region * bank->region_bytes_);
   dmi.set_start_address(region * bank->region_bytes_);
@@ -196,11 +171,13 @@ unsigned SramBank::Port::transport_dbg(tlm::tlm_generic_payload& payload) {
   const std::uint64_t address = payload.get_address();
   const unsigned length = payload.get_data_length();
   if (address + length > bank->size_bytes_) return 0;
-  bank->store_until(std::numeric_limits<Picoseconds>::max());
-  if (payload.is_write())
-    bank->store(address, payload.get_data_ptr(), length);
-  else
-    std::memcpy(payload.get_data_ptr(), bank->storage_ + address, length);
+  std::uint8_t* cell = bank->storage_ + address;
+  if (payload.is_write()) {
+    std::memcpy(cell, payload.get_data_ptr(), length);
+    bank->written(address, length);
+  } else {
+    std::memcpy(payload.get_data_ptr(), cell, length);
+  }
   return length;
 }
 

@@ -4,7 +4,6 @@
 #include "sim/context.h"
 
 #include <cstdint>
-#include <deque>
 #include <string>
 #include <vector>
 
@@ -20,9 +19,7 @@ struct BankPortStats {
 
 /// One on-chip memory bank with a fixed number of ports, each one access of any width up to its word a cycle.
 ///
-/// Latency: an access at cycle t is done in cycle t; the reader registers the data. A write that comes with a
-/// delay is seen by reads of later times alone, whoever they are from; who gets direct memory access sees all
-/// writes so far. Throughput: one access a
+/// Latency: an access at cycle t is done in cycle t; the reader registers the data. Throughput: one access a
 /// port and cycle. Back-pressure: a second access of a port in the same cycle is answered with an annotated
 /// delay to the next free cycle; nothing waits. Ports have one initiator each. Direct memory access is
 /// granted a region at a time and withdrawn with the first write into that region through any port; of a bank
@@ -75,9 +72,7 @@ class SramBank : public sc_core::sc_module {
     std::optional<int> address_unit;  // of the address signal, in bytes
   };
   void access(Port& port, tlm::tlm_generic_payload& payload, sc_core::sc_time& delay);
-  void store(std::uint64_t address, const std::uint8_t* data, unsigned length);
-  void store_later(Picoseconds at, std::uint64_t address, const std::uint8_t* data, unsigned length);
-  void store_until(Picoseconds before);
+  void written(std::uint64_t address, unsigned length);
   void withdraw(std::uint64_t region, const Port* but = nullptr);
   bool grant(const Port& port, tlm::tlm_command command, std::uint64_t region);
   void trace_access(const Port& port, const tlm::tlm_generic_payload& payload, Picoseconds at);
@@ -91,13 +86,6 @@ class SramBank : public sc_core::sc_module {
   // of its page, or all of these accesses would fall into the same few sets of the machine's cache.
   std::uint8_t* storage_;
   std::vector<Port> ports_;
-  // Writes that came with a delay and whose time has not passed, earliest first.
-  struct LateWrite {
-    Picoseconds at = 0;
-    std::uint64_t address = 0;
-    std::vector<std::uint8_t> data;
-  };
-  std::deque<LateWrite> late_;
   std::int64_t fault_address_ = -1;
   std::uint8_t fault_mask_ = 0;
 };

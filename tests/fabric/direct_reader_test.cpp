@@ -56,7 +56,6 @@ TEST(DirectReader, CY_3_sees_what_lies_there_at_the_time) {
   bench.write(1, 60, 7);
   EXPECT_EQ(bench.read(0, 8), 0x01020304U);
   EXPECT_EQ(bench.read(1, 60), 7U);
-  sc_core::sc_start(to_sc_time(1000));
   bench.write(0, 8, 5);
   EXPECT_EQ(bench.read(0, 8), 5U);
 }

@@ -8,7 +8,6 @@
 #include "systemc_test.h"
 
 #include <algorithm>
-#include <array>
 #include <functional>
 #include <memory>
 #include <string>
@@ -32,12 +31,12 @@ constexpr int kWidth = 16;  // bytes of a beat
 struct Streamer : sc_core::sc_module {
   tlm_utils::simple_initiator_socket<Streamer> socket;
   explicit Streamer(const sc_core::sc_module_name& name) : sc_module(name), socket("socket") {}
-  StreamMessage::Answer stream(const Operation& operation, int bytes, std::uint8_t value = 0) {
+  StreamMessage::Answer stream(const Operation& operation, int bytes) {
     Instruction instruction;
     instruction.operation = operation;
     MessageSender send;
     send(socket, StreamMessage{StreamMessage::Begin{instruction}});
-    const std::vector<std::uint8_t> data(static_cast<std::size_t>(bytes), value);
+    const std::vector<std::uint8_t> data(static_cast<std::size_t>(bytes));
     const WaitTrail trail;
     StreamMessage message{StreamMessage::Data{data.data(), bytes, trail}};
     send(socket, message);
@@ -61,18 +60,6 @@ struct Words : sc_core::sc_module {
   std::vector<Cycle> at;
   Cycle held_until = 0;
   std::uint64_t held_from = 0;
-};
-
-/// Reads a bank at any time.
-struct SecondPort : sc_core::sc_module {
-  tlm_utils::simple_initiator_socket<SecondPort> socket;
-  explicit SecondPort(const sc_core::sc_module_name& name) : sc_module(name), socket("socket") {}
-  std::array<std::uint8_t, 16> read() {
-    std::array<std::uint8_t, 16> bytes{};
-    transport(socket, payload, tlm::TLM_READ_COMMAND, 0, bytes.data(), 16);
-    return bytes;
-  }
-  tlm::tlm_generic_payload payload;
 };
 
 struct BankWrites : ::testing::Test {
@@ -190,56 +177,6 @@ TEST_F(HeldRecords, SW_9_a_full_queue_of_held_records_blocks_the_stream) {
 TEST_F(HeldRecords, SW_9_only_records_of_the_held_slot_wait) {
   EXPECT_EQ(written(20, 3, 1, 8), (std::vector<Cycle>{2, 3, 4, 5, 20, 21, 22, 23}));
   EXPECT_EQ(answer.accepted, 21) << "the last one is taken when the first held one is written";
-}
-
-/// Reads four words of every bank through a second port in every cycle of a load: beat i is written in cycle
-/// i + 1 and seen from the next one on; no word is seen before, whichever way the loader writes.
-void expect_words_in_their_cycles(bool direct) {
-  strict_systemc();
-  const SimContext context{ClockDomain(1000)};
-  SwitchArrayConfig config;
-  config.columns = 4, config.parameter_depth_words = 16;
-  ParameterLoader loader("loader", context, config, kWidth);
-  Words records("records");
-  loader.post_write.bind(records.socket);
-  Streamer streamer("streamer");
-  streamer.socket.bind(loader.stream);
-  std::vector<std::unique_ptr<SramBank>> banks;
-  std::vector<std::unique_ptr<SecondPort>> readers;
-  for (int i = 0; i < config.columns; ++i) {
-    banks.push_back(std::make_unique<SramBank>(("bank" + std::to_string(i)).c_str(), context, 64, 2));
-    readers.push_back(std::make_unique<SecondPort>(("reader" + std::to_string(i)).c_str()));
-    loader.bank_write[static_cast<std::size_t>(i)].bind(banks.back()->ports[0]);
-    readers.back()->socket.bind(banks.back()->ports[1]);
-    if (!direct) banks.back()->inject_fault(63, 1);
-  }
-  sc_core::sc_start(sc_core::SC_ZERO_TIME);
-  LoadKernels load;
-  load.words = 4;  // a word a bank and beat: beat i is written in cycle i + 1
-  streamer.stream(load, 4 * 4 * 4, 0x5A);
-  for (Cycle now = 0; now < 8; ++now) {
-    for (auto& reader : readers) {
-      const std::array<std::uint8_t, 16> bytes = reader->read();
-      for (int word = 0; word < 4; ++word) {
-        const bool there = bytes.at(static_cast<std::size_t>(4 * word)) != 0;
-        if (now <= word + 1) {
-          EXPECT_FALSE(there) << "word " << word << " in cycle " << now;
-        }
-        if (now > (direct ? 5 : word + 1)) {
-          EXPECT_TRUE(there) << "word " << word << " in cycle " << now;
-        }
-      }
-    }
-    sc_core::sc_start(to_sc_time(1000));
-  }
-}
-
-TEST(SecondPortOfABank, CY_1_a_second_port_sees_each_word_after_its_cycle) {
-  expect_words_in_their_cycles(false);
-}
-
-TEST(SecondPortOfABank, CY_1_a_second_port_sees_no_word_early_where_the_loader_writes_directly) {
-  expect_words_in_their_cycles(true);
 }
 
 // A bank that has a stuck cell wants to see every write.

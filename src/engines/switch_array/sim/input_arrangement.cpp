@@ -26,9 +26,6 @@ InputArrangement::InputArrangement(sc_core::sc_module_name name, const SimContex
       direct_(to_size(config.rows), config.port_channels,
               to_unsigned(config.bank_depth_words) * to_unsigned(config.port_channels)) {
   stream.register_b_transport(this, &InputArrangement::b_transport);
-  SC_METHOD(put_words);
-  sensitive << words_due_;
-  dont_initialize();
   for (auto& bank : bank_write) bank.register_invalidate_direct_mem_ptr(this, &InputArrangement::withdraw);
 }
 
@@ -66,12 +63,6 @@ void InputArrangement::b_transport(tlm::tlm_generic_payload& payload, sc_core::s
         take_beat(bytes, std::min(count, bytes_per_clock_), ready);
         return 1;
       });
-  if (direct_.waits()) notify_at(words_due_, context_.clock, queues_.drained());
-}
-
-void InputArrangement::put_words() {
-  direct_.flush(now_ps());
-  if (direct_.waits()) notify_at(words_due_, context_.clock, queues_.drained());
 }
 
 // Notes the whole tile at once: its words are written bit by bit.
@@ -133,21 +124,25 @@ void InputArrangement::take_beat(const std::uint8_t* bytes, int count, Cycle rea
   write_words();
 }
 
-// Writes each word in its cycle: into the banks' memory, where the banks grant direct access.
+// Writes into the banks' memory, where the banks grant direct access.
 void InputArrangement::write_words() {
   const auto copy = to_unsigned(tile_.copy * config_.bank_depth_words) * to_unsigned(config_.port_channels);
-  const bool direct = direct_.open(bank_write, copy);
+  if (direct_.open(bank_write, copy)) {
+    for (const Words& words : words_) {
+      const std::uint8_t* from = words.from;
+      std::uint64_t address = words.address;
+      for (int n = 0; n < words.count; ++n, from += config_.port_channels, address += plane_bytes_)
+        direct_.write(to_size(words.bank), address, from);
+    }
+    return;
+  }
   const Picoseconds now = now_ps();
   for (std::size_t i = 0; i < words_.size(); ++i) {
     const Words& words = words_[i];
-    const std::uint8_t* from = words.from;
-    std::uint64_t address = words.address;
-    for (int n = 0; n < words.count; ++n, from += config_.port_channels, address += plane_bytes_) {
-      const Picoseconds at = context_.clock.at(queues_.write_at(i) + n);
-      if (direct)
-        direct_.write_row(to_size(words.bank), 1, address, from, at);
-      else
-        write_word_(nth(bank_write, words.bank), address, from, to_sc_time(at - now));
+    for (int n = 0; n < words.count; ++n) {
+      write_word_(nth(bank_write, words.bank), words.address + to_unsigned(n) * plane_bytes_,
+                  words.from + to_signed(n) * config_.port_channels,
+                  to_sc_time(context_.clock.at(queues_.write_at(i) + n) - now));
     }
   }
 }

@@ -36,8 +36,6 @@ class InputArrangement : public sc_core::sc_module {
   InputArrangement(sc_core::sc_module_name name, const SimContext& context, const SwitchArrayConfig& config,
                    int bytes_per_clock);
 
-  SC_HAS_PROCESS(InputArrangement);
-
   /// Tells the banks what has been written so far, before their counters are read.
   void settle() { direct_.settle(bank_write); }
 
@@ -58,7 +56,6 @@ class InputArrangement : public sc_core::sc_module {
     const std::uint8_t* from = nullptr;
   };
   void write_words();
-  void put_words();
   void withdraw(sc_dt::uint64 begin, sc_dt::uint64 end) { direct_.withdraw(begin, end); }
 
   SimContext context_;
@@ -81,7 +78,6 @@ class InputArrangement : public sc_core::sc_module {
   std::vector<Words> words_;  // complete words of the beat
   WordAccess write_word_;
   DirectWriter direct_;
-  sc_core::sc_event words_due_;  // words that wait in `direct_` have been written
 };
 
 }  // namespace tilebeat::switch_array

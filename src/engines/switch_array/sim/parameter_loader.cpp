@@ -25,9 +25,6 @@ ParameterLoader::ParameterLoader(sc_core::sc_module_name name, const SimContext&
       direct_(to_size(config.columns), config.port_channels,
               to_unsigned(config.parameter_depth_words) * to_unsigned(config.port_channels)) {
   stream.register_b_transport(this, &ParameterLoader::b_transport);
-  SC_METHOD(put_words);
-  sensitive << words_due_;
-  dont_initialize();
   for (auto& bank : bank_write) bank.register_invalidate_direct_mem_ptr(this, &ParameterLoader::withdraw);
 }
 
@@ -63,12 +60,6 @@ void ParameterLoader::b_transport(tlm::tlm_generic_payload& payload, sc_core::sc
         take_beat(bytes, std::min(count, bytes_per_clock_), ready);
         return 1;
       });
-  if (direct_.waits()) notify_at(words_due_, context_.clock, queues_.drained());
-}
-
-void ParameterLoader::put_words() {
-  direct_.flush(now_ps());
-  if (direct_.waits()) notify_at(words_due_, context_.clock, queues_.drained());
 }
 
 // Notes the accesses of the whole instruction at once: its data arrive piece by piece.
@@ -113,17 +104,14 @@ int ParameterLoader::store_beats(const std::uint8_t* bytes, int count, Cycle rea
   if (beats == 0 || !direct_.open(bank_write, 0) ||
       !queues_.take_rows(ready, beats, column_, of_beat, config_.columns))
     return 0;
-  Cycle written = queues_.next_beat() - beats + 1;  // the words of the first beat
-  for (int i = 0; i < beats; ++i, ++written) {
-    for (int left = of_beat; left > 0;) {
-      const auto address = to_unsigned((load_.parameter_word + word_) * p);
-      const int row = std::min(config_.columns - column_, left);
-      direct_.write_row(to_size(column_), to_size(row), address, bytes, context_.clock.at(written));
-      left -= row;
-      bytes += to_signed(row) * p;
-      column_ += row;
-      if (column_ == config_.columns) column_ = 0, ++word_;
-    }
+  for (int left = beats * of_beat; left > 0;) {
+    const auto address = to_unsigned((load_.parameter_word + word_) * p);
+    const int row = std::min(config_.columns - column_, left);
+    direct_.write_row(to_size(column_), to_size(row), address, bytes);
+    left -= row;
+    bytes += to_signed(row) * p;
+    column_ += row;
+    if (column_ == config_.columns) column_ = 0, ++word_;
   }
   return beats;
 }
@@ -184,7 +172,6 @@ void ParameterLoader::end_item() {
 
 void ParameterLoader::write_items() {
   const Picoseconds now = now_ps();
-  const bool direct = direct_.open(bank_write, 0);
   sc_core::sc_time delay;
   Cycle written = -1;  // the cycle that `delay` leads to
   for (std::size_t i = 0; i < writes_.size(); ++i) {
@@ -194,9 +181,7 @@ void ParameterLoader::write_items() {
       delay = to_sc_time(context_.clock.at(written) - now);
     }
     const std::uint8_t* from = w.bytes != nullptr ? w.bytes : assembled_.data() + w.from;
-    if (w.bank < config_.columns && direct) {
-      direct_.write_row(to_size(w.bank), 1, w.address, from, context_.clock.at(written));
-    } else if (w.bank < config_.columns) {
+    if (w.bank < config_.columns) {
       write_word_(nth(bank_write, w.bank), w.address, from, delay);
     } else {
       write_record_(post_write, w.address, from, delay);

@@ -34,8 +34,6 @@ class ParameterLoader : public sc_core::sc_module {
   ParameterLoader(sc_core::sc_module_name name, const SimContext& context, const SwitchArrayConfig& config,
                   int bytes_per_clock);
 
-  SC_HAS_PROCESS(ParameterLoader);
-
   /// Tells the banks what has been written so far, before their counters are read.
   void settle() { direct_.settle(bank_write); }
 
@@ -48,7 +46,6 @@ class ParameterLoader : public sc_core::sc_module {
   void note_access();
   void take_beat(const std::uint8_t* bytes, int count, Cycle ready);
   int store_beats(const std::uint8_t* bytes, int count, Cycle ready);
-  void put_words();
   void withdraw(sc_dt::uint64 begin, sc_dt::uint64 end) { direct_.withdraw(begin, end); }
   const std::uint8_t* take_whole_words(const std::uint8_t* bytes, const std::uint8_t* end);
   bool begin_item();
@@ -82,7 +79,6 @@ class ParameterLoader : public sc_core::sc_module {
   std::vector<Write> writes_;
   WordAccess write_word_, write_record_;
   DirectWriter direct_;
-  sc_core::sc_event words_due_;  // words that wait in `direct_` have been written
 };
 
 }  // namespace tilebeat::switch_array
