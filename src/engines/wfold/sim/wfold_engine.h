@@ -153,6 +153,7 @@ class WfoldWriter : public sc_core::sc_module {
   void drain(Cycle now);
   void read_slices(std::int64_t first, std::int64_t end);
   void tell_drained(Cycle now);
+  Activity result_blocker(Cycle now) const;
   Activity request_blocker(Cycle now) const;
   bool request(Cycle now);
   void schedule(Cycle now);

@@ -161,9 +161,7 @@ void WfoldWriter::drain(Cycle now) {
   if (now < drain_free_) return;
   while (now >= drain_free_) {
     if (tiles_.empty() || tiles_.front().ready > now) {
-      // Like news, a tile counts from the cycle after it was sent on.
-      const bool waits = !tiles_.empty() && tiles_.front().sent < now;
-      drain_ledger.enter(waits ? Activity::kOutputReady : idle_, now);
+      drain_ledger.enter(result_blocker(now), now);
       return;
     }
     if (!begun_) begin_tile();
@@ -212,10 +210,15 @@ void WfoldWriter::tell_drained(Cycle now) {
 }
 
 // The cause that keeps the front request from being sent; kBusy when nothing does.
+// The cause while there are no results. Like news, a tile counts from the cycle after it was sent on.
+Activity WfoldWriter::result_blocker(Cycle now) const {
+  return !tiles_.empty() && tiles_.front().sent < now ? Activity::kOutputReady : idle_;
+}
+
 Activity WfoldWriter::request_blocker(Cycle now) const {
   if (!port.granted(now)) return port.waits_for();
   if (staged_.empty())
-    return port.empty() ? (tiles_.empty() ? idle_ : Activity::kOutputReady) : Activity::kMemory;
+    return port.empty() ? result_blocker(now) : Activity::kMemory;
   if (staged_.front().ready > now) return Activity::kStaging;
   if (!port.has_room()) return Activity::kOutstanding;
   return Activity::kBusy;
