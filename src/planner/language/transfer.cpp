@@ -40,9 +40,12 @@ class Packer {
     }
     for (std::int64_t r = 0; r < s.rows; ++r) {
       if (s.run <= bytes_) {
-        const std::int64_t most = bytes_ / s.run;
-        for (std::int64_t c = 0; c < s.columns; c += most)
-          put(runs_of(transfer, r, 1, c, std::min(most, s.columns - c)));
+        // As many columns as the part that has been begun has room for, or a part of their own.
+        for (std::int64_t c = 0, count = 0; c < s.columns; c += count) {
+          const std::int64_t room = parts_.empty() || left_ < s.run ? bytes_ : left_;
+          count = std::min(room / s.run, s.columns - c);
+          put(runs_of(transfer, r, 1, c, count));
+        }
         continue;
       }
       for (std::int64_t c = 0; c < s.columns; ++c) cut_run(runs_of(transfer, r, 1, c, 1));
