@@ -186,7 +186,7 @@ TEST_F(Transfers, MA_2_parts_are_whole_rows_else_runs_else_pieces_of_runs) {
   EXPECT_EQ(
       shapes(25),
       (decltype(shapes(0)){
-          {10, 2, 1}, {10, 1, 1}, {10, 2, 1}, {10, 1, 1}, {10, 2, 1}, {10, 1, 1}, {10, 2, 1}, {10, 1, 1}}));
+          {10, 2, 1}, {10, 1, 1}, {10, 1, 1}, {10, 2, 1}, {10, 2, 1}, {10, 1, 1}, {10, 1, 1}, {10, 2, 1}}));
   EXPECT_THAT(shapes(5), SizeIs(24));
   EXPECT_THAT(shapes(5), Each(std::tuple(5, 1, 1)));
 }

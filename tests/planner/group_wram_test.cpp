@@ -27,11 +27,11 @@ Workload two_kernels(int rows, int kernels = 48) {
   return load_workload(
       folder.write("network.json", R"({"name": "two", "inputs": [{"name": "x", "shape": [1, )" +
                                        std::to_string(rows) +
-                                       R"(, 1, 1], "dtype": "uint8", "random": {"seed": 1}}],
+                                       R"(, 1, 4], "dtype": "uint8", "random": {"seed": 1}}],
       "layers": [{"name": "wide", "op": "conv2d", "inputs": ["x"], "out_channels": )" +
                                        std::to_string(kernels) + ", " + rest +
                                        R"(, {"name": "narrow", "op": "conv2d", "inputs": ["wide"],
-      "out_channels": 1, )" + rest + R"(], "outputs": ["narrow"]})"));
+      "out_channels": 16, )" + rest + R"(], "outputs": ["narrow"]})"));
 }
 
 // By cluster: the end of what the tasks write into WRAM.

@@ -6,13 +6,7 @@
 #include <cstdint>
 #include <string_view>
 
-namespace tilebeat {
-struct ConvSetup;
-}
-
 namespace tilebeat::switch_array {
-
-struct ConvRun;
 
 /// The name of the engine under `dataflow`.
 constexpr const char* kSwitchArrayDataflow = "dilated";
@@ -59,8 +53,5 @@ constexpr int fill_cycles(const SwitchArrayConfig& c) {
 inline ArrayShape array_shape(const SwitchArrayConfig& c) {
   return {c.rows, c.columns, c.groups, c.port_channels};
 }
-
-/// Fills in the quotients of a run with the registers `setup`.
-void set_quotients(const SwitchArrayConfig& config, const ConvSetup& setup, ConvRun& run);
 
 }  // namespace tilebeat::switch_array

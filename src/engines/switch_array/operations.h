@@ -1,6 +1,7 @@
 #pragma once
 
 #include "isa/operation.h"
+#include "isa/operations.h"
 
 #include <cstdint>
 #include <string>
@@ -102,6 +103,10 @@ struct StoreOutput {
   std::string subject() const;
   std::string fault() const;
 };
+
+struct SwitchArrayConfig;
+/// Fills in the quotients of a run with the registers `setup`.
+void set_quotients(const SwitchArrayConfig& config, const ConvSetup& setup, ConvRun& run);
 
 /// The operations of the switch array and its channels.
 std::vector<const OperationType*> operations();
