@@ -219,6 +219,8 @@ constexpr std::int64_t kFolded = 3 * 8 * 3 * 5;
 HardwareConfig with_place(FoldPlace place) {
   HardwareConfig hardware = load_hardware(TILEBEAT_SOURCE_DIR "/configs/wfold16x4.json");
   hardware.engine<WfoldConfig>().fold_place = place;
+  // Kernels come in one copy, which hides nothing of what maps take.
+  hardware.engine<WfoldConfig>().kernel_place = wfold::KernelPlace::kOffline;
   hardware.chip->core.copy.burst_bytes = 64;
   return hardware;
 }

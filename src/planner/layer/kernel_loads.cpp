@@ -280,8 +280,7 @@ std::vector<Transfer> weight_transfers(const MatrixLayer& layer, const WeightPla
   if (w.layout.post_place == PostPlace::kInRegions) {
     add_region_records(layer.problem(), w, group, loads, transfers);
   } else {
-    const std::int64_t records =
-        std::int64_t{layer.problem().kernels_of(group.blocks)} * kPostParameterBytes;
+    const std::int64_t records = std::int64_t{layer.problem().kernels_of(group.blocks)} * kPostParameterBytes;
     transfers.push_back({w.post + to_unsigned(group.blocks.begin * w.layout.post_bytes),
                          destination + align_up(end_of(loads) - destination, kAlignment), one_run(records)});
   }

@@ -64,7 +64,8 @@ TEST(WfoldEngine, WF_9_lines_outside_the_map_are_not_broadcast) {
   EXPECT_EQ(run_engine(c).master.broadcast_lines, 0);
 }
 
-// The worked examples: with s stages their results are complete 39 + s and 57 + s cycles after the first line.
+// The worked examples: with s stages their results are complete 39 + s and 57 + s cycles after the first
+// line.
 TEST(WfoldEngine, WF_9_stages_of_the_adder_trees_delay_the_results) {
   for (const int channels : {16, 48}) {
     EngineCase c = dense(channels, channels == 16 ? 64 : 32, 16);

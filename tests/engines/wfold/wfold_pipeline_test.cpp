@@ -99,9 +99,9 @@ struct SpecRun {
   std::int64_t lines = 0;
 };
 
-/// Bytes that the port reads for a line of folded column `column` and channel block `block`: the block's bytes
-/// of a folded line; of the kernel's own bytes those of its taps' channels that lie in the block. A line
-/// without bytes takes a cycle, too.
+/// Bytes that the port reads for a line of folded column `column` and channel block `block`: the block's
+/// bytes of a folded line; of the kernel's own bytes those of its taps' channels that lie in the block. A
+/// line without bytes takes a cycle, too.
 int line_bytes(const WfoldCase& c, int column, int block) {
   const int begin = block * c.pci, end = std::min(begin + c.pci, c.span());
   if (!c.own_bytes) return end - begin;

@@ -2,6 +2,7 @@
 #include "engines/switch_array/config.h"
 #include "engines/switch_array/sim/input_arrangement.h"
 #include "engines/switch_array/sim/switch_network.h"
+#include "tilebeat/error.h"
 
 #include <algorithm>
 #include <cstring>

@@ -217,8 +217,7 @@ Activity WfoldWriter::result_blocker(Cycle now) const {
 
 Activity WfoldWriter::request_blocker(Cycle now) const {
   if (!port.granted(now)) return port.waits_for();
-  if (staged_.empty())
-    return port.empty() ? result_blocker(now) : Activity::kMemory;
+  if (staged_.empty()) return port.empty() ? result_blocker(now) : Activity::kMemory;
   if (staged_.front().ready > now) return Activity::kStaging;
   if (!port.has_room()) return Activity::kOutstanding;
   return Activity::kBusy;
