@@ -99,5 +99,46 @@ TEST(KernelPlace, WF_9_offline_moves_folded_lines_load_is_no_slower_and_folding_
   }
 }
 
+// Resident kernels of a fusion group are used in every step, and folded in the first one alone: what is
+// folded already would be folded again.
+TEST(KernelPlace, WF_9_FU_4_a_group_in_steps_folds_its_kernels_once) {
+  const auto conv = [](const char* name, const char* input, int kernels, int stride, int groups) {
+    const nlohmann::json random = {{"random", {{"seed", stride + groups}}}};
+    return nlohmann::json{{"name", name},
+                          {"op", "conv2d"},
+                          {"inputs", {input}},
+                          {"out_channels", kernels},
+                          {"kernel", {3, 3}},
+                          {"stride", {stride, stride}},
+                          {"groups", groups},
+                          {"pads", {1, 1, 1, 1}},
+                          {"weights", random},
+                          {"bias", random},
+                          {"requant", {{"scale", 0.004}}}};
+  };
+  const nlohmann::json network = {
+      {"inputs", {{{"name", "x"}, {"shape", {1, 64, 64, 16}}, {"random", {{"seed", 1}}}}}},
+      {"layers",
+       {conv("c1", "x", 32, 1, 1), conv("c2", "c1", 32, 2, 1), conv("c3", "c2", 32, 1, 32),
+        conv("c4", "c3", 16, 2, 1)}}};
+  auto hardware = nlohmann::json::parse(read_bytes(source_path("configs/wfold_cluster4x4.json")));
+  hardware["wfold"]["kernel_place"] = "in_place", hardware["fused"] = true;
+  hardware["fusion"] = {{"planner", "optimal"}, {"objective", "dram_bytes"}};
+  hardware["chip"]["clusters"] = 1, hardware["chip"]["cores_per_cluster"] = 2;
+  hardware["chip"]["sram"]["size_bytes"] = 65536;
+  const CommandFolder folder;
+  const std::string config = folder.write("hardware.json", hardware.dump());
+  const std::string layer = folder.write("network.json", network.dump());
+  const std::string plan = folder.run({"plan", "--config", config, "--layer", layer, "--disassemble"}).out;
+  EXPECT_NE(plan.find("4 layers in 1 group"), std::string::npos);
+  EXPECT_NE(plan.find("2 output rows a step"), std::string::npos) << "8 steps";
+  std::size_t folds = 0;
+  for (auto at = plan.find("wfold.align "); at != std::string::npos; at = plan.find("wfold.align ", at + 1))
+    ++folds;
+  EXPECT_EQ(folds, 3U * 2) << "three layers have something to fold, on two cores";
+  const CommandResult run = folder.run({"run", "--config", config, "--layer", layer, "--check", "on"});
+  EXPECT_EQ(run.status, 0) << run.out << run.err;
+}
+
 }  // namespace
 }  // namespace tilebeat::testing

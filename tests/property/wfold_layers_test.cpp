@@ -206,11 +206,11 @@ TEST(RandomWfoldBeats, WF_4_WF_6_beats_of_a_layer) {
     RC_ASSERT(in_blocks.second <= engine.second);
     SpecConv stored = conv;  // what NRAM has of a row: the columns that are read, or folded ones with padding
     const int span = (conv.kernel[1] - 1) * conv.dilation[1];
-    if (conv.stride[1] > 1 && hardware.engine<WfoldConfig>().fold_place != FoldPlace::kOnChip) {
+    stored.width = std::min(conv.width, (conv.out_width - 1) * conv.stride[1] + span + 1 - conv.pad[1]);
+    const bool folded = hardware.engine<WfoldConfig>().fold_place != FoldPlace::kOnChip;
+    if (stored.width > 0 && conv.stride[1] > 1 && folded) {
       stored.width = (conv.out_width + span / conv.stride[1]) * conv.stride[1];
       stored.pad[1] = 0;
-    } else {
-      stored.width = std::min(conv.width, (conv.out_width - 1) * conv.stride[1] + span + 1 - conv.pad[1]);
     }
     RC_ASSERT(run->module(engine_name + ".broadcast").at("busy").get<std::int64_t>() ==
               wfold_map_lines(stored, in_blocks, pci));

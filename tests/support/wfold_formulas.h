@@ -111,7 +111,7 @@ inline std::int64_t map_rows_read(const SpecConv& c) {
 /// Whether folded column `column` has bytes [begin, end) of a pixel in a row of the map.
 inline bool column_present(const SpecConv& c, int column, int begin, int end) {
   const int at = column * c.stride[1] * c.channels - c.pad[1] * c.channels;
-  return at + begin < c.width * c.channels && at + end > 0;
+  return std::max(at + begin, 0) < std::min(at + end, c.width * c.channels);
 }
 
 /// WF-9: of the lines of all refills, those that have a byte of the map; the others are not broadcast.

@@ -242,8 +242,7 @@ class OffsetLayer : public MatrixLayer {
       const std::vector<Beat>& beats = one.beats(one.slices().front().group);
       const auto end =
           std::find_if(beats.begin(), beats.end(), [&](const Beat& b) { return b.channel >= before; });
-      const int elements = end == beats.end() ? beats.back().before + beats.back().count : end->before;
-      return elements * p_.kernels_of({block, block + 1});
+      return (end == beats.end() ? elements_of(beats) : end->before) * p_.kernels_of({block, block + 1});
     };
     return {bytes(channels.begin), bytes(channels.end)};
   }

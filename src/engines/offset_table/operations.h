@@ -36,10 +36,10 @@ struct OffsetSetup {
   std::uint16_t groups = 1;         ///< groups of channels and kernels
   std::uint16_t group_kernels = 1;  ///< kernels of one group
   std::uint16_t block_kernels = 1;  ///< kernels that lie in memory as one block
-  std::uint8_t vector = 1;          ///< elements of a thread and beat, and bytes of a kernel and beat
-  std::uint8_t bank_shift = 0;      ///< bank shift of the line cache (BankOrder)
-  std::uint16_t part = 1;           ///< neighbouring channels that are worked on tap by tap (OffsetSchedule)
-  std::uint32_t useful_taps = 1;    ///< useful multiply-accumulates of an output element, for each channel
+  std::uint8_t vector = 1;        ///< most elements of a thread and beat, and most bytes of a kernel and beat
+  std::uint8_t bank_shift = 0;    ///< bank shift of the line cache (BankOrder)
+  std::uint16_t part = 1;         ///< neighbouring channels that are worked on tap by tap (OffsetSchedule)
+  std::uint32_t useful_taps = 1;  ///< useful multiply-accumulates of an output element, for each channel
 
   void describe(FieldVisitor& visit);
 };

@@ -73,8 +73,7 @@ OffsetSchedule::OffsetSchedule(const TableShape& shape, const OffsetSetup& setup
     slice.group = number / setup.group_kernels;
     slice.first = kernel, slice.count = std::min({of_block, of_group, run.kernels - kernel});
     slice.weights = weight_bytes_;
-    const Beat& last = beats(slice.group).back();
-    weight_bytes_ += std::int64_t{last.before + last.count} * slice.count;
+    weight_bytes_ += std::int64_t{elements_of(beats(slice.group))} * slice.count;
     slices_.push_back(slice);
     kernel += slice.count;
   }

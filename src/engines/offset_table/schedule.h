@@ -22,6 +22,10 @@ struct Beat {
   int before = 0;           ///< elements of the beats in front of it
 };
 
+/// Elements of all beats.
+inline int elements_of(const std::vector<Beat>& beats) {
+  return beats.empty() ? 0 : beats.back().before + beats.back().count;
+}
 /// Number of beats after beat `index` that gather as many elements of the same tap, whole words further on
 /// and at most `room` bytes: if their lines have that much room, their operands are in the same lines.
 std::size_t beats_in_lines(const std::vector<Beat>& beats, std::size_t index, std::int64_t room);

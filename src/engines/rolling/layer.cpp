@@ -8,8 +8,6 @@
 #include <algorithm>
 #include <memory>
 #include <numeric>
-#include <optional>
-#include <set>
 #include <utility>
 
 #include <fmt/format.h>
@@ -86,7 +84,8 @@ class Lowering : public MatrixLowering {
 
   void add(const MatrixJob& job) override {
     RollingRun run = run_of(job);
-    run.transposes = config_.transposition == TranspositionChoice::kStep && comes_first(job);
+    run.transposes = config_.transposition == TranspositionChoice::kStep &&
+                     graph_.is_first_use(place_.processor, job.weights_read, job.weights);
     const RollingSchedule schedule = schedule_of(shape_of(config_), conv_, setup_, run);
     if (!on_core_) runs_.push_back(run);
     const Estimate expected = estimate(schedule, config_, records_if(run.last && conv_.post_parameters));
@@ -144,22 +143,6 @@ class Lowering : public MatrixLowering {
     graph_.add(std::move(task));
   }
 
-  // Whether no earlier run of the graph, perhaps one of another lowering, has used these kernels.
-  bool comes_first(const MatrixJob& job) {
-    std::optional<std::pair<BufferId, int>> version;
-    if (job.weights_read) version = {job.weights_read->buffer, job.weights_read->version};
-    if (!transposed_.insert({version, job.weights}).second) return false;
-    if (!version) return true;  // an estimate of some of the jobs
-    const auto& tasks = graph_.tasks();
-    return std::none_of(tasks.rbegin(), tasks.rend(), [&](const Task& task) {
-      const auto* run = task.instruction.operation.get_if<RollingRun>();
-      return run != nullptr && task.processor == place_.processor && run->weights == job.weights &&
-             std::any_of(task.accesses.begin(), task.accesses.end(), [&](const Access& access) {
-               return std::pair(access.buffer, access.version) == *version;
-             });
-    });
-  }
-
   RollingRun run_of(const MatrixJob& job) const {
     const OutputTile& tile = job.tile;
     const bool all = job.reduction.first && job.reduction.last;
@@ -194,8 +177,6 @@ class Lowering : public MatrixLowering {
   bool on_core_;
   ConvSetup conv_;
   RollingSetup setup_;
-  // Kernels that this lowering has used: their version and address.
-  std::set<std::pair<std::optional<std::pair<BufferId, int>>, std::uint64_t>> transposed_;
   std::vector<RollingRun> runs_;  // runs of a board, where the unit itself reads DRAM
 };
 

@@ -26,6 +26,10 @@ KernelWords::KernelWords(const LoadKernels& load, int columns, int port_channels
     throw SimulationError(fmt::format("load.kernels: {} words in blocks of {} of {} taps, {} kernels a group",
                                       load.words, load.block_words, load.taps, load.group_kernels));
   }
+  if (load.words == load.block_words && load.block_channels != 0) {
+    throw SimulationError(fmt::format(
+        "load.kernels: {} channels to the next kernel block, there is one block", load.block_channels));
+  }
 }
 
 std::int64_t KernelWords::group_of(std::int64_t kernel) const {

@@ -85,7 +85,9 @@ bool deals_kernels(const Problem& p, const WfoldConfig& config) {
 
 WfoldKernelLayout kernel_layout_of(const Problem& p, const WfoldConfig& config, int block) {
   if (!deals_kernels(p, config)) return {};
-  const bool in_place = config.kernel_place == KernelPlace::kInPlace;
+  // Without a stride and groups nothing lies between the bytes of a line.
+  const bool in_place =
+      config.kernel_place == KernelPlace::kInPlace && (p.conv.stride[1] > 1 || p.conv.groups > 1);
   WfoldKernelLayout layout{in_place ? KernelBytesAre::kFolded : KernelBytesAre::kOwn,
                            p.channels / p.conv.groups, 0, 0};
   if (p.conv.groups == 1) return layout;
@@ -234,10 +236,11 @@ Explanation explain(const WfoldChoice& choice, const Problem& p, const HardwareC
                                   p.conv.stride[1], p.conv.stride[1] * p.channels, tile.all_steps(),
                                   p.conv.kernel[1], nth(kFoldPlaceNames, config.fold_place)));
   }
+  const char* const folded = kernel_layout_of(p, config, 0).own() ? "put into lines by the regions' ports"
+                                                                  : "folded in place in WRAM";
   made.emplace_back("kernels",
                     deals_kernels(p, config)
-                        ? "as the workload has them, dealt to the slaves by the DMA and put into lines "
-                          "by the regions' ports"
+                        ? fmt::format("as the workload has them, dealt to the slaves by the DMA, {}", folded)
                         : "as folded lines");
   if (tile.parts() > 1) made.emplace_back("wide kernel", fmt::format("split into {} parts", tile.parts()));
   return made;

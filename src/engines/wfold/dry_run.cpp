@@ -161,7 +161,10 @@ void DryRun::drain(const WfoldTile& tile) {
     }
     out += columns * slices;
   }
-  // Results that are not written in time wait in the write queue, then in the third buffers.
+  // While they leave, the next tile is read, with as many requests as this one, or fewer where it has fewer
+  // columns. Results that are not written in time wait in the write queue, then in the third buffers.
+  const int next = tile_ + 1 < s_.tiles() ? s_.tile(tile_ + 1).columns : 0;
+  reads_ = reads_ * std::min(next, tile.columns) / tile.columns;
   waiting_ = std::max<Cycle>(0, waiting_ - (begin - drain_free_));
   waiting_ = std::max<Cycle>(0, waiting_ + std::max(beats, writes + reads_) - (out - begin));
   const Cycle late = std::max<Cycle>(0, waiting_ - config_.write_queue);

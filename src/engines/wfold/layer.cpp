@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <map>
 #include <memory>
 #include <numeric>
 #include <utility>
@@ -117,10 +116,7 @@ class Lowering : public MatrixLowering {
   // Folds the kernels of blocks in place before the first run that uses them since they were loaded.
   void align_kernels(const MatrixJob& job, Interval blocks, std::uint64_t weights) {
     for (int block = blocks.begin; block < blocks.end; weights += region_bytes(block), ++block) {
-      const int version = job.weights_read ? job.weights_read->version : 0;
-      const auto [at, is_new] = aligned_.try_emplace(weights, version);
-      if (!is_new && at->second == version) continue;
-      at->second = version;
+      if (!graph_.is_first_use(place_.processor, job.weights_read, weights)) continue;
       const ByteRange channels = channels_of_job(job, block);
       WfoldAlign align;
       align.weights = static_cast<std::uint32_t>(weights);
@@ -181,8 +177,7 @@ class Lowering : public MatrixLowering {
   const WfoldConfig& config_;
   const RunCosts& costs_;
   ConvSetup setup_;
-  WfoldKernelLayout layout_;              // of the runs so far
-  std::map<std::uint64_t, int> aligned_;  // by place: the version of the kernels that were folded there
+  WfoldKernelLayout layout_;  // of the runs so far
 };
 
 constexpr int kFewParts = 8;  // a core

@@ -176,7 +176,7 @@ void WfoldSchedule::store_taps() {
       StoredTap stored;
       stored.begin = std::max(first, 0), stored.end = std::min(first + layout.channels, geometry_.channels);
       if (stored.begin >= stored.end) continue;
-      stored.at = to_int(row_bytes_), stored.source = tap.tap * layout.channels + stored.begin - first;
+      stored.at = row_bytes_, stored.source = std::int64_t{tap.tap} * layout.channels + stored.begin - first;
       row_bytes_ += stored.end - stored.begin;
       taps.push_back(stored);
     }

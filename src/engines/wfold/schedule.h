@@ -147,9 +147,9 @@ struct KernelLine {
 };
 /// The bytes that a kernel's row has of one folded column (SPEC WF-5, WF-6).
 struct StoredColumn {
-  int source = 0;  ///< of the row as the workload has it
-  int at = 0;      ///< of the row in the region
-  int count = 0;
+  std::int64_t source = 0;  ///< of the row as the workload has it
+  std::int64_t at = 0;      ///< of the row in the region
+  std::int64_t count = 0;
 };
 
 /// The order of everything that a W-fold engine does in a run: tiles, refills, lines, steps and beats (SPEC
@@ -257,8 +257,7 @@ class WfoldSchedule {
   // kernel's row.
   struct StoredTap {
     int begin = 0, end = 0;
-    int at = 0;
-    int source = 0;
+    std::int64_t at = 0, source = 0;
   };
   void store_taps();
   void add_pieces(std::int64_t row, int column, int shift, ByteRange bytes, KernelLine& line) const;

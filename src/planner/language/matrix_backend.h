@@ -179,8 +179,9 @@ class MatrixLayer {
   /// Whether jobs may sum over a part of the channels; the outputs of such a job are one grain.
   virtual bool reduces() const { return false; }
   /// The bytes that channels `channels` take of a kernel block: where they begin in the block and end. Where
-  /// kernels are spread over regions, counted within the block's part of each region. Called for layers that
-  /// reduce and for kernels that are a tensor.
+  /// kernels are spread over regions, counted within the block's part of each region; there channels of
+  /// kernels that are dealt begin at 0. Called for layers that reduce or deal, and for kernels that are a
+  /// tensor.
   virtual Interval weights_of(int /*block*/, Interval /*channels*/) const { return {}; }
   /// The transfers of channels `channels` of a block whose kernels are dealt to regions: from its first byte
   /// in DRAM to the first byte of its place in a region, both counted from 0.

@@ -219,7 +219,15 @@ int TaskGraph::add(Task task) {
   return count_of(tasks_) - 1;
 }
 
+bool TaskGraph::is_first_use(int processor, const std::optional<Access>& content, std::uint64_t address) {
+  const std::optional<BufferId> buffer = content ? std::optional(content->buffer) : std::nullopt;
+  return first_uses_.try_emplace({processor, buffer, content ? content->version : 0, address}, tasks_.size())
+      .second;
+}
+
 void TaskGraph::shrink(const Size& size) {
+  for (auto use = first_uses_.begin(); use != first_uses_.end();)
+    use = use->second >= size.tasks ? first_uses_.erase(use) : std::next(use);
   tasks_.erase(tasks_.begin() + to_signed(size.tasks), tasks_.end());
   roles_.resize(size.buffers);
   also_.reset();  // somebody may have failed while he added tasks

@@ -11,6 +11,7 @@
 #include <initializer_list>
 #include <map>
 #include <optional>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -211,6 +212,10 @@ class TaskGraph {
     return place_constant_ ? place_constant_(make()) : 0;
   }
 
+  /// Whether `processor` has not asked this before of the content that `content` accesses, at `address`: what
+  /// is done once after a load, whichever lowering meets it first. Without an access, the place alone counts.
+  bool is_first_use(int processor, const std::optional<Access>& content, std::uint64_t address);
+
   const std::vector<Task>& tasks() const { return tasks_; }
   BufferRole role(BufferId buffer) const { return nth(roles_, buffer); }
   int buffers() const { return count_of(roles_); }
@@ -228,6 +233,8 @@ class TaskGraph {
   std::vector<BufferRole> roles_;
   std::optional<Access> also_;
   ConstantPlacer place_constant_;
+  // Number of tasks before the first use, by processor, buffer, version and address.
+  std::map<std::tuple<int, std::optional<BufferId>, int, std::uint64_t>, std::size_t> first_uses_;
 };
 
 /// Task `to` waits for an event of task `from`, which was added before it; `cause` is its stall cause.

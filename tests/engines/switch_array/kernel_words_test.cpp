@@ -70,6 +70,14 @@ TEST(KernelWords, SW_8_refuses_words_that_are_no_blocks) {
   }
 }
 
+TEST(KernelWords, UI_5_refuses_a_distance_of_blocks_where_there_is_one) {
+  LoadKernels load = depthwise(0);
+  load.block_channels = 16;
+  EXPECT_THROW(KernelWords(load, kColumns, kChannels), SimulationError);
+  load.words *= 2;
+  EXPECT_NO_THROW(KernelWords(load, kColumns, kChannels));
+}
+
 // Byte by byte: a byte lies in memory when its channel belongs to the group of its column's kernel.
 RC_GTEST_PROP(KernelWords, SW_8_bytes_of_random_groups, ()) {
   const auto number = [](int from, int to) { return *rc::gen::inRange(from, to + 1); };

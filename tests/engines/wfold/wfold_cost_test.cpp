@@ -39,7 +39,7 @@ void expect_close(const EngineCase& c) {
                              ceiling(c.conv.out_channels * 4, c.config.line_bytes);
   const auto cycles = static_cast<double>(std::max<std::int64_t>(run.released - kFirst, drain));
   EXPECT_NEAR(cost.cycles, cycles, 0.04 * cycles + 6);
-  EXPECT_NEAR(cost.latency, static_cast<double>(run.done - run.released), 30);
+  EXPECT_NEAR(cost.latency, static_cast<double>(run.done - run.released), 24);
 }
 
 bool fits(const EngineCase& c) {

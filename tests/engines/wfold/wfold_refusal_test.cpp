@@ -48,6 +48,29 @@ TEST(WfoldEngineRefusal, UI_5_kernels_beyond_the_region) {
   EXPECT_THAT(refusal_of(c, {run}),
               HasSubstr("wfold.run: kernels take bytes 16241 to 16385 of a region of 16384"));
 }
+TEST(WfoldEngineRefusal, WF_9_kernels_with_more_channels_than_a_pixel) {
+  EngineCase c = dense(16, 16, 16);
+  c.pci = 16;
+  wfold::WfoldKernels kernels;
+  kernels.channels = 16;
+  EXPECT_EQ(refusal_of(c, {kernels, c.run()}), "");
+  kernels.channels = 17;
+  EXPECT_THAT(refusal_of(c, {kernels, c.run()}),
+              HasSubstr("wfold.kernels: 17 channels of a kernel, a pixel of the wfold.run 1x16x16 has 16"));
+}
+TEST(WfoldEngineRefusal, WF_9_only_kernels_that_are_said_to_be_folded_are_folded) {
+  const EngineCase c = dense(16, 16, 16);
+  wfold::WfoldAlign align;
+  align.kernels = 16, align.pixel_bytes = align.channels = 16;
+  EXPECT_THAT(refusal_of(c, {align}),
+              HasSubstr("wfold.align: no wfold.kernels says that kernels are folded"));
+  wfold::WfoldKernels kernels;
+  kernels.channels = 16, kernels.folded = true;
+  align.kernels = 65;
+  EXPECT_THAT(refusal_of(c, {kernels, align}), HasSubstr("wfold.align: 65 kernels, a tile has at most 64"));
+  align.kernels = 64, align.weights = kRegionBytes - 4 * 9 * 16 + 1;
+  EXPECT_THAT(refusal_of(c, {kernels, align}), HasSubstr("kernels take bytes 15809 to 16385 of a region"));
+}
 TEST(WfoldEngineRefusal, WF_2_continuous_of_several_blocks) {
   EXPECT_THAT(refusal_of(dense(17, 16, 16), {dense(17, 16, 16).run()}),
               HasSubstr("wfold.run: a map of several channel blocks cannot be read continuously"));

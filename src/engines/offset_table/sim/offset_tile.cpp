@@ -97,7 +97,7 @@ const std::vector<std::int16_t>& OffsetUnit::widened_kernels(const Slice& slice)
   const Job& job = *job_;
   const std::vector<Beat>& beats = job.schedule.beats(slice.group);
   const auto vector = to_size(job.schedule.vector()), count = to_size(slice.count);
-  bytes_.resize(to_size(beats.back().before + beats.back().count) * count);
+  bytes_.resize(to_size(elements_of(beats)) * count);
   kernels_.direct_read(job.run.weights + to_unsigned(slice.weights), bytes_.data(), count_of(bytes_));
   wide.assign(count * width_, 0);
   const std::uint8_t* from = bytes_.data();

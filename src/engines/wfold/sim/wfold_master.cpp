@@ -151,11 +151,17 @@ void WfoldMaster::check_run(const WfoldJob& job) const {
   if (job.run.read_mode == WfoldReadMode::kTransit && !transit_holds_block(schedule, half))
     throw SimulationError(
         fmt::format("wfold.run: a row window does not fit the {} bytes of half the transit buffer", half));
-  check_region(job);
+  check_kernels(job);
 }
 
-void WfoldMaster::check_region(const WfoldJob& job) const {
+// Checks that kernels fit the pixels that they are multiplied with, and their region.
+void WfoldMaster::check_kernels(const WfoldJob& job) const {
   const WfoldSchedule& schedule = job.schedule;
+  const WfoldKernelLayout& layout = schedule.geometry().kernel_layout;
+  if (const int pixel = job.run.pixel_bytes / job.setup.stride_w; layout.dealt() && layout.channels > pixel) {
+    throw SimulationError(fmt::format("wfold.kernels: {} channels of a kernel, a pixel of the {} has {}",
+                                      layout.channels, summary(job.instruction), pixel));
+  }
   if (job.run.weights + schedule.region_bytes() > region_bytes_) {
     throw SimulationError(fmt::format("wfold.run: kernels take bytes {} to {} of a region of {}",
                                       job.run.weights, job.run.weights + schedule.region_bytes(),
@@ -237,7 +243,7 @@ void WfoldMaster::begin_align(const WfoldAlign& kernels, Cycle now) {
   align_job_ = std::make_unique<const WfoldJob>(
       WfoldJob{queue_.front(), run, setup_,
                WfoldSchedule(wfold_shape(config_), geometry_of(setup_, kernel_layout_, run))});
-  check_region(*align_job_);
+  check_kernels(*align_job_);
   hold_kernels(*align_job_, Holds::Access::kWrite, now);
   state_ = State::kAligning;
   began_ = now;

@@ -83,7 +83,7 @@ class WfoldMaster : public CommandedUnit {
   void end_step(const WfoldWalk& walk, const WfoldWalk& next, Cycle last_beat);
   void count_losses(const WfoldTile& tile);
   void hold_kernels(const WfoldJob& job, Holds::Access access, Cycle now);
-  void check_region(const WfoldJob& job) const;
+  void check_kernels(const WfoldJob& job) const;
   void begin_align(const WfoldAlign& kernels, Cycle now);
   void align(Cycle now);
   // The cycle in which the half of the run's tile `tile` was drained.
