@@ -52,36 +52,28 @@ void define_timeline(CLI::App& app, RunCommand& c) {
 }
 
 void define_waveform(CLI::App& app, RunCommand& c) {
-  CLI::Option* vcd =
-      app.add_option("--vcd", c.vcd, "write a waveform for GTKWave; implies --granularity clock")
-          ->check(kNotEmpty)
-          ->type_name("FILE");
+  app.add_option("--vcd", c.vcd, "write a waveform for GTKWave; implies --granularity clock")
+      ->check(kNotEmpty)
+      ->type_name("FILE");
   const CLI::Range clocks(Cycle{0}, kMostCycles);
   app.add_option("--fst", c.fst,
-                 "the waveform in GTKWave's format as well; needs vcd2fst (Debian package gtkwave)")
-      ->needs(vcd)
+                 "the waveform in GTKWave's own format, much smaller; needs vcd2fst (Debian package gtkwave)")
       ->check(kNotEmpty)
       ->type_name("FILE");
   app.add_option("--vcd-signals", c.vcd_signals,
-                 "only signals that match one of these patterns, such as 'sw*' 'soc.bus.*'")
-      ->needs(vcd)
+                 "only signals that match one of these patterns, such as 'sw*' 'soc.bus.*'; '*': all, also "
+                 "registers, products and sums of every PE, which are not there without a pattern")
       ->type_name("PATTERN");
-  app.add_option("--vcd-from", c.vcd_from, "first cycle of the waveform")
-      ->needs(vcd)
-      ->check(clocks)
-      ->type_name("CLOCK");
+  app.add_option("--vcd-from", c.vcd_from, "first cycle of the waveform")->check(clocks)->type_name("CLOCK");
   app.add_option("--vcd-to", c.vcd_to, "first cycle that is not in the waveform any more")
-      ->needs(vcd)
       ->check(clocks)
       ->type_name("CLOCK");
   app.add_option("--vcd-max-mb", c.vcd_max_mb, "the waveform ends, valid, at this size")
-      ->needs(vcd)
       ->capture_default_str()
       ->check(CLI::Range(1, 1 << 20))
       ->type_name("MB");
   app.add_flag("--vcd-accumulators", c.vcd_accumulators,
-               "trace the accumulator of every PE as well, of engines that have some")
-      ->needs(vcd);
+               "trace the accumulator of every PE as well, of engines that have some");
 }
 
 void define_run(CLI::App& app, RunCommand& c) {

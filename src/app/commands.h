@@ -28,6 +28,7 @@ struct RunCommand {
   Cycle vcd_from = 0;           ///< first cycle of the waveform
   std::optional<Cycle> vcd_to;  ///< first cycle behind the waveform; none: it goes to the end
   std::int64_t vcd_max_mb = 1024;
+  bool has_waveform() const { return !vcd.empty() || !fst.empty(); }
   std::int64_t timeline_max_mb = 48;
   bool vcd_accumulators = false;
   std::string check;                ///< "on" or "off"; empty: on up to kCheckedMacs

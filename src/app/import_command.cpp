@@ -1,7 +1,6 @@
 #include "app/command_options.h"
 #include "app/commands.h"
 #include "app/output_files.h"
-#include "app/scratch_folder.h"
 #include "import/imported.h"
 #include "reference/reference.h"
 #include "report/text_table.h"

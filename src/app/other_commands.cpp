@@ -4,7 +4,7 @@
 #include "app/planning.h"
 #include "app/suite_file.h"
 #include "app/sweep_file.h"
-#include "config/hardware_file.h"
+#include "config/hardware_config.h"
 #include "report/report.h"
 #include "report/text_table.h"
 #include "schema/fields.h"

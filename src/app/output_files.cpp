@@ -5,6 +5,7 @@
 #include <array>
 #include <cerrno>
 #include <cstdlib>
+#include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <sstream>
@@ -187,22 +188,6 @@ constexpr const char* kConverter = "vcd2fst";
 // The place of the creation date in the header of an FST file.
 constexpr std::streamoff kDateOffset = 202, kDateBytes = 119;
 
-// Runs the converter without its output. Returns whether it succeeded.
-bool run_converter(const std::string& from, const std::string& to) {
-  std::array<std::string, 5> arguments{kConverter, "-v", from, "-f", to};
-  std::array<char*, arguments.size() + 1> argv{};
-  for (std::size_t i = 0; i < arguments.size(); ++i) argv[i] = arguments[i].data();
-  posix_spawn_file_actions_t actions;
-  posix_spawn_file_actions_init(&actions);
-  for (const int stream : {STDOUT_FILENO, STDERR_FILENO})
-    posix_spawn_file_actions_addopen(&actions, stream, "/dev/null", O_WRONLY, 0);
-  pid_t child = -1;
-  const int failed = posix_spawnp(&child, kConverter, &actions, nullptr, argv.data(), environ);
-  posix_spawn_file_actions_destroy(&actions);
-  int status = -1;
-  return failed == 0 && waitpid(child, &status, 0) == child && WIFEXITED(status) && WEXITSTATUS(status) == 0;
-}
-
 }  // namespace
 
 void require_fst_converter() {
@@ -215,15 +200,55 @@ void require_fst_converter() {
       fmt::format("--fst: the converter {} is not installed (Debian package gtkwave)", kConverter));
 }
 
-void convert_to_fst(OutputFile& vcd, OutputFile& fst) {
-  vcd.close();
-  vcd.check();
-  if (!run_converter(vcd.temporary(), fst.temporary()))
-    throw UserError(fmt::format("--fst {}: {} failed", fst.target(), kConverter));
-  std::fstream made(fst.temporary(), std::ios::in | std::ios::out | std::ios::binary);
+FstConverter::FstConverter(OutputFile& fst) : fst_(fst) {
+  std::array<int, 2> ends{};
+  if (pipe2(ends.data(), O_CLOEXEC) != 0) refuse_to_write(fst_.target(), errno);
+  std::array<std::string, 5> arguments{kConverter, "-v", "-", "-f", fst_.temporary()};
+  std::array<char*, arguments.size() + 1> argv{};
+  for (std::size_t i = 0; i < arguments.size(); ++i) argv[i] = arguments[i].data();
+  posix_spawn_file_actions_t actions;
+  posix_spawn_file_actions_init(&actions);
+  posix_spawn_file_actions_adddup2(&actions, ends[0], STDIN_FILENO);
+  for (const int stream : {STDOUT_FILENO, STDERR_FILENO})
+    posix_spawn_file_actions_addopen(&actions, stream, "/dev/null", O_WRONLY, 0);
+  const int failed = posix_spawnp(&child_, kConverter, &actions, nullptr, argv.data(), environ);
+  posix_spawn_file_actions_destroy(&actions);
+  ::close(ends[0]);
+  pipe_ = ends[1];
+  if (failed == 0) return;
+  child_ = -1;
+  close();
+  throw UserError(fmt::format("--fst {}: {}: {}", fst_.target(), kConverter, std::strerror(failed)));
+}
+
+void FstConverter::write(std::string_view text) {
+  while (!text.empty() && !broken_) {
+    const ssize_t written = ::write(pipe_, text.data(), text.size());
+    if (written >= 0) {
+      text.remove_prefix(to_size(written));
+    } else if (errno != EINTR) {
+      broken_ = true;
+    }
+  }
+}
+
+// Ends the dump and waits for the converter. Returns whether it has succeeded.
+bool FstConverter::close() {
+  if (pipe_ >= 0) ::close(pipe_);
+  pipe_ = -1;
+  if (child_ < 0) return false;
+  int status = -1;
+  const bool ended = waitpid(child_, &status, 0) == child_;
+  child_ = -1;
+  return ended && WIFEXITED(status) && WEXITSTATUS(status) == 0 && !broken_;
+}
+
+void FstConverter::finish() {
+  if (!close()) throw UserError(fmt::format("--fst {}: {} failed", fst_.target(), kConverter));
+  std::fstream made(fst_.temporary(), std::ios::in | std::ios::out | std::ios::binary);
   made.seekp(kDateOffset);
   made.write(std::string(kDateBytes, '\0').data(), kDateBytes);
-  if (!made) throw UserError(fmt::format("--fst {}: {} made no FST file", fst.target(), kConverter));
+  if (!made) throw UserError(fmt::format("--fst {}: {} made no FST file", fst_.target(), kConverter));
 }
 
 }  // namespace tilebeat

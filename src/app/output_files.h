@@ -1,16 +1,22 @@
 #pragma once
 
 #include "app/progress.h"
+#include "tilebeat/error.h"
 
+#include <cerrno>
 #include <cstdio>
+#include <cstdlib>
+#include <cstring>
 #include <deque>
 #include <filesystem>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <system_error>
 #include <utility>
 #include <vector>
 
+#include <fmt/format.h>
 #include <nlohmann/json_fwd.hpp>
 
 namespace tilebeat {
@@ -183,8 +189,53 @@ class OutputFiles {
 /// Throws UserError when GTKWave's converter `vcd2fst` is not installed.
 void require_fst_converter();
 
-/// Converts the dump `vcd`, which is complete, into `fst`. The result has no date. Throws UserError when the
-/// converter fails.
-void convert_to_fst(OutputFile& vcd, OutputFile& fst);
+/// Converts a Value Change Dump into FST while it is written: GTKWave's converter reads it from a pipe.
+class FstConverter {
+ public:
+  /// Starts the converter, which writes `fst`. Throws UserError when it does not start.
+  explicit FstConverter(OutputFile& fst);
+  ~FstConverter() { close(); }
+  FstConverter(const FstConverter&) = delete;
+  FstConverter& operator=(const FstConverter&) = delete;
+
+  /// Takes the next part of the dump.
+  void write(std::string_view text);
+  /// Ends the file, which has no date. Throws UserError when the converter has failed.
+  void finish();
+
+ private:
+  bool close();
+
+  OutputFile& fst_;
+  int pipe_ = -1;
+  int child_ = -1;  // process
+  bool broken_ = false;
+};
+
+/// A folder for files that nobody keeps; it goes with the object.
+class ScratchFolder {
+ public:
+  /// `purpose` is a part of its name. Throws UserError when it cannot be made.
+  explicit ScratchFolder(const std::string& purpose) {
+    std::error_code error;
+    const std::filesystem::path parent = std::filesystem::temp_directory_path(error);
+    path_ = (parent / fmt::format("tilebeat-{}-XXXXXX", purpose)).string();
+    if (error || mkdtemp(path_.data()) == nullptr)
+      throw UserError(fmt::format("{}: cannot be made: {}; TMPDIR names the folder for it", path_,
+                                  error ? error.message() : std::strerror(errno)));
+  }
+  ~ScratchFolder() {
+    std::error_code ignored;
+    std::filesystem::remove_all(path_, ignored);
+  }
+  ScratchFolder(const ScratchFolder&) = delete;
+  ScratchFolder& operator=(const ScratchFolder&) = delete;
+
+  const std::string& path() const { return path_; }
+  std::string file(const std::string& name) const { return (std::filesystem::path(path_) / name).string(); }
+
+ private:
+  std::string path_;
+};
 
 }  // namespace tilebeat

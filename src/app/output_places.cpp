@@ -167,15 +167,19 @@ std::vector<std::string> outputs_of_report(const std::string& path) {
 std::string OutputPlaces::view() const {
   // Nothing is written beside outputs that are not files, such as pipes.
   std::error_code ignored;
-  const fs::file_status status = fs::status(vcd, ignored);
-  if (vcd.empty() || (fs::exists(status) && !fs::is_regular_file(status))) return "";
-  fs::path view(vcd);
+  const std::string& dump = vcd.empty() ? fst : vcd;
+  const fs::file_status status = fs::status(dump, ignored);
+  if (dump.empty() || (fs::exists(status) && !fs::is_regular_file(status))) return "";
+  fs::path view(dump);
   return view.replace_extension(".gtkw").string();
 }
 
 std::vector<std::pair<const char*, std::string>> OutputPlaces::files() const {
-  std::vector<std::pair<const char*, std::string>> all{
-      {"--vcd", vcd}, {"--vcd", view()}, {"--fst", fst}, {"--timeline", timeline}, {"--konata", konata}};
+  std::vector<std::pair<const char*, std::string>> all{{"--vcd", vcd},
+                                                       {vcd.empty() ? "--fst" : "--vcd", view()},
+                                                       {"--fst", fst},
+                                                       {"--timeline", timeline},
+                                                       {"--konata", konata}};
   all.erase(std::remove_if(all.begin(), all.end(), [](const auto& file) { return file.second.empty(); }),
             all.end());
   return all;

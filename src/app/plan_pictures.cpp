@@ -1,6 +1,6 @@
 
 #include "app/planning.h"
-#include "config/hardware_file.h"
+#include "config/hardware_config.h"
 #include "report/text_table.h"
 #include "tilebeat/error.h"
 

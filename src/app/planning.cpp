@@ -4,7 +4,7 @@
 #include "app/commands.h"
 #include "app/output_files.h"
 #include "config/engine_config.h"
-#include "config/hardware_file.h"
+#include "config/hardware_config.h"
 #include "planner/language/mapping_file.h"
 #include "planner/program/planner.h"
 #include "schema/json_file.h"

@@ -6,7 +6,7 @@
 #include "app/provenance.h"
 #include "app/reference_run.h"
 #include "app/run_outputs.h"
-#include "config/hardware_file.h"
+#include "config/hardware_config.h"
 #include "program/program_file.h"
 #include "reference/reference.h"
 #include "report/report.h"
@@ -15,6 +15,7 @@
 #include "workload/npy.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <cstdio>
 #include <filesystem>
@@ -94,11 +95,11 @@ std::int64_t macs_of(const Workload& workload) {
 }
 
 Granularity granularity_of(const RunCommand& command) {
-  if (command.granularity == "tile" && !command.vcd.empty()) {
+  if (command.granularity == "tile" && command.has_waveform()) {
     throw UserError(
         "--granularity tile and --vcd together: a waveform needs every clock, use --granularity clock");
   }
-  return command.granularity == "clock" || !command.vcd.empty() ? Granularity::kClock : Granularity::kTile;
+  return command.granularity == "clock" || command.has_waveform() ? Granularity::kClock : Granularity::kTile;
 }
 
 void print_result(const RunCommand& command, const RunResult& result, bool checked,
@@ -145,13 +146,22 @@ void check_command(const RunCommand& command) {
     throw UserError(
         fmt::format("--vcd-to {}: more than --vcd-from ({}) is expected", *command.vcd_to, command.vcd_from));
   }
+  const RunCommand plain;
+  const std::array<std::pair<const char*, bool>, 5> of_waveforms{
+      {{"--vcd-signals", !command.vcd_signals.empty()},
+       {"--vcd-from", command.vcd_from != plain.vcd_from},
+       {"--vcd-to", command.vcd_to.has_value()},
+       {"--vcd-max-mb", command.vcd_max_mb != plain.vcd_max_mb},
+       {"--vcd-accumulators", command.vcd_accumulators}}};
+  for (const auto& [option, given] : of_waveforms) {
+    if (given && !command.has_waveform()) throw UserError(fmt::format("{}: requires --vcd or --fst", option));
+  }
   if (command.fst.empty()) return;
   require_fst_converter();
-  for (const std::string& file : {command.vcd, command.fst}) {
-    std::error_code ignored;
-    if (std::filesystem::exists(file, ignored) && !std::filesystem::is_regular_file(file, ignored))
-      throw UserError(fmt::format("--fst {}: {} is no regular file", command.fst, file));
-  }
+  std::error_code ignored;
+  if (std::filesystem::exists(command.fst, ignored) &&
+      !std::filesystem::is_regular_file(command.fst, ignored))
+    throw UserError(fmt::format("--fst {}: is no regular file", command.fst));
 }
 
 }  // namespace

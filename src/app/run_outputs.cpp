@@ -1,7 +1,7 @@
 #include "app/run_outputs.h"
 
 #include "app/output_files.h"
-#include "config/hardware_file.h"
+#include "config/hardware_config.h"
 #include "observe/vcd_writer.h"
 #include "report/report.h"
 #include "system/simulation.h"
@@ -44,7 +44,7 @@ RunOutputs::RunOutputs(const RunCommand& command, const HardwareConfig& hardware
   files_.lock_folder(places_.out);
   files_.make_folder(places_.outputs());
   files_.begin_set(places_.out);
-  if (!command.vcd.empty()) open_waveform(command);
+  if (command.has_waveform()) open_waveform(command);
   if (!command.timeline.empty()) open_timeline(command, hardware, plan);
   if (!command.konata.empty()) {
     konata_file_ = &files_.open(command.konata);
@@ -54,11 +54,13 @@ RunOutputs::RunOutputs(const RunCommand& command, const HardwareConfig& hardware
 }
 
 void RunOutputs::open_waveform(const RunCommand& command) {
-  vcd_file_ = &files_.open(command.vcd);
+  if (!command.vcd.empty()) vcd_file_ = &files_.open(command.vcd);
   if (const std::string view = places_.view(); !view.empty()) view_file_ = &files_.open(view);
   if (!command.fst.empty()) fst_file_ = &files_.open(command.fst);
-  vcd_.emplace(filter_of(command, period_), period_, now_ps,
-               [this](std::string_view text) { vcd_file_->write(text); });
+  vcd_.emplace(filter_of(command, period_), period_, now_ps, [this](std::string_view text) {
+    if (vcd_file_ != nullptr) vcd_file_->write(text);
+    if (fst_) fst_->write(text);
+  });
 }
 
 void RunOutputs::open_timeline(const RunCommand& command, const HardwareConfig& hardware, const Plan& plan) {
@@ -91,14 +93,15 @@ void RunOutputs::check() const {
 
 void RunOutputs::write_waveform(const RunResult& result) {
   const Picoseconds end = (result.cycles + 1) * period_;
+  if (fst_file_ != nullptr) fst_.emplace(*fst_file_);
   vcd_->finish(end);
+  if (fst_) fst_->finish();
   if (view_file_ != nullptr) {
-    const std::string dump = std::filesystem::path(command_.vcd).filename().string();
+    const std::string dump = std::filesystem::path(dump_name()).filename().string();
     const Picoseconds begin = vcd_->window_begin();
     const Picoseconds shown = command_.vcd_to ? std::min(end, *command_.vcd_to * period_) : end;
     view_file_->write(gtkwave_view(vcd_->signals(), dump, begin, shown));
   }
-  if (fst_file_ != nullptr) convert_to_fst(*vcd_file_, *fst_file_);
 }
 
 void RunOutputs::write(const HardwareConfig& hardware, const nlohmann::ordered_json& provenance,
@@ -122,11 +125,11 @@ void RunOutputs::write(const HardwareConfig& hardware, const nlohmann::ordered_j
 std::vector<std::string> RunOutputs::remarks(const RunResult& result) const {
   std::vector<std::string> remarks;
   if (vcd_ && vcd_->truncated())
-    remarks.push_back(fmt::format("{} ends early: it reached the cap of {} MB (--vcd-max-mb)", command_.vcd,
+    remarks.push_back(fmt::format("{} ends early: it reached the cap of {} MB (--vcd-max-mb)", dump_name(),
                                   command_.vcd_max_mb));
   if (vcd_ && !vcd_->truncated() && command_.vcd_from > result.cycles)
     remarks.push_back(fmt::format("{} shows nothing: the run ended at clock {}, --vcd-from is {}",
-                                  command_.vcd, result.cycles, command_.vcd_from));
+                                  dump_name(), result.cycles, command_.vcd_from));
   if (timeline_ && timeline_->ended_at())
     remarks.push_back(fmt::format("{} ends at clock {}: it reached the limit of {} MB (--timeline-max-mb)",
                                   command_.timeline, *timeline_->ended_at(), command_.timeline_max_mb));

@@ -42,6 +42,7 @@ class RunOutputs {
  private:
   void open_waveform(const RunCommand& command);
   void write_waveform(const RunResult& result);
+  const std::string& dump_name() const { return command_.vcd.empty() ? command_.fst : command_.vcd; }
   void open_timeline(const RunCommand& command, const HardwareConfig& hardware, const Plan& plan);
 
   RunCommand command_;
@@ -50,6 +51,7 @@ class RunOutputs {
   Picoseconds period_;
   OutputFiles files_;
   std::optional<VcdWriter> vcd_;
+  std::optional<FstConverter> fst_;  // while the waveform is written
   std::optional<ProgramIndex> programs_;
   std::optional<ChromeTimeline> timeline_;
   std::optional<KonataLog> konata_;

@@ -1,7 +1,7 @@
 #include "app/command_options.h"
 #include "app/commands.h"
 #include "app/output_files.h"
-#include "app/point_progress.h"
+#include "app/progress.h"
 #include "app/sweep_folder.h"
 #include "report/sweep_table.h"
 #include "tilebeat/error.h"

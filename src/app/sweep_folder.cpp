@@ -2,7 +2,7 @@
 
 #include "app/output_files.h"
 #include "app/provenance.h"
-#include "app/report_file.h"
+#include "report/report.h"
 #include "report/sweep_table.h"
 #include "schema/json_file.h"
 #include "tilebeat/error.h"

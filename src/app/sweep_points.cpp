@@ -1,6 +1,6 @@
 #include "app/output_files.h"
 #include "app/sweep_file.h"
-#include "config/hardware_file.h"
+#include "config/hardware_config.h"
 #include "planner/language/mapping_file.h"
 #include "schema/json_file.h"
 #include "schema/place.h"

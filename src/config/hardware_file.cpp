@@ -1,4 +1,3 @@
-#include "config/hardware_file.h"
 
 #include "base/types.h"
 #include "config/engine_config_of.h"

@@ -1,6 +1,6 @@
 #include "embed/handles.h"
 
-#include "config/hardware_file.h"
+#include "config/hardware_config.h"
 #include "reference/reference.h"
 #include "report/report.h"
 #include "schema/json_file.h"

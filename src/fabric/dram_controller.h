@@ -4,7 +4,6 @@
 #include "fabric/dram_timing.h"
 #include "fabric/sparse_memory.h"
 #include "sim/context.h"
-#include "sim/work_counter.h"
 
 #include <cstdint>
 #include <deque>

@@ -1,6 +1,6 @@
 #include "fabric/interconnect.h"
 
-#include "sim/work_counter.h"
+#include "sim/context.h"
 #include "tilebeat/error.h"
 
 #include <algorithm>

@@ -1,8 +1,8 @@
 // ONNX operators that move elements, and those between real numbers and integers.
 #include "base/types.h"
+#include "import/evaluate.h"
 #include "import/onnx_lowering.h"
 #include "import/problems.h"
-#include "import/resize_rule.h"
 
 #include <algorithm>
 #include <cmath>

@@ -1,6 +1,6 @@
 #include "observe/chrome_timeline.h"
 
-#include "observe/natural_order.h"
+#include "observe/trace.h"
 
 #include <algorithm>
 #include <tuple>

@@ -1,4 +1,4 @@
-#include "observe/natural_order.h"
+#include "observe/trace.h"
 #include "observe/vcd_writer.h"
 
 #include <algorithm>

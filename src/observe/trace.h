@@ -3,6 +3,7 @@
 #include "base/types.h"
 #include "observe/timeline.h"
 
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -15,12 +16,17 @@ using SignalId = int;
 /// The form in which a viewer shows the values of a signal.
 enum class Radix : std::uint8_t { kHexadecimal, kDecimal, kSigned, kText };
 
+/// Whether a signal is recorded when no pattern names signals (SPEC UI-12): ports, states, banks and lanes
+/// are; registers, products and sums of single PEs only where a pattern names them.
+enum class Shown : std::uint8_t { kAlways, kWhenNamed };
+
 /// The declaration of a signal.
 struct SignalInfo {
   std::string scope;   ///< a dotted path such as `soc.engine.banks`
-  std::string name;    ///< unique within the scope
-  int width_bits = 1;  ///< 1 to 64; unused for texts
+  std::string name;    ///< unique within the scope, and an identifier of IEEE 1364
+  int width_bits = 1;  ///< 1 or more; unused for texts
   Radix radix = Radix::kHexadecimal;
+  Shown shown = Shown::kAlways;
 };
 
 /// Receives value changes. Modules hold a pointer that is null when nothing is traced, so that an untraced
@@ -32,11 +38,14 @@ class Trace {
   /// Declares a signal. Until its first change a signal of one bit is 0, any other unknown (x).
   virtual SignalId declare(const SignalInfo& info) = 0;
   SignalId add_signal(const std::string& scope, const std::string& name, int width_bits,
-                      Radix radix = Radix::kHexadecimal) {
-    return declare({scope, name, width_bits, radix});
+                      Radix radix = Radix::kHexadecimal, Shown shown = Shown::kAlways) {
+    return declare({scope, name, width_bits, radix, shown});
   }
-  /// The signal has `value` from `at` on. Of several changes at one instant the one recorded last counts.
+  /// The signal, of at most 64 bits, has `value` from `at` on. Of several changes at one instant the one
+  /// recorded last counts.
   virtual void change(SignalId signal, Picoseconds at, std::uint64_t value) = 0;
+  /// The same for a signal of any width: its bytes, the lowest one first.
+  virtual void change(SignalId signal, Picoseconds at, const std::uint8_t* bytes, std::size_t count) = 0;
   /// The signal is unknown (x) from `at` on.
   virtual void unknown(SignalId signal, Picoseconds at) = 0;
   /// A signal of Radix::kText has the value `text`, without spaces, from `at` on. Changes of one signal come
@@ -73,5 +82,8 @@ struct Observers {
   Timeline* timeline = nullptr;
   ProgramLog* programs = nullptr;
 };
+
+/// Whether `a` comes before `b` where runs of digits compare as numbers: b2 before b10.
+bool natural_less(std::string_view a, std::string_view b);
 
 }  // namespace tilebeat

@@ -1,31 +1,30 @@
 #include "observe/vcd_writer.h"
 
-#include "observe/natural_order.h"
-#include "tilebeat/error.h"
+#include "observe/change_spool.h"
+#include "observe/trace.h"
 
 #include <algorithm>
 #include <array>
-#include <cerrno>
-#include <cstdlib>
 #include <cstring>
-#include <map>
 #include <numeric>
-#include <tuple>
+#include <stdexcept>
 #include <utility>
 
+#include <fmt/compile.h>
 #include <fmt/format.h>
 #include <fnmatch.h>
 
 namespace tilebeat {
 namespace {
 
-constexpr std::size_t kFlushAt = 1 << 16;  // pending changes
-constexpr const char* kClockCode = "!";    // signals count on from the next code
+constexpr std::size_t kFlushAt = 1 << 16;   // pending changes
+constexpr std::size_t kPassOnAt = 1 << 16;  // bytes of text
+constexpr const char* kClockCode = "!";     // signals count on from the next code
 // Room for the last line of a truncated dump.
 constexpr std::int64_t kReserve = 128;
 // Bytes of a text change besides the text: its code, and possibly a time of its own.
 constexpr std::int64_t kLateOverhead = 24;
-constexpr std::size_t kLineBytes = 1024;  // more than a line of a dump has
+constexpr int kWordBits = 64;
 
 std::string code_of(int number) {
   std::string code;
@@ -45,18 +44,77 @@ std::vector<std::string> split(const std::string& scope) {
   return parts;
 }
 
+std::size_t words_of(const SignalInfo& info) {
+  return to_size(ceil_div(info.width_bits, kWordBits));
+}
+
+// Number of binary digits of a value; 0 has one.
+std::int64_t digits_of(const std::vector<std::uint64_t>& value) {
+  for (std::size_t i = value.size(); i-- > 0;) {
+    if (value[i] != 0) return to_signed(i) * kWordBits + (kWordBits - __builtin_clzll(value[i]));
+  }
+  return 1;
+}
+
+// Whether a name is an identifier of IEEE 1364 (3.7).
+bool is_identifier(std::string_view name) {
+  const auto letter = [](char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; };
+  const auto further = [&](char c) { return letter(c) || (c >= '0' && c <= '9') || c == '$'; };
+  return !name.empty() && letter(name.front()) && std::all_of(name.begin(), name.end(), further);
+}
+
+void check_identifiers(const SignalInfo& info) {
+  std::vector<std::string> names = split(info.scope);
+  names.push_back(info.name);
+  for (const std::string& name : names) {
+    if (!is_identifier(name))
+      throw std::logic_error(fmt::format("{}.{}: no identifier of IEEE 1364", info.scope, info.name));
+  }
+}
+
+// Adds the lowest `digits` binary digits of a value.
+void add_digits(std::string& line, const std::vector<std::uint64_t>& value, std::int64_t digits) {
+  static const auto kDigitsOfByte = [] {
+    std::array<std::array<char, 8>, 256> all{};
+    for (std::size_t byte = 0; byte < all.size(); ++byte) {
+      for (std::size_t bit = 0; bit < 8; ++bit) all[byte][7 - bit] = (byte >> bit & 1) != 0 ? '1' : '0';
+    }
+    return all;
+  }();
+  const auto byte = [&](std::int64_t i) {
+    return nth(value, i * 8 / kWordBits) >> (i * 8 % kWordBits) & 0xFF;
+  };
+  std::int64_t i = digits / 8;
+  if (const std::size_t more = to_size(digits % 8); more > 0)
+    line.append(kDigitsOfByte[byte(i)].data() + 8 - more, more);
+  while (i-- > 0) line.append(kDigitsOfByte[byte(i)].data(), 8);
+}
+
+// Bytes of a line #TIME.
+std::int64_t time_bytes(Picoseconds at) {
+  std::int64_t bytes = 3;  // '#', a digit and the end of the line
+  for (; at >= 10; at /= 10) ++bytes;
+  return bytes;
+}
+
 }  // namespace
 
 VcdWriter::VcdWriter(TraceFilter filter, Picoseconds clock_period, std::function<Picoseconds()> now,
                      std::function<void(std::string_view)> sink)
-    : filter_(std::move(filter)), clock_period_(clock_period), now_(std::move(now)), sink_(std::move(sink)) {
+    : filter_(std::move(filter)),
+      clock_period_(clock_period),
+      now_(std::move(now)),
+      sink_(std::move(sink)),
+      flush_at_(kFlushAt),
+      spool_(std::make_unique<ChangeSpool>()) {
   matched_.resize(filter_.patterns.size(), false);
-  wanted("soc.clk", "clk");  // is always there
+  wanted("soc.clk", "clk", Shown::kAlways);  // is always there
 }
+VcdWriter::~VcdWriter() = default;
 
-// Whether a pattern matches; no patterns match everything.
-bool VcdWriter::wanted(const std::string& path, const std::string& name) {
-  bool any = filter_.patterns.empty();
+// Whether a pattern matches, or there is none and the signal is always shown.
+bool VcdWriter::wanted(const std::string& path, const std::string& name, Shown shown) {
+  bool any = filter_.patterns.empty() && shown == Shown::kAlways;
   for (std::size_t i = 0; i < filter_.patterns.size(); ++i) {
     const char* pattern = filter_.patterns[i].c_str();
     if (fnmatch(pattern, path.c_str(), 0) != 0 && fnmatch(pattern, name.c_str(), 0) != 0) continue;
@@ -75,16 +133,13 @@ std::vector<std::string> VcdWriter::unmatched_patterns() const {
 }
 
 SignalId VcdWriter::declare(const SignalInfo& info) {
-  if (!wanted(info.scope + "." + info.name, info.name)) return -1;
+  check_identifiers(info);
+  if (!wanted(info.scope + "." + info.name, info.name, info.shown)) return -1;
   Signal signal;
   signal.info = info;
   signal.known = info.width_bits == 1;  // a strobe is low until it is heard of
-  signals_.push_back(signal);
-  if (info.radix == Radix::kText && spool_ == nullptr) {
-    spool_.reset(std::tmpfile());
-    if (spool_ == nullptr)
-      throw UserError(fmt::format("the waveform: a temporary file cannot be made: {}", std::strerror(errno)));
-  }
+  signal.value.resize(words_of(info));
+  signals_.push_back(std::move(signal));
   return static_cast<SignalId>(signals_.size()) - 1;
 }
 
@@ -100,51 +155,82 @@ std::string VcdWriter::top() const {
 }
 
 void VcdWriter::text(SignalId signal, Picoseconds at, std::string_view text) {
-  if (signal < 0 || closed_ || over_ || at >= filter_.end) return;
-  late_.push_back({at, signal, *words_.emplace(text).first});
-  late_bytes_ += ssize(text) + kLateOverhead;
-  stop_when_full();
+  if (!records(signal, at)) return;
+  auto known = texts_.find(text);
+  if (known == texts_.end()) known = texts_.emplace(text).first;
+  late_.push_back({at, signal, *known});
+  collected_ += ssize(text) + kLateOverhead;
 }
 
-// Stops recording when the dump, together with the texts, would exceed the limit.
-void VcdWriter::stop_when_full() {
-  if (over_ || bytes_ + late_bytes_ <= filter_.max_bytes) return;
+// Whether a change at `at` is recorded.
+bool VcdWriter::records(SignalId signal, Picoseconds at) {
+  if (signal < 0 || closed_ || over_) return false;
+  if (at >= filter_.end) {
+    over_ = now_() >= filter_.end;
+    return false;
+  }
+  if (collected_ <= filter_.max_bytes) return true;
+  // The dump will exceed its limit.
   over_ = true;
   cut_at_ = now_();
+  return false;
+}
+
+// The pending instant `at`.
+VcdWriter::Instant& VcdWriter::instant(Picoseconds at) {
+  for (const auto& [time, known] : latest_) {
+    if (known != nullptr && time == at) return *known;
+  }
+  const auto [place, is_new] = pending_.try_emplace(at);
+  if (is_new && !spare_.empty()) {
+    std::swap(place->second, spare_.back());
+    spare_.pop_back();
+  }
+  latest_ = {std::pair{at, &place->second}, latest_[0]};  // strobes rise now and fall in the next cycle
+  return place->second;
 }
 
 void VcdWriter::record(SignalId signal, Picoseconds at, std::uint64_t value, bool known) {
-  if (signal < 0 || closed_ || over_) return;
-  if (at >= filter_.end) {
-    over_ = now_() >= filter_.end;
-    return;
-  }
-  if (!header_written_) write_header();
-  pending_.push_back({at, nth(rank_, signal), sequence_++, value, known});
-  if (pending_.size() >= kFlushAt) flush_before(now_());
+  if (!records(signal, at)) return;
+  if (!ordered_) order_signals();
+  instant(at).changes.push_back({nth(rank_, signal), known, value});
+  flush_when_many();
 }
 
-// Writes a part of the dump without texts.
+void VcdWriter::change(SignalId signal, Picoseconds at, const std::uint8_t* bytes, std::size_t count) {
+  if (!records(signal, at)) return;
+  const std::size_t words = words_of(nth(signals_, signal).info);
+  std::vector<std::uint64_t> value(words);
+  std::memcpy(value.data(), bytes, std::min(count, words * sizeof(std::uint64_t)));
+  if (words == 1) return record(signal, at, value.front(), true);
+  if (!ordered_) order_signals();
+  Instant& to = instant(at);
+  to.changes.push_back({nth(rank_, signal), true, to.words.size()});
+  to.words.insert(to.words.end(), value.begin(), value.end());
+  flush_when_many();
+}
+
+// More changes come before the next look than stay, so that the work for one does not grow with their number.
+void VcdWriter::flush_when_many() {
+  if (++pending_changes_ < flush_at_) return;
+  flush_before(now_());
+  flush_at_ = std::max(kFlushAt, 2 * pending_changes_);
+}
+
 void VcdWriter::put(std::string_view text) {
-  if (spool_ == nullptr) {
-    put_out(text);
-    return;
-  }
-  bytes_ += ssize(text);
-  stop_when_full();
-  errno = 0;
-  if (spool_error_ == 0 && std::fwrite(text.data(), 1, text.size(), spool_.get()) != text.size())
-    spool_error_ = errno != 0 ? errno : EIO;
-}
-
-void VcdWriter::put_out(std::string_view text) {
   if (truncated_) return;
   if (bytes_ + ssize(text) + kReserve > filter_.max_bytes) {
     end_early();
     return;
   }
   bytes_ += ssize(text);
-  sink_(text);
+  waiting_ += text;
+  if (waiting_.size() >= kPassOnAt) pass_on();
+}
+
+void VcdWriter::pass_on() {
+  sink_(waiting_);
+  waiting_.clear();
 }
 
 void VcdWriter::end_early() {
@@ -152,11 +238,11 @@ void VcdWriter::end_early() {
   const std::string end =
       fmt::format("$comment trace ended: size cap of {} bytes reached $end\n", filter_.max_bytes);
   bytes_ += ssize(end);
-  sink_(end);
+  waiting_ += end;
 }
 
-void VcdWriter::write_header() {
-  header_written_ = true;
+void VcdWriter::order_signals() {
+  ordered_ = true;
   order_.resize(signals_.size());
   rank_.resize(signals_.size());
   std::iota(order_.begin(), order_.end(), 0);
@@ -165,13 +251,20 @@ void VcdWriter::write_header() {
     const SignalInfo& y = nth(signals_, b).info;
     return x.scope != y.scope ? split(x.scope) < split(y.scope) : natural_less(x.name, y.name);
   });
+  for (std::size_t rank = 0; rank < order_.size(); ++rank) {
+    nth(rank_, order_[rank]) = to_int(rank);
+    nth(signals_, order_[rank]).code = code_of(to_int(rank));
+  }
+  last_of_rank_.resize(order_.size(), -1);
+  clock_edge_ = filter_.begin / clock_period_ * clock_period_;
+}
+
+std::string VcdWriter::header() const {
   std::string text = "$version tilebeat $end\n$timescale 1ps $end\n";
   std::vector<std::string> open{order_.empty() ? "soc" : top()};
   text += fmt::format("$scope module {} $end\n$var wire 1 {} clk $end\n", open.front(), kClockCode);
-  for (std::size_t rank = 0; rank < order_.size(); ++rank) {
-    Signal& signal = nth(signals_, order_[rank]);
-    nth(rank_, order_[rank]) = to_int(rank);
-    signal.code = code_of(to_int(rank));
+  for (const int id : order_) {
+    const Signal& signal = nth(signals_, id);
     const std::vector<std::string> scope = split(signal.info.scope);
     std::size_t common = 0;
     while (common < open.size() && common < scope.size() && open[common] == scope[common]) ++common;
@@ -185,30 +278,65 @@ void VcdWriter::write_header() {
                         width, signal.code, signal.info.name, range);
   }
   for (std::size_t i = open.size(); i > 0; --i) text += "$upscope $end\n";
-  put(text + "$enddefinitions $end\n");
-  clock_edge_ = filter_.begin / clock_period_ * clock_period_;
+  return text + "$enddefinitions $end\n";
 }
 
+// Collects the pending changes before `limit`, which come in the order of the dump.
 void VcdWriter::flush_before(Picoseconds limit) {
-  std::sort(pending_.begin(), pending_.end(), [](const Change& a, const Change& b) {
-    return std::tie(a.at, a.rank, a.sequence) < std::tie(b.at, b.rank, b.sequence);
-  });
-  std::size_t done = 0;
-  for (; done < pending_.size() && pending_[done].at < limit; ++done) {
-    const Change& c = pending_[done];
-    const bool overtaken =
-        done + 1 < pending_.size() && pending_[done + 1].at == c.at && pending_[done + 1].rank == c.rank;
-    Signal& signal = nth(signals_, nth(order_, c.rank));
-    if (overtaken || (signal.known == c.known && signal.value == c.value)) continue;
-    if (c.at >= filter_.begin) {
-      open_window();
-      advance_to(c.at);
-    }
-    signal.known = c.known;
-    signal.value = c.value;
-    if (c.at >= filter_.begin) write_value(signal);
+  for (; !pending_.empty() && pending_.begin()->first < limit; pending_.erase(pending_.begin())) {
+    auto& [at, instant] = *pending_.begin();
+    collect(at, instant);
+    pending_changes_ -= instant.changes.size();
+    instant.changes.clear(), instant.words.clear();
+    spare_.push_back(std::move(instant));
   }
-  pending_.erase(pending_.begin(), pending_.begin() + to_signed(done));
+  latest_ = {};
+}
+
+// Collects what an instant changes: of a signal's changes the last one counts.
+void VcdWriter::collect(Picoseconds at, const Instant& instant) {
+  ranks_.clear();
+  for (std::size_t i = 0; i < instant.changes.size(); ++i) {
+    const int rank = instant.changes[i].rank;
+    if (nth(last_of_rank_, rank) < 0) ranks_.push_back(rank);
+    nth(last_of_rank_, rank) = to_int(i);
+  }
+  std::sort(ranks_.begin(), ranks_.end());
+  if (at >= filter_.begin && !values_before_) collect_values_before();
+  for (const int rank : ranks_) {
+    const Change& c = nth(instant.changes, std::exchange(nth(last_of_rank_, rank), -1));
+    Signal& signal = nth(signals_, nth(order_, rank));
+    const std::size_t words = signal.value.size();
+    const std::uint64_t* const value = words > 1 ? instant.words.data() + c.value : &c.value;
+    bool differs = signal.known != c.known;
+    for (std::size_t i = 0; i < words && c.known; ++i)
+      differs |= std::exchange(signal.value[i], value[i]) != value[i];
+    signal.known = c.known;
+    if (!differs) continue;
+    if (at < filter_.begin) continue;
+    spool_->add(at, rank, signal.known, signal.value);
+    count(signal, at);
+  }
+}
+
+// Collects the values that hold before the window.
+void VcdWriter::collect_values_before() {
+  values_before_ = true;
+  if (filter_.begin == 0) return;
+  for (const int id : order_)
+    spool_->add(filter_.begin - 1, nth(rank_, id), nth(signals_, id).known, nth(signals_, id).value);
+}
+
+// Counts the bytes that a change will have in the dump, and the edges of clk before it.
+void VcdWriter::count(const Signal& signal, Picoseconds at) {
+  if (at < filter_.begin) return;
+  if (at != counted_time_) {
+    const Picoseconds since = at - std::max(counted_time_, filter_.begin);
+    collected_ += time_bytes(at) + since / (clock_period_ / 2) * (time_bytes(at) + 3);
+    counted_time_ = at;
+  }
+  collected_ += 2 + ssize(signal.code);
+  if (signal.info.width_bits > 1) collected_ += 1 + (signal.known ? digits_of(signal.value) : 1);
 }
 
 // Writes the values at the opening of the window.
@@ -219,23 +347,22 @@ void VcdWriter::open_window() {
   written_time_ = filter_.begin;
   put(fmt::format("0{}\n", kClockCode));
   for (const int id : order_) write_value(nth(signals_, id));
-  put("$end\n");
 }
 
 void VcdWriter::advance_to(Picoseconds at) {
   write_clock_until(at);
   if (at == written_time_) return;
   written_time_ = at;
-  put(fmt::format("#{}\n", at));
+  put(fmt::format(FMT_COMPILE("#{}\n"), at));
 }
 
 // Draws the edges of clk up to and including `at`.
 void VcdWriter::write_clock_until(Picoseconds at) {
   while (clock_edge_ <= at && !truncated_) {
     if (clock_edge_ >= filter_.begin) {
-      if (clock_edge_ != written_time_) put(fmt::format("#{}\n", clock_edge_));
+      if (clock_edge_ != written_time_) put(fmt::format(FMT_COMPILE("#{}\n"), clock_edge_));
       written_time_ = clock_edge_;
-      put(fmt::format("{}{}\n", clock_edge_ % clock_period_ == 0 ? 1 : 0, kClockCode));
+      put(fmt::format(FMT_COMPILE("{}{}\n"), clock_edge_ % clock_period_ == 0 ? 1 : 0, kClockCode));
     }
     const Picoseconds half = clock_period_ / 2;
     clock_edge_ = clock_edge_ % clock_period_ == 0 ? clock_edge_ + half : clock_edge_ - half + clock_period_;
@@ -243,76 +370,71 @@ void VcdWriter::write_clock_until(Picoseconds at) {
 }
 
 void VcdWriter::write_value(const Signal& signal) {
-  const int width = signal.info.width_bits;
   if (signal.info.radix == Radix::kText) return;  // comes late
-  if (width == 1) {
-    put(fmt::format("{}{}\n", signal.known ? (signal.value & 1 ? "1" : "0") : "x", signal.code));
-  } else if (!signal.known) {
-    put(fmt::format("bx {}\n", signal.code));
+  line_.clear();
+  if (signal.info.width_bits > 1) line_ += 'b';
+  if (!signal.known) {
+    line_ += 'x';
   } else {
-    const std::uint64_t mask = width >= 64 ? ~std::uint64_t{0} : (std::uint64_t{1} << width) - 1;
-    put(fmt::format("b{:b} {}\n", signal.value & mask, signal.code));
+    add_digits(line_, signal.value, std::min<std::int64_t>(digits_of(signal.value), signal.info.width_bits));
   }
+  if (signal.info.width_bits > 1) line_ += ' ';
+  line_ += signal.code;
+  line_ += '\n';
+  put(line_);
+}
+
+void VcdWriter::write_text(const Late& late) {
+  put(fmt::format(FMT_COMPILE("s{} {}\n"), late.text, nth(signals_, late.signal).code));
 }
 
 void VcdWriter::finish(Picoseconds end) {
   if (closed_) return;
-  if (!header_written_) write_header();
+  if (!ordered_) order_signals();
   const Picoseconds last = std::min({end, filter_.end - 1, cut_at_.value_or(end)});
   flush_before(last + 1);
-  if (last >= filter_.begin) {
-    open_window();
-    advance_to(last);
-  }
+  if (!values_before_) collect_values_before();
   closed_ = true;
-  if (spool_ != nullptr) join();
+  for (Signal& signal : signals_) {
+    signal.known = signal.info.width_bits == 1;
+    std::fill(signal.value.begin(), signal.value.end(), 0);
+  }
+  std::stable_sort(late_.begin(), late_.end(), [this](const Late& a, const Late& b) {
+    return a.at != b.at ? a.at < b.at : nth(rank_, a.signal) < nth(rank_, b.signal);
+  });
+  write_dump(last);
+  if (cut_at_ && !truncated_) end_early();
+  pass_on();
+  spool_.reset();
 }
 
-// Joins the stored dump with the texts.
-void VcdWriter::join() {
-  errno = 0;
-  if (spool_error_ == 0 && std::fflush(spool_.get()) != 0) spool_error_ = errno;
-  if (spool_error_ != 0)
-    throw UserError(
-        fmt::format("a temporary file of the waveform cannot be written: {}", std::strerror(spool_error_)));
-  const auto rank = [this](const Late& late) { return nth(rank_, late.signal); };
-  std::stable_sort(late_.begin(), late_.end(), [&](const Late& a, const Late& b) {
-    return a.at != b.at ? a.at < b.at : rank(a) < rank(b);
-  });
-  bytes_ = 0;
-  auto next = late_.cbegin();
-  const auto put_text = [this](const Late& late) {
-    put_out(fmt::format("s{} {}\n", late.text, nth(signals_, late.signal).code));
+// Writes the collected changes and the texts up to `last`, at one instant the texts first.
+void VcdWriter::write_dump(Picoseconds last) {
+  put(header());
+  spool_->rewind();
+  const auto take = [this](int rank) -> const Signal& {
+    Signal& signal = nth(signals_, nth(order_, rank));
+    signal.known = spool_->take(signal.value);
+    return signal;
   };
-  // Writes the texts before `limit` at times without other changes.
-  const auto put_before = [&](Picoseconds limit) {
-    for (Picoseconds shown = -1; next != late_.cend() && next->at < limit; ++next) {
-      if (next->at != shown) put_out(fmt::format("#{}\n", next->at));
-      shown = next->at;
-      put_text(*next);
-    }
-  };
-  std::rewind(spool_.get());
-  std::array<char, kLineBytes> buffer{};
-  bool window = false;
-  while (!truncated_ && std::fgets(buffer.data(), count_of(buffer), spool_.get()) != nullptr) {
-    const std::string_view line(buffer.data());
-    if (line.front() == '#' && window) {
-      const Picoseconds at = std::strtoll(line.data() + 1, nullptr, 10);
-      put_before(at);
-      put_out(line);
-      for (; next != late_.cend() && next->at == at; ++next) put_text(*next);
-      continue;
-    }
-    put_out(line);
-    if (line != "$dumpvars\n") continue;
-    window = true;
-    std::map<int, const Late*> held;  // by rank: what holds when the window opens
-    for (; next != late_.cend() && next->at <= filter_.begin; ++next) held[rank(*next)] = &*next;
-    for (const auto& [unused, late] : held) put_text(*late);
+  std::pair<Picoseconds, int> next{last + 1, 0};
+  const auto look = [&] { next = spool_->empty() ? std::pair{last + 1, 0} : spool_->next(); };
+  for (look(); next.first < filter_.begin; look()) take(next.second);
+  if (last < filter_.begin) return;
+  open_window();
+  auto late = late_.cbegin();
+  std::map<int, const Late*> held;  // by rank: what holds when the window opens
+  for (; late != late_.cend() && late->at <= filter_.begin; ++late) held[nth(rank_, late->signal)] = &*late;
+  for (const auto& [unused, text] : held) write_text(*text);
+  put("$end\n");
+  while (!truncated_) {
+    const Picoseconds at = std::min(next.first, late != late_.cend() ? late->at : last + 1);
+    if (at > last) break;
+    advance_to(at);
+    for (; late != late_.cend() && late->at == at; ++late) write_text(*late);
+    for (; next.first == at; look()) write_value(take(next.second));
   }
-  if (cut_at_ && !truncated_) end_early();
-  spool_.reset();
+  if (!truncated_) advance_to(last);
 }
 
 }  // namespace tilebeat

@@ -3,22 +3,28 @@
 #include "base/types.h"
 #include "observe/trace.h"
 
+#include <array>
 #include <cstdint>
 #include <cstdio>
 #include <functional>
+#include <map>
 #include <memory>
 #include <optional>
 #include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace tilebeat {
 
+class ChangeSpool;
+
 /// The part of a trace that is recorded (SPEC UI-3).
 struct TraceFilter {
-  std::vector<std::string> patterns;  ///< shell patterns for `scope.name` or `name`; none: everything
-  Picoseconds begin = 0;              ///< first instant that is shown
-  Picoseconds end = INT64_MAX;        ///< first instant that is not shown any more
+  std::vector<std::string>
+      patterns;                 ///< shell patterns for `scope.name` or `name`; none: what is `Shown::kAlways`
+  Picoseconds begin = 0;        ///< first instant that is shown
+  Picoseconds end = INT64_MAX;  ///< first instant that is not shown any more
   std::int64_t max_bytes = std::int64_t{1}
                            << 30;  ///< the trace ends, valid and with a comment, before it grows beyond this
 };
@@ -26,23 +32,26 @@ struct TraceFilter {
 /// Writes a Value Change Dump (IEEE 1364) with a timescale of 1 ps, a cycle of its own, and no date: the same
 /// run gives the same bytes, in whatever order modules declare signals and record changes.
 ///
-/// Texts are variables of type `string`, which GTKWave shows as they are. They are recorded late: if there
-/// are any, the rest is stored in an unnamed file and joined with them by `finish`.
+/// Texts are variables of type `string`, which GTKWave shows as they are. They are recorded late, when a wait
+/// has ended, so changes are collected, a few bytes each, in an unnamed file; `finish` writes the dump.
 class VcdWriter : public Trace {
  public:
   /// `clock_period` is that of `clk`; `now` returns the simulated time, before which nothing is recorded any
   /// more; `sink` takes the text piece by piece.
   VcdWriter(TraceFilter filter, Picoseconds clock_period, std::function<Picoseconds()> now,
             std::function<void(std::string_view)> sink);
+  ~VcdWriter() override;
 
   SignalId declare(const SignalInfo& info) override;
   void change(SignalId signal, Picoseconds at, std::uint64_t value) override {
     record(signal, at, value, true);
   }
+  void change(SignalId signal, Picoseconds at, const std::uint8_t* bytes, std::size_t count) override;
   void unknown(SignalId signal, Picoseconds at) override { record(signal, at, 0, false); }
   void text(SignalId signal, Picoseconds at, std::string_view text) override;
 
-  /// Writes everything up to `end` and closes the dump.
+  /// Writes the dump up to `end`, and nothing after that. Throws UserError when the unnamed file could not be
+  /// written.
   void finish(Picoseconds end);
   /// Whether the size limit ended the trace.
   bool truncated() const { return truncated_; }
@@ -55,17 +64,20 @@ class VcdWriter : public Trace {
 
  private:
   struct Signal {
-    SignalInfo info;
+    bool known = false;                // value that has been collected, later that has been written
+    std::vector<std::uint64_t> value;  // the lowest 64 bits first
     std::string code;
-    bool known = false;  // value at the time that has been written
-    std::uint64_t value = 0;
+    SignalInfo info;
   };
   struct Change {
-    Picoseconds at = 0;
     int rank = 0;  // position of the signal in the header
-    std::uint64_t sequence = 0;
-    std::uint64_t value = 0;
     bool known = false;
+    std::uint64_t value = 0;  // of a signal of more than 64 bits: the place of its words in the instant's
+  };
+  // The changes of an instant in the order in which they were recorded.
+  struct Instant {
+    std::vector<Change> changes;
+    std::vector<std::uint64_t> words;
   };
   // A change of a text signal.
   struct Late {
@@ -73,41 +85,53 @@ class VcdWriter : public Trace {
     SignalId signal = 0;
     std::string_view text;  // points into words_
   };
+  Instant& instant(Picoseconds at);
   void record(SignalId signal, Picoseconds at, std::uint64_t value, bool known);
-  void write_header();
+  void flush_when_many();
+  bool records(SignalId signal, Picoseconds at);
+  void order_signals();
+  std::string header() const;
   void flush_before(Picoseconds limit);
+  void collect_values_before();
+  void collect(Picoseconds at, const Instant& instant);
+  void count(const Signal& signal, Picoseconds at);
   void advance_to(Picoseconds at);
   void write_clock_until(Picoseconds at);
   void open_window();
   void write_value(const Signal& signal);
+  void write_text(const Late& late);
+  void write_dump(Picoseconds last);
   void put(std::string_view text);
-  void put_out(std::string_view text);
-  void stop_when_full();
+  void pass_on();
   void end_early();
-  void join();
   std::string top() const;
 
-  bool wanted(const std::string& path, const std::string& name);
+  bool wanted(const std::string& path, const std::string& name, Shown shown);
 
   TraceFilter filter_;
   std::vector<bool> matched_;  // by pattern of the filter
   Picoseconds clock_period_;
   std::function<Picoseconds()> now_;
   std::function<void(std::string_view)> sink_;
-  std::vector<Signal> signals_;  // by SignalId until the header is written
-  std::vector<int> order_;       // rank -> SignalId
+  std::vector<Signal> signals_;  // by SignalId
+  std::vector<int> order_;       // rank -> SignalId; empty until the first change
   std::vector<int> rank_;        // SignalId -> rank
-  std::vector<Change> pending_;
-  std::set<std::string, std::less<>> words_;  // all texts that there are
+  std::map<Picoseconds, Instant> pending_;
+  std::vector<Instant> spare_;                                // instants that are done, for their memory
+  std::array<std::pair<Picoseconds, Instant*>, 2> latest_{};  // those of pending_ that were asked for last
+  std::size_t pending_changes_ = 0,
+              flush_at_;                   // number of pending changes, and that at which they are collected
+  std::vector<int> last_of_rank_, ranks_;  // of an instant: the last change by rank, ranks that change
+  std::unique_ptr<ChangeSpool> spool_;
+  std::set<std::string, std::less<>> texts_;  // all texts that there are
   std::vector<Late> late_;
-  std::int64_t late_bytes_ = 0;
-  int spool_error_ = 0;                // errno of the first write that failed
-  std::optional<Picoseconds> cut_at_;  // time at which the size limit was reached, before texts are merged in
-  std::unique_ptr<std::FILE, int (*)(std::FILE*)> spool_{nullptr, std::fclose};  // null: nothing comes late
-  std::uint64_t sequence_ = 0;
-  bool header_written_ = false, window_open_ = false, truncated_ = false, closed_ = false;
+  std::optional<Picoseconds> cut_at_;  // time at which the size limit was reached
+  bool ordered_ = false, values_before_ = false, window_open_ = false, truncated_ = false, closed_ = false;
+  Picoseconds counted_time_ = -1;  // time of the latest change that has been counted
+  std::int64_t collected_ = 0;     // bytes that the collected changes will have in the dump
   Picoseconds written_time_ = -1;  // time of the latest #time line
   Picoseconds clock_edge_ = 0;     // next edge of clk to be drawn
+  std::string line_, waiting_;     // the line that is made, and text that the sink has not got
   std::int64_t bytes_ = 0;
 };
 

@@ -27,6 +27,9 @@ std::string report_table(const RunResult& run);
 /// Throws UserError naming `file` and the JSON path of the first value that does not follow `report_schema`;
 /// unknown keys are allowed.
 void check_report(const nlohmann::ordered_json& report, const std::string& file);
+/// The report in a file. Throws UserError when the file is no report, has another version or violates the
+/// schema.
+nlohmann::ordered_json read_report(const std::string& path);
 /// A report in a comparison, with its name there.
 struct NamedReport {
   std::string name;

@@ -3,8 +3,12 @@
 #include "observe/trace.h"
 #include "sim/clock.h"
 
+#include <algorithm>
 #include <cstdint>
+#include <functional>
 #include <random>
+#include <string>
+#include <vector>
 
 #include <systemc>
 
@@ -64,6 +68,56 @@ struct SimContext {
   Timeline* timeline() const {
     return observers.timeline != nullptr && !observers.timeline->is_over() ? observers.timeline : nullptr;
   }
+};
+
+/// Runs construction steps in the order given, or in a seeded random order: results must not depend on it
+/// (SPEC CY-4).
+class BuildOrder {
+ public:
+  BuildOrder() = default;
+  explicit BuildOrder(std::uint32_t seed) : shuffle_(true), generator_(seed) {}
+
+  void run(std::vector<std::function<void()>> steps) {
+    if (shuffle_) std::shuffle(steps.begin(), steps.end(), generator_);
+    for (const auto& step : steps) step();
+  }
+
+ private:
+  bool shuffle_ = false;
+  std::mt19937 generator_;
+};
+
+/// The name of a module in reports: "chip.cluster0.core1" is "cluster0.core1".
+inline std::string report_name(const sc_core::sc_module& module) {
+  const std::string whole = module.name();
+  return whole.substr(whole.find('.') + 1);
+}
+
+/// A counter of a module in the timeline, if there is one (SPEC UI-7).
+class WorkCounter {
+ public:
+  /// Adds a counter to `module`; fills in `info.module`.
+  WorkCounter(const SimContext& context, const sc_core::sc_module& module, CounterInfo info)
+      : context_(context) {
+    if (context_.observers.timeline == nullptr) return;
+    info.module = report_name(module);
+    counter_ = context_.observers.timeline->add_counter(info);
+  }
+
+  /// Counts `amount` evenly in the cycles [begin, end) of the context's clock.
+  void count(Cycle begin, Cycle end, std::int64_t amount) const {
+    if (Timeline* timeline = context_.timeline(); timeline != nullptr)
+      timeline->count(counter_, context_.clock.at(begin), context_.clock.at(end), amount);
+  }
+  /// Sets the value from `at` on.
+  void level(Cycle at, std::int64_t value) const {
+    if (Timeline* timeline = context_.timeline(); timeline != nullptr)
+      timeline->level(counter_, context_.clock.at(at), value);
+  }
+
+ private:
+  SimContext context_;
+  CounterId counter_ = 0;
 };
 
 }  // namespace tilebeat

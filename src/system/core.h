@@ -3,7 +3,7 @@
 #include "fabric/interconnect.h"
 #include "fabric/scratchpad.h"
 #include "fabric/write_bridge.h"
-#include "sim/build_order.h"
+#include "sim/context.h"
 #include "system/snapshot.h"
 #include "system/system.h"
 #include "system/unit_probes.h"

@@ -5,7 +5,7 @@
 #include "fabric/scratchpad.h"
 #include "observe/statistics.h"
 #include "report/run_result.h"
-#include "sim/work_counter.h"
+#include "sim/context.h"
 #include "units/command_processor.h"
 #include "units/copy_engine.h"
 

@@ -1,7 +1,6 @@
 #pragma once
 
 #include "program/plan.h"
-#include "sim/build_order.h"
 #include "sim/context.h"
 #include "system/snapshot.h"
 #include "system/unit_probes.h"

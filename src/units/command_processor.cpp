@@ -1,7 +1,7 @@
 #include "units/command_processor.h"
 
 #include "base/types.h"
-#include "sim/work_counter.h"
+#include "sim/context.h"
 #include "tilebeat/error.h"
 
 #include <algorithm>

@@ -139,8 +139,8 @@ CopyEngine::CopyEngine(sc_core::sc_module_name name, const SimContext& context, 
   sensitive << wake_;
   dont_initialize();
   if (Trace* trace = context_.trace(); trace != nullptr) {
-    read_signal_ = trace->add_signal(this->name(), "read", 1);
-    write_signal_ = trace->add_signal(this->name(), "write", 1);
+    read_signal_ = trace->add_signal(this->name(), "read_beat", 1);
+    write_signal_ = trace->add_signal(this->name(), "write_beat", 1);
     buffer_signal_ = trace->add_signal(this->name(), "buffer_bytes", 32, Radix::kDecimal);
   }
 }

@@ -4,9 +4,7 @@
 #include "fabric/scratchpad.h"
 #include "isa/instruction.h"
 #include "observe/statistics.h"
-#include "sim/build_order.h"
 #include "sim/context.h"
-#include "sim/work_counter.h"
 #include "units/commanded_unit.h"
 
 #include <memory>

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "config/hardware_file.h"
+#include "config/hardware_config.h"
 #include "planner/program/planner.h"
 #include "program/plan.h"
 #include "system/simulation.h"

@@ -1,5 +1,5 @@
 // The tables of document 000 read back from the waveforms of whole runs (SPEC SW-1, SW-2, NU-1, UI-3).
-#include "config/hardware_file.h"
+#include "config/hardware_config.h"
 #include "program/plan.h"
 #include "reference/reference.h"
 #include "tilebeat_command.h"

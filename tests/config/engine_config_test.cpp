@@ -1,6 +1,6 @@
 // A program with an engine more: the list of engines below is linked instead of the product's.
 #include "config/engine_config_of.h"
-#include "config/hardware_file.h"
+#include "config/hardware_config.h"
 #include "engines/list.h"
 #include "engines/switch_array/config.h"
 #include "tilebeat/error.h"

@@ -1,5 +1,6 @@
+#include "config/hardware_config.h"
+
 #include "../data/temporary_folder.h"
-#include "config/hardware_file.h"
 #include "engines/switch_array/config.h"
 #include "schema/fields.h"
 #include "schema/json_file.h"

@@ -1,5 +1,5 @@
 // Hardware files. What is accepted means the same when it is written down and read again.
-#include "config/hardware_file.h"
+#include "config/hardware_config.h"
 #include "fuzz_target.h"
 
 #include <nlohmann/json.hpp>

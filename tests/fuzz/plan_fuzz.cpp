@@ -1,7 +1,7 @@
 // From the bytes of a case to hardware and a network of up to three layers, both mostly possible, and to
 // planned programs: whatever is accepted is planned or refused, and every planned instruction can be encoded
 // and means the same when it is read back.
-#include "config/hardware_file.h"
+#include "config/hardware_config.h"
 #include "fuzz_target.h"
 #include "isa/instruction.h"
 #include "planner/program/planner.h"

@@ -1,5 +1,5 @@
 // Programs written by hand, as text, for a chip of two cores.
-#include "config/hardware_file.h"
+#include "config/hardware_config.h"
 #include "fuzz_target.h"
 #include "program/program_file.h"
 

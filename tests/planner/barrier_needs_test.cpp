@@ -1,6 +1,6 @@
 // Barriers stand between layers where a dependency needs one, and nowhere else (SPEC FU-9).
 #include "../data/temporary_folder.h"
-#include "config/hardware_file.h"
+#include "config/hardware_config.h"
 #include "isa/address_map.h"
 #include "planner/program/barrier_placement.h"
 #include "planner/program/planner.h"

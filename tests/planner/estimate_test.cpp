@@ -3,7 +3,7 @@
 #include "planner/layer/estimate.h"
 
 #include "planner/language/transfer.h"
-#include "planner/layer/mapping_candidates.h"
+#include "planner/layer/choose_layer.h"
 #include "planner/layer/shards.h"
 #include "planner/program/planner.h"
 #include "random_cases.h"

@@ -1,6 +1,6 @@
 // Networks whose maps lie in DRAM in another order than NHWC (SPEC OT-2).
 #include "../data/temporary_folder.h"
-#include "config/hardware_file.h"
+#include "config/hardware_config.h"
 #include "engines/offset_table/config.h"
 #include "isa/address_map.h"
 #include "planner/program/planner.h"

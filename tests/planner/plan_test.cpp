@@ -1,7 +1,7 @@
 // What the planner makes of a layer and of its settings (SPEC SW-7, UI-2).
 #include "program/plan.h"
 
-#include "config/hardware_file.h"
+#include "config/hardware_config.h"
 #include "conv_workload.h"
 #include "engines/switch_array/config.h"
 #include "planned_tiles.h"

@@ -1,5 +1,5 @@
 // Tokens between processors, barriers and the order of programs, derived by hand (SPEC MA-2, HI-5).
-#include "planner/schedule/synchronise.h"
+#include "planner/schedule/schedule.h"
 #include "small_graph.h"
 #include "tilebeat/error.h"
 

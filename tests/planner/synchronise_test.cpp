@@ -1,6 +1,5 @@
 // Tokens of small task graphs, derived by hand (SPEC MA-2).
-#include "planner/schedule/synchronise.h"
-
+#include "planner/schedule/schedule.h"
 #include "small_graph.h"
 #include "tilebeat/error.h"
 

@@ -2,7 +2,7 @@
 // both granularities refuse the one behind it alike, whatever else would have happened before the run got
 // there (SPEC CY-3, HI-2).
 #include "changed_program.h"
-#include "config/hardware_file.h"
+#include "config/hardware_config.h"
 #include "conv_workload.h"
 #include "engines/offset_table/operations.h"
 #include "engines/rolling/operations.h"

@@ -1,6 +1,6 @@
 // Programs whose tables do not fit the map that they name: both granularities refuse them alike (SPEC CY-3,
 // OT-3, HI-2).
-#include "config/hardware_file.h"
+#include "config/hardware_config.h"
 #include "conv_workload.h"
 #include "engines/offset_table/operations.h"
 #include "refused_alike.h"

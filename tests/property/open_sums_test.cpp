@@ -1,7 +1,7 @@
 // Programs whose runs of the switch array begin and end their sums in another order than a PE's one
 // accumulator allows: both granularities refuse them alike (SPEC CY-3; docs/isa.md, conv.run).
 #include "changed_program.h"
-#include "config/hardware_file.h"
+#include "config/hardware_config.h"
 #include "conv_workload.h"
 #include "engines/switch_array/operations.h"
 #include "refused_alike.h"

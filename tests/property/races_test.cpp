@@ -1,7 +1,7 @@
 // Programs that use memory while an engine works on it, without having waited: both granularities end them
 // with the same error (SPEC HI-2, CY-3).
 #include "changed_program.h"
-#include "config/hardware_file.h"
+#include "config/hardware_config.h"
 #include "conv_workload.h"
 #include "engines/offset_table/operations.h"
 #include "engines/rolling/operations.h"

@@ -5,7 +5,7 @@
 // moves all of them. A failure names the seed of its simulation, which TILEBEAT_GRAPH_ONLY runs alone.
 #include "chip_model.h"
 #include "chip_run.h"
-#include "planner/schedule/synchronise.h"
+#include "planner/schedule/schedule.h"
 #include "random_graph.h"
 
 #include <cmath>

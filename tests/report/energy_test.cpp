@@ -1,5 +1,5 @@
 // Energy and area are counts times a technology's table (SPEC UI-10).
-#include "config/hardware_file.h"
+#include "config/hardware_config.h"
 #include "report/run_result.h"
 
 #include <gtest/gtest.h>

@@ -1,7 +1,7 @@
 // Every way to get a file wrong that the specification forbids (SPEC UI-2, UI-6, NU-4): one line, with the
 // file's name and what is wrong with it.
 #include "../data/malformed_file.h"
-#include "config/hardware_file.h"
+#include "config/hardware_config.h"
 #include "schema/json_file.h"
 #include "workload/npy.h"
 

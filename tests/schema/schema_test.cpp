@@ -1,6 +1,6 @@
 #include "../data/sample_layers.h"
 #include "../data/temporary_folder.h"
-#include "config/hardware_file.h"
+#include "config/hardware_config.h"
 #include "schema/fields.h"
 #include "schema/json_file.h"
 #include "workload/workload.h"

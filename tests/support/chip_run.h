@@ -2,7 +2,7 @@
 
 // Programs that are written by hand, on a whole chip.
 
-#include "config/hardware_file.h"
+#include "config/hardware_config.h"
 #include "engines/switch_array/config.h"
 #include "isa/address_map.h"
 #include "isa/instruction.h"

@@ -2,7 +2,7 @@
 
 // What `tilebeat plan --disassemble` prints, as a file for `tilebeat run --program`.
 
-#include "config/hardware_file.h"
+#include "config/hardware_config.h"
 #include "planner/program/planner.h"
 #include "program/plan.h"
 #include "workload/npy.h"

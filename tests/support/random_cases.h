@@ -3,7 +3,7 @@
 // Random convolutions and random switch-array hardware for property tests, and a fixed number of cases a
 // test.
 
-#include "config/hardware_file.h"
+#include "config/hardware_config.h"
 #include "conv_workload.h"
 #include "engines/switch_array/config.h"
 

@@ -2,7 +2,7 @@
 
 // Random chips: clusters, cores, memories and paths of any size that is allowed.
 
-#include "config/hardware_file.h"
+#include "config/hardware_config.h"
 #include "engines/switch_array/config.h"
 #include "random_cases.h"
 

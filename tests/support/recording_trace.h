@@ -1,5 +1,9 @@
 #pragma once
 
+#include <algorithm>
+#include <cstdint>
+#include <cstring>
+
 // A trace that keeps every change, for tests that look at signals.
 
 #include "observe/trace.h"
@@ -20,7 +24,6 @@ class RecordingTrace : public Trace {
  public:
   SignalId declare(const SignalInfo& info) override {
     EXPECT_GE(info.width_bits, 1);
-    EXPECT_LE(info.width_bits, 64);
     const auto id = static_cast<SignalId>(changes_.size());
     EXPECT_TRUE(ids_.emplace(info.scope + "." + info.name, id).second) << "names are unique";
     changes_.emplace_back();
@@ -29,6 +32,12 @@ class RecordingTrace : public Trace {
   void change(SignalId signal, Picoseconds at, std::uint64_t value) override {
     EXPECT_GE(at, now_ps()) << "changes lie in the present or the future";
     changes_[static_cast<std::size_t>(signal)][at] = value;
+  }
+  /// The lowest 64 bits are recorded.
+  void change(SignalId signal, Picoseconds at, const std::uint8_t* bytes, std::size_t count) override {
+    std::uint64_t value = 0;
+    std::memcpy(&value, bytes, std::min(count, sizeof value));
+    change(signal, at, value);
   }
   void text(SignalId signal, Picoseconds at, std::string_view text) override { texts_[signal][at] = text; }
   void unknown(SignalId signal, Picoseconds at) override { unknown_[signal].insert(at); }

@@ -3,7 +3,7 @@
 // Whole simulations for tests. SystemC elaborates once a process, so every one runs in a forked child, and a
 // test process can run as many as it likes as long as it never elaborates itself (DESIGN idea 6).
 
-#include "config/hardware_file.h"
+#include "config/hardware_config.h"
 #include "planner/program/planner.h"
 #include "program/plan.h"
 #include "report/report.h"

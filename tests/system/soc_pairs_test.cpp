@@ -1,6 +1,6 @@
 // Sizes of the system on chip at N - 1 and N, and what bandwidths and limits cost: expectations from the
 // hardware's numbers (SPEC SW-7, HI-6, CY-1).
-#include "config/hardware_file.h"
+#include "config/hardware_config.h"
 #include "conv_workload.h"
 #include "engines/switch_array/config.h"
 #include "planned_tiles.h"

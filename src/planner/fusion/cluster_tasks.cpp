@@ -3,8 +3,8 @@
 #include "base/types.h"
 #include "isa/address_map.h"
 #include "planner/language/relayout.h"
+#include "planner/layer/operand_transfers.h"
 #include "planner/layer/placement.h"
-#include "planner/layer/result_stores.h"
 
 #include <algorithm>
 #include <utility>

@@ -4,7 +4,7 @@
 #include "planner/fusion/group_tasks.h"
 #include "planner/language/mapping_file.h"
 #include "planner/language/task_graph.h"
-#include "planner/layer/kernel_loads.h"
+#include "planner/layer/operand_transfers.h"
 #include "planner/layer/staging.h"
 
 #include <cstddef>

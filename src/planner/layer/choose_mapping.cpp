@@ -1,6 +1,5 @@
 #include "planner/layer/choose_layer.h"
 #include "planner/layer/estimate.h"
-#include "planner/layer/mapping_candidates.h"
 #include "tilebeat/error.h"
 
 #include <algorithm>

@@ -3,7 +3,7 @@
 #include "planner/language/matrix_backend.h"
 #include "planner/language/task_graph.h"
 #include "planner/language/transfer.h"
-#include "planner/layer/kernel_loads.h"
+#include "planner/layer/operand_transfers.h"
 #include "planner/layer/partial_sum_exchange.h"
 #include "planner/layer/shards.h"
 #include "planner/layer/staging.h"

@@ -1,6 +1,5 @@
-#include "planner/layer/mapping_candidates.h"
-
 #include "base/types.h"
+#include "planner/layer/choose_layer.h"
 #include "planner/layer/estimate.h"
 #include "planner/layer/matrix_work.h"
 #include "planner/layer/placement.h"

@@ -5,9 +5,9 @@
 #include "planner/language/relayout.h"
 #include "planner/layer/matrix_core.h"
 #include "planner/layer/matrix_work.h"
+#include "planner/layer/operand_transfers.h"
 #include "planner/layer/partial_sum_exchange.h"
 #include "planner/layer/placement.h"
-#include "planner/layer/result_stores.h"
 #include "planner/layer/staging.h"
 
 #include <algorithm>

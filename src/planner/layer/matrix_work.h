@@ -2,7 +2,7 @@
 
 #include "planner/language/mapping_file.h"
 #include "planner/language/matrix_backend.h"
-#include "planner/layer/kernel_loads.h"
+#include "planner/layer/operand_transfers.h"
 #include "planner/layer/shards.h"
 
 #include <cstdint>

@@ -8,7 +8,7 @@
 #include "planner/program/barrier_placement.h"
 #include "planner/program/planned_part.h"
 #include "planner/program/weight_prefetch.h"
-#include "planner/schedule/synchronise.h"
+#include "planner/schedule/schedule.h"
 
 #include <algorithm>
 #include <chrono>

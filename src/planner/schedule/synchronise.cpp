@@ -1,6 +1,5 @@
-#include "planner/schedule/synchronise.h"
-
 #include "base/types.h"
+#include "planner/schedule/schedule.h"
 #include "tilebeat/error.h"
 
 #include <algorithm>

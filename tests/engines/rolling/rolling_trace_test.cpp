@@ -1,6 +1,6 @@
 // What the rolling-register unit shows, and what it refuses: registers roll by roll (document 002 tables 1 to
 // 5), stalls by name, sums that stay in the result buffer, transposition while loading, faults.
-#include "config/hardware_file.h"
+#include "config/hardware_config.h"
 #include "rolling_bench.h"
 
 #include <string>

@@ -147,7 +147,8 @@ void OffsetUnit::declare_signals() {
     std::vector<SignalId> all;
     for (int i = 0; i < count * config_.vector; ++i)
       all.push_back(trace.add_signal(fmt::format("{}.{}{}", scope, kind, i / config_.vector),
-                                     fmt::format("c{}", i % config_.vector), 9, Radix::kSigned));
+                                     fmt::format("c{}", i % config_.vector), 9, Radix::kSigned,
+                                     Shown::kWhenNamed));
     return all;
   };
   s.maps = operands("row", config_.rows), s.kernels = operands("column", config_.columns);

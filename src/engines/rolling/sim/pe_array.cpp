@@ -27,16 +27,18 @@ PeArray::PeArray(const Shape& shape, Trace* trace, const std::string& scope)
     for (int group = 0; group < shape.groups; ++group) {
       for (int row = 0; row < shape.rows; ++row) {
         for (int column = 0; column < shape.columns; ++column) {
-          signals_.push_back(trace->add_signal(
-              scope, fmt::format("pe{}_{}.{}{}", row, column, operand, group), 9, Radix::kSigned));
+          signals_.push_back(trace->add_signal(fmt::format("{}.pe{}_{}", scope, row, column),
+                                               fmt::format("{}{}", operand, group), 9, Radix::kSigned,
+                                               Shown::kWhenNamed));
         }
       }
     }
   }
   for (int spare = 0; spare < spare_lines_of(shape); ++spare) {
     for (int lane = 0; lane < std::max(shape.rows, shape.columns); ++lane)
-      spare_signals_.push_back(
-          trace->add_signal(scope, fmt::format("spare{}.e{}", spare, lane), 9, Radix::kSigned));
+      spare_signals_.push_back(trace->add_signal(fmt::format("{}.spare{}", scope, spare),
+                                                 fmt::format("e{}", lane), 9, Radix::kSigned,
+                                                 Shown::kWhenNamed));
   }
 }
 

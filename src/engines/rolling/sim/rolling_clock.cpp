@@ -247,7 +247,8 @@ void RollingUnit::declare_signals() {
     const std::string suffix = multiplier == 0 ? "" : fmt::format("_{}", multiplier);
     auto& sums = signals_->sums.emplace_back();
     for (int line = 0; line < std::max(config_.rows, config_.columns); ++line)
-      sums.push_back(trace.add_signal(scope, fmt::format("sum{}{}", line, suffix), 32, Radix::kSigned));
+      sums.push_back(trace.add_signal(scope, fmt::format("sum{}{}", line, suffix), 32, Radix::kSigned,
+                                      Shown::kWhenNamed));
   }
 }
 

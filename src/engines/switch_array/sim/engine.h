@@ -7,7 +7,6 @@
 #include "engines/switch_array/sim/post_processor.h"
 #include "engines/switch_array/sim/switch_network.h"
 #include "fabric/sram_bank.h"
-#include "sim/build_order.h"
 #include "sim/context.h"
 
 #include <memory>

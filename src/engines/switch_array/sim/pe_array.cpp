@@ -39,10 +39,11 @@ void PeArray::declare_signals(bool accumulators) {
     for (int column = 0; column < config_.columns; ++column) {
       const std::string pe =
           fmt::format("pe{}{:02}", row, column);  // document 000: pe1500 is row 15, column 0
-      pe_signals_.push_back(context_.observers.trace->add_signal(name(), pe, 32, Radix::kSigned));
+      pe_signals_.push_back(
+          context_.observers.trace->add_signal(name(), pe, 32, Radix::kSigned, Shown::kWhenNamed));
       if (accumulators)
         accumulator_signals_.push_back(
-            context_.observers.trace->add_signal(name(), pe + "_acc", 32, Radix::kSigned));
+            context_.observers.trace->add_signal(name(), pe + "_acc", 32, Radix::kSigned, Shown::kWhenNamed));
     }
   }
 }
@@ -118,12 +119,14 @@ void PeArray::trace_pes(Cycle at) {
   for (int row = 0; row < config_.rows; ++row) {
     for (int column = 0; column < config_.columns; ++column) {
       const auto index = to_size(row * config_.columns + column);
+      const bool accumulator = !accumulator_signals_.empty() && accumulator_signals_[index] >= 0;
+      if (pe_signals_[index] < 0 && !accumulator) continue;
       std::int32_t sum = 0;
       for (int c = 0; c < padded_; ++c) {
         sum += std::int32_t{nth(wide_lanes_, row * padded_ + c)} * nth(wide_kernels_, column * padded_ + c);
       }
       trace.change(pe_signals_[index], time, static_cast<std::uint32_t>(sum));
-      if (!accumulator_signals_.empty()) {
+      if (accumulator) {
         trace.change(accumulator_signals_[index], time,
                      static_cast<std::uint32_t>(accumulators_.sum(row, column)));
       }

@@ -6,7 +6,6 @@
 #include "fabric/burst_port.h"
 #include "fabric/transport.h"
 #include "observe/statistics.h"
-#include "sim/build_order.h"
 #include "sim/context.h"
 #include "units/commanded_unit.h"
 

@@ -72,11 +72,12 @@ void WfoldSlave::declare_signals() {
   valid_ = Strobe(&trace, name(), "valid");
   // The multipliers' operands: nine bits signed (SPEC NU-1).
   for (int lane = 0; lane < config_.line_bytes; ++lane)
-    kernel_operands_.push_back(
-        trace.add_signal(fmt::format("{}.kernel", name()), fmt::format("w{}", lane), 9, Radix::kSigned));
+    kernel_operands_.push_back(trace.add_signal(fmt::format("{}.kernel", name()), fmt::format("w{}", lane), 9,
+                                                Radix::kSigned, Shown::kWhenNamed));
   for (int i = 0; i < config_.compute_units * config_.line_bytes; ++i)
     map_operands_.push_back(trace.add_signal(fmt::format("{}.cu{}", name(), i / config_.line_bytes),
-                                             fmt::format("x{}", i % config_.line_bytes), 9, Radix::kSigned));
+                                             fmt::format("x{}", i % config_.line_bytes), 9, Radix::kSigned,
+                                             Shown::kWhenNamed));
 }
 
 // A kernel line: bytes after subtraction of the zero point, at their places, filled up to the granularity, Ws
