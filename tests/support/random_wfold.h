@@ -45,6 +45,8 @@ inline HardwareConfig random_wfold_chip(int clusters = 2, int cores = 2) {
   c.fold_place = static_cast<FoldPlace>(number(0, 2));
   c.kernel_place = static_cast<KernelPlace>(number(0, 2));
   c.block_order = static_cast<BlockOrder>(number(0, 1));
+  if (const int groups = number(1, c.slaves); c.kernel_place != KernelPlace::kOffline)
+    c.multicast_groups = c.slaves % groups == 0 ? groups : c.slaves;
   const int bus = chip.core.bus.bytes_per_clock;
   chip.core.nram = random_memory(8 << number(1, 5), bus);
   MemoryConfig& wram = chip.core.wram;

@@ -39,6 +39,7 @@ struct WfoldConfig {
   int second_buffer_lines = 9;        ///< L2 of a slave: kernel lines
   int adder_stages = 1;               ///< stages of a compute unit's adder tree, each of equal fan-in
   int weight_port_bytes = 64;         ///< bytes a cycle of each region of the second storage
+  int multicast_groups = 1;           ///< most groups of slaves that lines of their own can be sent to
   int line_queue = 16;                ///< most lines read ahead of the first buffers
   std::int64_t transit_bytes = 4096;  ///< both halves of the transit buffer
   int write_queue = 16;               ///< most write requests for results that wait

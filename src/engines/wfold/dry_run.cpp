@@ -65,7 +65,7 @@ DryRun::DryRun(const HardwareConfig& hardware, const WfoldRun& run, const WfoldS
       reader_(schedule, run.read_mode, config_.transit_bytes / 2),
       limit_(run.read_mode == WfoldReadMode::kTransit ? 2 : to_size(config_.line_queue)),
       drained_at_(2, -1) {
-  timing_.begin(schedule.shape(), 0);
+  timing_.begin(schedule, 0);
 }
 
 // Makes the next fetch in the cycle in which the place of an earlier one is free.

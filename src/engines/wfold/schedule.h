@@ -83,6 +83,7 @@ struct WfoldKernelLayout {
   int channels = 1;        ///< channels of a kernel: those of its convolution group
   int group_kernels = 0;   ///< kernels of a convolution group; 0: there is one group
   int first_in_group = 0;  ///< number of the run's first kernel in its group
+  int slave_groups = 1;    ///< groups of slaves, each with lines of its own channels (document 003 [0063])
 
   bool own() const { return bytes == KernelBytesAre::kOwn; }
   /// Whether kernels come to the region as they are.
@@ -173,8 +174,15 @@ class WfoldSchedule {
   WfoldTile tile(std::int64_t index) const;
   int refills() const { return count_of(refills_); }
   const WfoldRefill& refill(int index) const { return nth(refills_, index); }
-  /// Lines of a refill of `part`: ceil((Ncu*Ws + span of its columns) / Ws).
-  int lines(int part) const { return nth(parts_, part).lines; }
+  /// Groups of slaves that lines are sent to: each has every `groups()`-th line of a refill, and the channels
+  /// that its kernels touch. One: a line goes to all slaves.
+  int groups() const { return groups_; }
+  int group_of_slave(int slave) const { return slave / (shape_.slaves / groups_); }
+  /// Places of the first buffers of one slave of each group.
+  int places() const { return shape_.first_lines * groups_; }
+  /// Lines of a refill of `part`: ceil((Ncu*Ws + span of its columns) / Ws) for each group of slaves.
+  int lines(int part) const { return lines_of_group(part) * groups_; }
+  int lines_of_group(int part) const { return nth(parts_, part).lines; }
   /// Lines of a refill that `step` of it reads: they must be in the buffer, and those before `first` become
   /// free afterwards.
   struct LineSpan {
@@ -191,8 +199,20 @@ class WfoldSchedule {
   bool line_exists(const WfoldTile& tile, const WfoldRefill& refill, int line) const;
   /// Folded column of the map at position 0 of line `line` of a refill.
   int line_column(const WfoldTile& tile, const WfoldRefill& refill, int line) const {
-    return tile.column + nth(parts_, refill.part).columns.front() + line * fold_;
+    return tile.column + nth(parts_, refill.part).columns.front() + line / groups_ * fold_;
   }
+  /// Channels of line `line` of a refill, counted from the run's first channel.
+  struct ChannelSpan {
+    int begin = 0, end = 0;
+  };
+  ChannelSpan line_channels(const WfoldRefill& refill, int line) const {
+    const int begin = block_begin(refill.block) + line % groups_ * group_step();
+    return {begin, begin + block_bytes(refill.block)};
+  }
+  /// Channels from those of a group of slaves to those of the next one.
+  int group_step() const;
+  /// Channels from the first one of the first group of slaves to the first one of the last group.
+  int groups_span() const { return (groups_ - 1) * group_step(); }
   /// Channels [first, first + count) of a folded pixel that block `block` holds, of the run's channels.
   int block_begin(int block) const { return block * geometry_.granularity; }
   int block_bytes(int block) const;
@@ -203,7 +223,7 @@ class WfoldSchedule {
     return std::int64_t{tile.kernels_per_slave} * geometry_.kernel_h * all_steps_ * blocks_;
   }
   std::int64_t beats() const;
-  /// Lines that enter every first buffer in the run.
+  /// Lines that are sent to slaves in the run, or have their place marked.
   std::int64_t all_lines() const { return tiles() * lines_per_tile_; }
   std::int64_t lines_per_tile() const { return lines_per_tile_; }
 
@@ -214,6 +234,25 @@ class WfoldSchedule {
   int second_slot(const WfoldBeat& beat, const WfoldTile& tile) const {
     const int sets = shape_.second_lines / tile.kernels_per_slave;
     return to_int(beat.step_number % sets) * tile.kernels_per_slave + beat.kernel;
+  }
+
+  /// The kernel of a tile that is number `number` of slave `slave`: co mod Ns is the slave; with groups of
+  /// slaves, each group has neighbouring kernels of the tile and deals them likewise.
+  int kernel_of(int slave, int number) const {
+    const int group_slaves = shape_.slaves / groups_;
+    return slave / group_slaves * group_kernels() + number * group_slaves + slave % group_slaves;
+  }
+  /// The slave of a kernel of a tile, and the kernel's number there.
+  struct SlaveKernel {
+    int slave = 0, number = 0;
+  };
+  SlaveKernel slave_kernel(int kernel) const {
+    const int group_slaves = shape_.slaves / groups_, in_group = kernel % group_kernels();
+    return {kernel / group_kernels() * group_slaves + in_group % group_slaves, in_group / group_slaves};
+  }
+  /// Kernels of a tile that a group of slaves has.
+  int group_kernels() const {
+    return groups_ == 1 ? shape_.tile_kernels() : shape_.slaves / groups_ * per_slave(kernels_of_tile(0));
   }
 
   /// The layout of kernels in the region of a slave: kernel tile after kernel tile. In each tile folded lines
@@ -251,7 +290,7 @@ class WfoldSchedule {
   struct Part {
     int first = 0;             // step number of its first column
     std::vector<int> columns;  // folded columns of the kernel
-    int lines = 0;
+    int lines = 0;             // of a group of slaves
   };
   // Channels [begin, end) of the run that a tap of a kernel of the first group has, and where they lie in the
   // kernel's row.
@@ -268,7 +307,7 @@ class WfoldSchedule {
 
   WfoldShape shape_;
   WfoldGeometry geometry_;
-  int fold_, blocks_, kernel_tiles_, column_tiles_;
+  int fold_, blocks_, groups_, kernel_tiles_, column_tiles_;
   std::int64_t tiles_per_kernel_tile_;
   std::vector<Part> parts_;
   int all_steps_ = 0;
@@ -323,7 +362,8 @@ std::size_t requests_of_line(const WfoldSchedule& schedule, const WfoldFetch& fe
 /// Whether the channels of a run are one block that is the whole folded pixel: a line is then one continuous
 /// request.
 bool can_read_continuously(const WfoldSchedule& schedule);
-/// Whether the row window of a kernel row fits half the transit buffer with all channel blocks, and the
+/// Whether the row window of a kernel row fits half the transit buffer with all channel blocks of all groups
+/// of slaves, and the
 /// blocks are contiguous: it is then read once.
 bool transit_holds_pixels(const WfoldSchedule& schedule, std::int64_t transit_half);
 /// Whether the row window of one channel block fits half the transit buffer.

@@ -36,12 +36,12 @@ template <class Clock>
 class WfoldTiming {
  public:
   /// Begins a run in cycle `now`.
-  void begin(const WfoldShape& shape, Cycle now) {
-    places_ = shape.first_lines;
+  void begin(const WfoldSchedule& schedule, Cycle now) {
+    places_ = schedule.places();
     entered_ = freed_ = 0;
     entered_at_.assign(to_size(places_), now - 1);
     freed_at_.assign(2 * to_size(places_), now - 1);
-    used_at_.assign(to_size(shape.second_lines), now - 1);
+    used_at_.assign(to_size(schedule.shape().second_lines), now - 1);
     for (Clock* clock : {&beats, &ports, &broadcast}) clock->settle(now);
   }
 

@@ -15,11 +15,19 @@ void WfoldMaster::run_clock(Cycle now) {
   clock.port_read = read_weights(now);
   clock.absent = pass_lines(freed, now);
   clock.line = enter_line(freed, now);
-  if (clock.beat || clock.absent.count > 0 || clock.line || clock.port_read) {
-    for (auto& slave : slave_control) send_(slave, clock);
-  }
+  if (clock.beat || clock.absent.count > 0 || clock.line || clock.port_read) tell_slaves(clock);
   if (context_.trace() != nullptr) trace_clock(clock, now);
   if (blocker == Activity::kBusy) commit_beat(now);
+}
+
+// Tells the slaves what they do in this cycle; a line goes to the slaves of its group alone.
+void WfoldMaster::tell_slaves(SlaveClock& clock) {
+  SlaveClock without_line = clock;
+  without_line.line.reset();
+  for (int slave = 0; slave < config_.slaves; ++slave) {
+    const bool has_line = clock.line && clock.line->group == job_->schedule.group_of_slave(slave);
+    send_(nth(slave_control, slave), has_line ? clock : without_line);
+  }
 }
 
 void WfoldMaster::trace_clock(const SlaveClock& clock, Cycle now) {
@@ -42,7 +50,7 @@ Activity WfoldMaster::beat_blocker(Cycle now) const {
   }
   if (beat.kernel == 0) {
     const std::int64_t last = beat_.lines_needed(job_->schedule) - 1;
-    const auto place = to_size(last % config_.first_buffer_lines);
+    const auto place = to_size(last % job_->schedule.places());
     if (last >= entered_ || entered_at_[place] >= now) return Activity::kInputLoad;
   }
   const auto slot = to_size(job_->schedule.second_slot(beat, beat_.tile));
@@ -58,7 +66,7 @@ SlaveClock::Beat WfoldMaster::next_beat() const {
   SlaveClock::Beat made;
   made.at = beat;
   made.selects = beat.kernel == 0;
-  made.column = to_int(beat.first_line % config_.first_buffer_lines) * schedule.fold() + offset;
+  made.column = to_int(beat.first_line % schedule.places()) / schedule.groups() * schedule.fold() + offset;
   made.map_column = beat_.tile.column + nth(columns, beat.step);
   made.slot = schedule.second_slot(beat, beat_.tile);
   made.half = half_of(beat.tile);
@@ -68,9 +76,10 @@ SlaveClock::Beat WfoldMaster::next_beat() const {
 
 // Marks the places of lines that do not exist; `freed` lines had left theirs at the beginning of the cycle.
 SlaveClock::Absent WfoldMaster::pass_lines(std::int64_t freed, Cycle now) {
-  SlaveClock::Absent absent{to_int(entered_ % config_.first_buffer_lines), 0};
-  for (; reader.next_is_absent() && entered_ - freed < config_.first_buffer_lines; ++absent.count) {
-    nth(entered_at_, entered_ % config_.first_buffer_lines) = now;
+  const int places = job_->schedule.places();
+  SlaveClock::Absent absent{to_int(entered_ % places), 0};
+  for (; reader.next_is_absent() && entered_ - freed < places; ++absent.count) {
+    nth(entered_at_, entered_ % places) = now;
     ++entered_;
     reader.pass();
   }
@@ -88,18 +97,19 @@ std::optional<SlaveClock::Line> WfoldMaster::enter_line(std::int64_t freed, Cycl
     pipeline_.broadcast.enter(Activity::kLineLoad, now);
     return std::nullopt;
   }
-  if (entered_ - freed >= config_.first_buffer_lines) {
+  const int places = job_->schedule.places(), groups = job_->schedule.groups();
+  if (entered_ - freed >= places) {
     pipeline_.broadcast.enter(Activity::kInputRelease, now);
     return std::nullopt;
   }
   pipeline_.broadcast.enter(Activity::kBusy, now);
   reader.form(line_.data());
   reader.leave(now);
-  const auto slot = to_int(entered_ % config_.first_buffer_lines);
-  nth(entered_at_, slot) = now;
+  const auto place = to_int(entered_ % places);
+  nth(entered_at_, place) = now;
   ++entered_;
   ++stats.broadcast_lines;
-  return SlaveClock::Line{line_.data(), slot};
+  return SlaveClock::Line{line_.data(), place / groups, place % groups};
 }
 
 // Reads the regions' ports in this cycle.

@@ -47,7 +47,7 @@ class WfoldSlave : public sc_core::sc_module {
   void take_clock(tlm::tlm_generic_payload& payload, sc_core::sc_time& delay);
   void take_chunk(tlm::tlm_generic_payload& payload, sc_core::sc_time& delay);
   void read_results(tlm::tlm_generic_payload& payload, sc_core::sc_time& delay);
-  void mark_absent(const SlaveClock::Absent& absent);
+  void mark_absent(const SlaveClock::Absent& absent, const WfoldSchedule& schedule);
   void enter_line(const SlaveClock::Line& line, const WfoldJob& job);
   void read_port(const SlaveClock::PortRead& read, const WfoldJob& job);
   void align(const SlaveClock::Align& step, const WfoldJob& job);

@@ -26,14 +26,15 @@ struct WfoldJob {
 /// contents from before the cycle.
 struct SlaveClock {
   static constexpr const char* kMessageName = "SlaveClock";
-  /// A broadcast line enters the first buffer.
+  /// A broadcast line enters the first buffers of the slaves of group `group`.
   struct Line {
     const std::uint8_t* bytes;
-    int slot;
+    int slot, group;
   };
-  /// Lines that do not exist: `count` places of the first buffer from `slot` on deliver the zero point.
+  /// Lines that do not exist: `count` places of the first buffers from `place` on deliver the zero point.
+  /// Place p of all groups is slot p div groups of the slaves of group p mod groups.
   struct Absent {
-    int slot = 0, count = 0;
+    int place = 0, count = 0;
   };
   /// The port to the slave's region delivers bytes of a kernel line, or a post-parameter record.
   struct PortRead {
@@ -80,7 +81,7 @@ struct SlaveChunk {
   const WfoldJob& job;
   WfoldBeat first;  ///< its first beat
   WfoldTile tile;
-  const std::int16_t* lines;      ///< [lines of all refills][line_bytes], widened, without zero point
+  const std::int16_t* lines;      ///< [lines of all refills for the slave][line_bytes], widened
   const std::ptrdiff_t* offsets;  ///< index of the first line of each step, refill by refill
   int steps;                      ///< steps of all refills
   int half;

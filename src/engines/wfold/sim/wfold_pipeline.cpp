@@ -38,7 +38,7 @@ std::int64_t WfoldWalk::lines_freed(const WfoldSchedule& schedule) const {
 void WfoldPipeline::begin(const WfoldSchedule& schedule, Cycle now) {
   schedule_ = &schedule;
   walk_.begin(schedule);
-  WfoldTiming::begin(schedule.shape(), now);
+  WfoldTiming::begin(schedule, now);
 }
 
 void WfoldPipeline::idle(Activity cause, Cycle now) {
@@ -83,7 +83,10 @@ bool WfoldMaster::enter_lines() {
       tile_lines_.push_back(std::move(spare_lines_));
       tile_lines_.back().resize(to_size(schedule.lines_per_tile() * config_.line_bytes));
     }
-    std::int16_t* const widened = tile_lines_.back().data() + lines_in_back_ * config_.line_bytes;
+    std::int16_t* const widened =
+        tile_lines_.back().data() +
+        (first_line_of(to_int(lines_in_back_ % schedule.groups())) + lines_in_back_ / schedule.groups()) *
+            config_.line_bytes;
     if (++lines_in_back_ == schedule.lines_per_tile()) lines_in_back_ = 0;
     moved = true;
     if (absent) {
@@ -120,6 +123,11 @@ bool WfoldMaster::do_step() {
   return true;
 }
 
+// The first line of a group of slaves among the lines of a tile, which are kept group by group.
+std::int64_t WfoldMaster::first_line_of(int group) const {
+  return group * (job_->schedule.lines_per_tile() / job_->schedule.groups());
+}
+
 // Equal steps of all tiles read lines at equal positions of the tile.
 void WfoldMaster::find_step_lines() {
   const WfoldSchedule& schedule = job_->schedule;
@@ -130,7 +138,7 @@ void WfoldMaster::find_step_lines() {
     const std::vector<int>& columns = schedule.steps(part);
     for (const int column : columns)
       step_lines_.push_back(first + std::ptrdiff_t{column - columns.front()} * job_->run.granularity);
-    first += std::ptrdiff_t{schedule.lines(part)} * config_.line_bytes;
+    first += std::ptrdiff_t{schedule.lines_of_group(part)} * config_.line_bytes;
   }
 }
 
@@ -151,7 +159,11 @@ void WfoldMaster::compute_tile(const WfoldWalk& last) {
                    record_set_of(last.tile),
                    config_.weight_port_bytes,
                    new_kernels};
-  for (auto& slave : slave_chunks) send_(slave, chunk);
+  for (int slave = 0; slave < config_.slaves; ++slave) {
+    chunk.lines =
+        tile_lines_.front().data() + first_line_of(job_->schedule.group_of_slave(slave)) * config_.line_bytes;
+    send_(nth(slave_chunks, slave), chunk);
+  }
   spare_lines_ = std::move(tile_lines_.front());
   tile_lines_.pop_front();
 }

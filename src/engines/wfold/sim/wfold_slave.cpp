@@ -103,7 +103,7 @@ void WfoldSlave::take_clock(tlm::tlm_generic_payload& payload, sc_core::sc_time&
   const auto& clock = message_of<SlaveClock>(payload, control);
   // The beat uses the buffers' contents from before this cycle.
   if (clock.beat) run_beat(*clock.beat, clock.job);
-  mark_absent(clock.absent);
+  mark_absent(clock.absent, clock.job.schedule);
   if (clock.line) enter_line(*clock.line, clock.job);
   if (clock.port_read) read_port(*clock.port_read, clock.job);
   if (clock.align) align(*clock.align, clock.job);
@@ -117,7 +117,7 @@ void WfoldSlave::access(tlm::tlm_command command, std::uint64_t address, std::ui
 
 void WfoldSlave::align(const SlaveClock::Align& step, const WfoldJob& job) {
   const WfoldSchedule& schedule = job.schedule;
-  if (step.kernel * config_.slaves + number_ >= job.run.kernels) return;
+  if (schedule.kernel_of(number_, step.kernel) >= job.run.kernels) return;
   const std::int64_t own = job.run.weights + schedule.in_front_of_own(schedule.tile(0));
   if (!step.writes) {
     schedule.find_own_bytes(own, step.kernel, step.row, step.column, step.bytes, number_, line_);
@@ -136,9 +136,11 @@ void WfoldSlave::align(const SlaveClock::Align& step, const WfoldJob& job) {
          folded.data(), count_of(folded));
 }
 
-void WfoldSlave::mark_absent(const SlaveClock::Absent& absent) {
+void WfoldSlave::mark_absent(const SlaveClock::Absent& absent, const WfoldSchedule& schedule) {
   for (int i = 0; i < absent.count; ++i) {
-    const int slot = (absent.slot + i) % config_.first_buffer_lines;
+    const int place = (absent.place + i) % schedule.places();
+    if (place % schedule.groups() != schedule.group_of_slave(number_)) continue;
+    const int slot = place / schedule.groups();
     std::fill_n(first_.begin() + to_signed(slot) * config_.line_bytes, config_.line_bytes, std::int16_t{0});
     nth(first_filled_, slot) = true;
   }
@@ -152,7 +154,7 @@ void WfoldSlave::enter_line(const SlaveClock::Line& line, const WfoldJob& job) {
 
 void WfoldSlave::read_port(const SlaveClock::PortRead& read, const WfoldJob& job) {
   if (const auto* record = std::get_if<SlaveClock::PortRead::Record>(&read.content)) {
-    if (record->number * config_.slaves + number_ >= record->kernels) return;
+    if (job.schedule.kernel_of(number_, record->number) >= record->kernels) return;
     access(tlm::TLM_READ_COMMAND, record->address, record_bytes_.data(), kPostParameterBytes);
     nth(records_, record->set * kernels_ + record->number) = decode_post_parameter(record_bytes_.data());
     return;
@@ -253,7 +255,8 @@ void WfoldSlave::load_kernels(const SlaveChunk& chunk) {
   if (!schedule.geometry().post_parameters) return;
   const std::uint8_t* record = base + schedule.records_begin(chunk.tile.kernel_tile);
   int read = 0;
-  for (; read < chunk.tile.kernels_per_slave && read * config_.slaves + number_ < chunk.tile.kernels; ++read)
+  for (; read < chunk.tile.kernels_per_slave && schedule.kernel_of(number_, read) < chunk.tile.kernels;
+       ++read)
     nth(records_, chunk.record_set * kernels_ + read) =
         decode_post_parameter(record + to_signed(read) * kPostParameterBytes);
   if (read > 0) count_reads(read, kPostParameterBytes);
