@@ -139,6 +139,7 @@ class DryRun {
   void fetch();
   void enter_line(const WfoldTile& tile, const WfoldRefill& refill, int line);
   void do_step(const WfoldTile& tile, WfoldBeat& beat, Cycle drained_at);
+  void do_latched_step(const WfoldTile& tile, WfoldBeat& beat, Cycle drained_at);
   void drain(const WfoldTile& tile);
 
   struct Window {

@@ -20,9 +20,12 @@ void describe(V& v, WfoldConfig& c) {
   v.integer("line_bytes", c.line_bytes, {8, 256},
             "M: bytes of a map line and of a kernel line, a power of two");
   v.integer("first_buffer_lines", c.first_buffer_lines, {2, 256},
-            "L1: map lines that a slave's first buffer holds, more than compute_units");
+            "L1: lines that a slave's first buffer holds, more than compute_units");
   v.integer("second_buffer_lines", c.second_buffer_lines, {2, 256},
-            "L2: kernel lines that a slave's second buffer holds; half of them bound the kernels of a tile");
+            "L2: lines that a slave's second buffer holds; half of them bound what a tile takes of it");
+  v.choice("first_buffer", c.first_buffer, kFirstBufferNames,
+           "what a slave's first buffer holds, of which each compute unit takes lines of its own; the second "
+           "one holds the other, a line of which goes to all compute units");
   v.integer(
       "adder_stages", c.adder_stages, {1, 8},
       "pipeline stages in which a compute unit multiplies and adds Pci products to a result; each adds up "

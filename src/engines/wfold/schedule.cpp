@@ -66,7 +66,7 @@ WfoldSchedule::WfoldSchedule(const WfoldShape& shape, const WfoldGeometry& geome
   }
   for (Part& part : parts_) {
     const int span = part.columns.back() - part.columns.front();
-    part.lines = ceil_div(shape.compute_units * fold_ + span, fold_);
+    part.lines = ceil_div(shape.windows() * fold_ + span, fold_);
     lines_per_tile_ += std::int64_t{part.lines} * groups_ * geometry.kernel_h * blocks_;
   }
   if (geometry.kernel_layout.dealt()) store_taps();
@@ -98,6 +98,7 @@ WfoldTile WfoldSchedule::tile(std::int64_t index) const {
   tile.row = to_int(in_plane / column_tiles_);
   tile.column = to_int(in_plane % column_tiles_) * width;
   tile.columns = std::min(width, geometry_.columns - tile.column);
+  tile.windows = ceil_div(tile.columns, fold_);
   tile.kernels = kernels_of_tile(tile.kernel_tile);
   tile.kernels_per_slave = per_slave(tile.kernels);
   return tile;
@@ -106,7 +107,18 @@ WfoldTile WfoldSchedule::tile(std::int64_t index) const {
 WfoldSchedule::LineSpan WfoldSchedule::lines_of_step(int part, int step) const {
   const std::vector<int>& columns = steps(part);
   const int offset = nth(columns, step) - columns.front();
-  return {offset / fold_ * groups_, ceil_div(offset + shape_.compute_units * fold_, fold_) * groups_};
+  return {offset / fold_ * groups_, ceil_div(offset + shape_.windows() * fold_, fold_) * groups_};
+}
+
+WfoldSchedule::LineSpan WfoldSchedule::lines_of_window(int part, int step, int window, bool last) const {
+  const std::vector<int>& columns = steps(part);
+  const bool last_step = step + 1 == count_of(columns);
+  if (last && last_step) return {lines(part), lines(part)};
+  const auto offset = [&](int of_step) { return nth(columns, of_step) - columns.front(); };
+  int first = offset(step) / fold_ + window + 1;
+  if (last) first = offset(step + 1) / fold_;
+  if (!last_step) first = std::min(first, offset(step + 1) / fold_);
+  return {first * groups_, ceil_div(offset(step) + (window + 1) * fold_, fold_) * groups_};
 }
 
 int WfoldSchedule::group_step() const {
@@ -138,14 +150,27 @@ bool WfoldSchedule::line_exists(const WfoldTile& tile, const WfoldRefill& refill
 
 std::int64_t WfoldSchedule::beats() const {
   std::int64_t beats = 0;
-  for (int t = 0; t < kernel_tiles_; ++t)
-    beats += beats_of(tile(t * tiles_per_kernel_tile_)) * tiles_per_kernel_tile_;
+  for (int t = 0; t < kernel_tiles_; ++t) {
+    for (int column = 0; column < column_tiles_; ++column)
+      beats += beats_of(tile(t * tiles_per_kernel_tile_ + column)) * geometry_.rows;
+  }
   return beats;
 }
 
 bool WfoldSchedule::advance(WfoldBeat& beat, const WfoldTile& tile) const {
+  int& number = shape_.kernels_first() ? beat.window : beat.kernel;
+  if (++number < beats_of_step(tile)) return true;
+  number = 0;
+  return advance_step(beat);
+}
+
+bool WfoldSchedule::advance_kernel_line(WfoldBeat& beat, const WfoldTile& tile) const {
   if (++beat.kernel < tile.kernels_per_slave) return true;
   beat.kernel = 0;
+  return advance_step(beat);
+}
+
+bool WfoldSchedule::advance_step(WfoldBeat& beat) const {
   ++beat.step_number;
   const int part = refill(beat.refill).part;
   if (++beat.step < count_of(steps(part))) return true;

@@ -39,8 +39,8 @@ WfoldMaster::WfoldMaster(sc_core::sc_module_name name, const SimContext& context
       granularity_(granularity),
       pipeline_(config.weight_port_bytes),
       work_(context, *this, {"", "utilization", "%", CounterInfo::Kind::kWork}),
-      complete_at_(to_size(config.second_buffer_lines)),
-      occupied_(to_size(config.second_buffer_lines)),
+      complete_at_(to_size(wfold_shape(config).kernel_lines())),
+      occupied_(to_size(wfold_shape(config).kernel_lines())),
       line_(to_size(config.line_bytes)) {
   drained.register_b_transport(this, &WfoldMaster::take_drained);
   SC_METHOD(step);
@@ -327,13 +327,18 @@ void WfoldMaster::finish_run(Cycle now) {
 // Counts the losses of a tile's beats in one run. All products of its outputs count as lost until its sums
 // end, when they are known to be useful.
 void WfoldMaster::count_losses(const WfoldTile& tile) {
-  const std::int64_t beats = job_->schedule.beats_of(tile);
-  const std::int64_t steps = beats / tile.kernels_per_slave;
-  const std::int64_t lanes = std::int64_t{config_.compute_units} * config_.line_bytes;
-  const std::int64_t used = std::int64_t{tile.columns} * job_->schedule.geometry().granularity;
-  stats.losses = stats.losses + MacLosses{(lanes - used) * config_.slaves * beats,
-                                          used * (config_.slaves * beats - tile.kernels * steps),
-                                          used * tile.kernels * steps};
+  const WfoldSchedule& schedule = job_->schedule;
+  const std::int64_t steps = schedule.steps_of_tile();
+  // In a step all lines of columns meet all kernels.
+  const bool kernels_first = schedule.shape().kernels_first();
+  const std::int64_t kernels =
+      std::int64_t{config_.slaves} * (kernels_first ? config_.compute_units : tile.kernels_per_slave);
+  const std::int64_t lanes =
+      std::int64_t{kernels_first ? tile.windows : config_.compute_units} * config_.line_bytes;
+  const std::int64_t used = std::int64_t{tile.columns} * schedule.geometry().granularity;
+  stats.losses =
+      stats.losses + MacLosses{(lanes - used) * kernels * steps, used * (kernels - tile.kernels) * steps,
+                               used * tile.kernels * steps};
 }
 
 // Ends a step: its last beat is in cycle `last_beat`, and `next` follows. The results of a tile drain from

@@ -103,6 +103,7 @@ class WfoldMaster : public CommandedUnit {
   std::optional<SlaveClock::PortRead> read_weights(Cycle now);
   std::optional<SlaveClock::PortRead> read_record(Cycle now);
   std::optional<SlaveClock::PortRead> read_kernel_line(Cycle now);
+  bool kernels_there(Cycle now) const;
   void commit_beat(Cycle now);
   void tell_slaves(SlaveClock& clock);
   void trace_clock(const SlaveClock& clock, Cycle now);
@@ -148,9 +149,10 @@ class WfoldMaster : public CommandedUnit {
   Cycle port_at_ = 0;               // cycles in which it was read
   std::int64_t entered_ = 0;        // lines of the run that have entered or do not exist
   std::int64_t freed_ = 0;          // lines of the run whose places have become free
-  std::vector<Cycle> entered_at_;   // by place of the first buffer
-  std::vector<Cycle> complete_at_;  // by slot of the second buffer; -1: in flight
-  std::vector<bool> occupied_;      // by slot of the second buffer: complete or in flight, and not used yet
+  std::vector<Cycle> entered_at_;   // by place for map lines
+  std::vector<Cycle> complete_at_;  // by slot of the buffer for kernel lines; -1: in flight
+  std::vector<bool>
+      occupied_;  // by slot of the buffer for kernel lines: complete or in flight, and not used yet
   std::vector<std::uint8_t> line_;  // the line that is being broadcast
 
   // Tile granularity.

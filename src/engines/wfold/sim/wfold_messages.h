@@ -41,7 +41,7 @@ struct SlaveClock {
     struct KernelBytes {
       WfoldBeat beat;  ///< the beat and the tile of the line
       WfoldTile tile;
-      int slot;     ///< slot of the second buffer
+      int slot;     ///< slot of the buffer for kernel lines
       Cycle cycle;  ///< number among the cycles in which the line is read
       bool line_complete;
     };
@@ -54,10 +54,11 @@ struct SlaveClock {
   };
   struct Beat {
     WfoldBeat at;
-    bool selects = false;  ///< the first beat of a step: the units latch new lines
-    int column = 0;        ///< first selected position of the first buffer, counted from its slot 0
+    bool selects = false;  ///< the first beat of a step: the units latch new lines of the first buffer
+    int column = 0;        ///< first selected position of the map lines' buffer, counted from its slot 0
     int map_column = 0;    ///< folded column of the map that lies there
-    int slot = 0;          ///< slot of the second buffer
+    int slot = 0;          ///< slot of the kernel line, or of the first kernel that is latched
+    int kernels = 0;       ///< kernels of the slave in the tile
     int half = 0;          ///< half of the third buffer
     bool first = false;    ///< the accumulators of this kernel begin anew
   };

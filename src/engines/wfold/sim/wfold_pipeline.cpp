@@ -15,20 +15,25 @@ void WfoldWalk::begin(const WfoldSchedule& schedule) {
   more = true;
 }
 
-void WfoldWalk::advance(const WfoldSchedule& schedule) {
+void WfoldWalk::move(const WfoldSchedule& schedule, Advance to_next) {
   const std::int64_t old_tile = beat.tile;
   const int old_refill = beat.refill;
-  more = schedule.advance(beat, tile);
+  more = (schedule.*to_next)(beat, tile);
   if (!more) return;
   if (beat.tile != old_tile) tile = schedule.tile(beat.tile);
   if (beat.tile != old_tile || beat.refill != old_refill) refill = schedule.refill(beat.refill);
 }
 
 std::int64_t WfoldWalk::lines_needed(const WfoldSchedule& schedule) const {
+  if (schedule.shape().kernels_first())
+    return beat.first_line + schedule.lines_of_window(refill.part, beat.step, beat.window, last_window()).end;
   return beat.first_line + schedule.lines_of_step(refill.part, beat.step).end;
 }
 
 std::int64_t WfoldWalk::lines_freed(const WfoldSchedule& schedule) const {
+  if (schedule.shape().kernels_first())
+    return beat.first_line +
+           schedule.lines_of_window(refill.part, beat.step, beat.window, last_window()).first;
   const int next = beat.step + 1;
   const bool last = next == count_of(schedule.steps(refill.part));
   return beat.first_line +
@@ -45,13 +50,42 @@ void WfoldPipeline::idle(Activity cause, Cycle now) {
   for (CycleLedger* ledger : {&beats, &ports, &broadcast}) ledger->enter(cause, now);
 }
 
+// Reads the kernel lines of the next step; returns the cycle in which the last one is complete.
+Cycle WfoldPipeline::read_step_kernels(Cycle drained_at) {
+  WfoldBeat line = walk_.beat;
+  Cycle complete = 0;
+  for (line.kernel = 0; line.kernel < walk_.tile.kernels_per_slave; ++line.kernel) {
+    if (schedule_->geometry().post_parameters && line.step_number == 0 && line.kernel == 0)
+      read_records(drained_at, walk_.tile.kernels_per_slave);
+    complete = read_kernel_line(to_size(schedule_->kernel_slot(line, walk_.tile)),
+                                schedule_->port_cycles(line, walk_.tile, port_bytes_));
+  }
+  return complete;
+}
+
+// Makes a beat of one line of columns with the kernels that the units latch in the first beat of the step.
+Cycle WfoldPipeline::do_latched_beat(Cycle drained_at) {
+  const bool latches = walk_.begins_step();
+  if (latches) kernels_complete_ = read_step_kernels(drained_at);
+  begin_step(drained_at, walk_.lines_needed(*schedule_));
+  const Cycle at = beat(kernels_complete_);
+  WfoldBeat line = walk_.beat;
+  for (line.kernel = 0; latches && line.kernel < walk_.tile.kernels_per_slave; ++line.kernel)
+    latch(to_size(schedule_->kernel_slot(line, walk_.tile)), at);
+  free_lines(walk_.lines_freed(*schedule_), at);
+  walk_.advance(*schedule_);
+  if (!walk_.more) ports.enter(Activity::kNoWork, ports.settled_at());
+  return at;
+}
+
 Cycle WfoldPipeline::do_step(Cycle drained_at) {
+  if (schedule_->shape().kernels_first()) return do_latched_beat(drained_at);
   const std::int64_t needed = walk_.lines_needed(*schedule_), freed = walk_.lines_freed(*schedule_);
   const int kernels = walk_.tile.kernels_per_slave;
   for (int k = 0; k < kernels; ++k) {
     if (schedule_->geometry().post_parameters && walk_.begins_kernel_tile())
       read_records(drained_at, kernels);
-    const auto slot = to_size(schedule_->second_slot(walk_.beat, walk_.tile));
+    const auto slot = to_size(schedule_->kernel_slot(walk_.beat, walk_.tile));
     const Cycle complete =
         read_kernel_line(slot, schedule_->port_cycles(walk_.beat, walk_.tile, port_bytes_));
     if (k == 0) begin_step(drained_at, needed);
@@ -115,8 +149,8 @@ bool WfoldMaster::do_step() {
     if (drained_at == kNotYet) return false;
   }
   const Cycle last_beat = pipeline_.do_step(drained_at);
-  stats.beats += walk.tile.kernels_per_slave;
-  stats.kernel_lines += walk.tile.kernels_per_slave;
+  stats.beats += job_->schedule.shape().kernels_first() ? 1 : walk.tile.kernels_per_slave;
+  if (walk.begins_step()) stats.kernel_lines += walk.tile.kernels_per_slave;
   const WfoldWalk& next = pipeline_.next();
   if (!next.more || next.beat.tile != walk.beat.tile) compute_tile(walk);
   end_step(walk, next, last_beat);
@@ -146,7 +180,7 @@ void WfoldMaster::find_step_lines() {
 void WfoldMaster::compute_tile(const WfoldWalk& last) {
   const auto steps = count_of(step_lines_);
   WfoldBeat first = last.beat;
-  first.refill = first.step = 0;
+  first.refill = first.step = first.window = 0;
   first.step_number -= steps - 1;
   const bool new_kernels = first.step_number == 0;
   SlaveChunk chunk{*job_,
