@@ -196,13 +196,17 @@ TEST(RandomWfoldBeats, WF_4_WF_6_beats_of_a_layer) {
     const SpecWfold engine = spec_wfold(hardware);
     const int pci = granularity_of(shape, hardware);
     RC_LOG() << "Pci " << pci << "\n";
-    const std::int64_t beats = wfold_beats(conv, engine, pci);
+    const WfoldConfig& c = hardware.engine<WfoldConfig>();
+    const int block = plan_network(conv_workload(shape), hardware).mappings.at(0).kernels_per_block;
+    SpecWfold of_beats = engine;
+    if (c.first_buffer == wfold::FirstBuffer::kKernels)  // a beat is a line of columns and a block of kernels
+      of_beats.slaves = block, of_beats.units = 1;
+    const std::int64_t beats = wfold_beats(conv, of_beats, pci);
     RC_ASSERT(run->layer().at("beats").get<std::int64_t>() == beats);
     const std::string engine_name = "cluster0.core0.engine";
     RC_ASSERT(run->module(engine_name + ".array").at("busy").get<std::int64_t>() == beats);
     SpecWfold in_blocks = engine;  // a block of kernels is a tile, or fewer that the planner prefers
-    in_blocks.second =
-        2 * plan_network(conv_workload(shape), hardware).mappings.at(0).kernels_per_block / engine.slaves;
+    in_blocks.second = 2 * block / engine.slaves;
     RC_ASSERT(in_blocks.second <= engine.second);
     SpecConv stored = conv;  // what NRAM has of a row: the columns that are read, or folded ones with padding
     const int span = (conv.kernel[1] - 1) * conv.dilation[1];

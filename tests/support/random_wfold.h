@@ -9,6 +9,7 @@
 namespace tilebeat::testing {
 
 using wfold::BlockOrder;
+using wfold::FirstBuffer;
 using wfold::FoldPlace;
 using wfold::KernelPlace;
 using wfold::kWfoldDataflow;
@@ -17,6 +18,8 @@ using wfold::WfoldConfig;
 
 inline SpecWfold spec_wfold(const HardwareConfig& hardware) {
   const WfoldConfig& c = hardware.engine<WfoldConfig>();
+  if (c.first_buffer == FirstBuffer::kKernels)  // the buffers' roles are swapped
+    return {c.slaves, c.second_buffer_lines / 2, c.line_bytes, c.second_buffer_lines, 2 * c.compute_units};
   return {c.slaves, c.compute_units, c.line_bytes, c.first_buffer_lines, c.second_buffer_lines};
 }
 
@@ -32,6 +35,7 @@ inline HardwareConfig random_wfold_chip(int clusters = 2, int cores = 2) {
   c.line_bytes = one_in(2) ? 64 : 16 << number(0, 2);
   c.first_buffer_lines = std::max(5, c.compute_units + 1) + (one_in(3) ? 0 : number(0, 11));
   c.second_buffer_lines = one_in(2) ? 9 : number(2, 12);
+  c.first_buffer = static_cast<FirstBuffer>(number(0, 1));
   c.weight_port_bytes = 16 << number(0, 2);
   c.line_queue = skewed(24);
   c.transit_bytes = one_in(5) ? number(0, 200) : number(0, 8192);
@@ -45,6 +49,8 @@ inline HardwareConfig random_wfold_chip(int clusters = 2, int cores = 2) {
   c.fold_place = static_cast<FoldPlace>(number(0, 2));
   c.kernel_place = static_cast<KernelPlace>(number(0, 2));
   c.block_order = static_cast<BlockOrder>(number(0, 1));
+  if (const int groups = number(1, c.slaves); c.kernel_place != KernelPlace::kOffline)
+    c.multicast_groups = c.slaves % groups == 0 ? groups : c.slaves;
   const int bus = chip.core.bus.bytes_per_clock;
   chip.core.nram = random_memory(8 << number(1, 5), bus);
   MemoryConfig& wram = chip.core.wram;

@@ -63,8 +63,17 @@ struct EngineCase {
   std::vector<int> cuts;  ///< bytes of a folded pixel at which its sums go on in another run
 
   SpecWfold engine() const {
+    if (config.first_buffer == wfold::FirstBuffer::kKernels) {  // the buffers' roles are swapped
+      return {config.slaves, config.second_buffer_lines / 2, config.line_bytes, config.second_buffer_lines,
+              2 * config.compute_units};
+    }
     return {config.slaves, config.compute_units, config.line_bytes, config.first_buffer_lines,
             config.second_buffer_lines};
+  }
+  /// The engine whose beats are as many: with kernels in the first buffers, a beat is one line of columns.
+  SpecWfold engine_of_beats() const {
+    if (config.first_buffer == wfold::FirstBuffer::kMaps) return engine();
+    return {config.slaves * config.compute_units, 1, config.line_bytes};
   }
   int element() const { return dtype_size(output_type); }
   std::int32_t x(int h, int w, int c) const {
@@ -373,7 +382,7 @@ inline EngineRun run_engine(const EngineCase& c) {
       }
     }
   }
-  EXPECT_EQ(run.master.beats, wfold_beats(v, c.engine(), c.pci));
+  EXPECT_EQ(run.master.beats, wfold_beats(v, c.engine_of_beats(), c.pci));
   EXPECT_EQ(run.reader.lines, wfold_map_lines(v, c.engine(), c.pci));
   EXPECT_EQ(cycles_of(run.beats, Activity::kBusy), run.master.beats);
   EXPECT_EQ(cycles_of(run.broadcast, Activity::kBusy), run.reader.lines);

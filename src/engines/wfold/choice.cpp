@@ -6,6 +6,8 @@
 
 #include <algorithm>
 #include <numeric>
+#include <optional>
+#include <utility>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -70,9 +72,9 @@ int kernels_of_regions(const Problem& p, int slaves, int block) {
 }
 
 std::int64_t packed_bytes(const Problem& p, const WfoldConfig& config, int block) {
-  const ByteRange channels = channels_of(p, block);
+  const ByteRange channels = channels_of(p, block, 1);
   const auto columns = to_signed(fold_kernel(p.conv.kernel[1], p.conv.stride[1], p.conv.dilation[1]).size());
-  const std::int64_t kernel = kernel_layout_of(p, config, block).own()
+  const std::int64_t kernel = kernel_layout_of(p, config, block, 1).own()
                                   ? std::int64_t{p.taps()} * (p.channels / p.conv.groups)
                                   : p.conv.kernel[0] * columns * (channels.end - channels.begin);
   return kernels_of_regions(p, config.slaves, block) *
@@ -83,7 +85,7 @@ bool deals_kernels(const Problem& p, const WfoldConfig& config) {
   return config.kernel_place != KernelPlace::kOffline && !p.kernel_tensor;
 }
 
-WfoldKernelLayout kernel_layout_of(const Problem& p, const WfoldConfig& config, int block) {
+WfoldKernelLayout kernel_layout_of(const Problem& p, const WfoldConfig& config, int block, int slave_groups) {
   if (!deals_kernels(p, config)) return {};
   // Without a stride and groups nothing lies between the bytes of a line.
   const bool in_place =
@@ -93,6 +95,7 @@ WfoldKernelLayout kernel_layout_of(const Problem& p, const WfoldConfig& config, 
   if (p.conv.groups == 1) return layout;
   layout.group_kernels = p.conv.out_channels / p.conv.groups;
   layout.first_in_group = block * p.block_kernels % layout.group_kernels;
+  layout.slave_groups = slave_groups;
   return layout;
 }
 
@@ -106,10 +109,11 @@ int fitting_block_kernels(const Workload& workload, const Layer& layer, const Ha
   return shape.slaves;
 }
 
-ByteRange channels_of(const Problem& p, int block) {
+ByteRange channels_of(const Problem& p, int block, int slave_groups) {
   const std::int64_t pixel = std::int64_t{p.conv.stride[1]} * p.channels;
   if (p.conv.groups == 1) return {0, pixel};
-  const Interval channels = channels_of_kernels(p, {block * p.block_kernels, (block + 1) * p.block_kernels});
+  const Interval channels = channels_of_kernels(
+      p, {block * p.block_kernels, block * p.block_kernels + p.block_kernels / slave_groups});
   return {channels.begin, pixel - p.channels + channels.end};
 }
 
@@ -117,7 +121,7 @@ WfoldGeometry tile_geometry(const Problem& p, const WfoldChoice& choice, const W
                             int columns, const ByteRange& channels) {
   WfoldGeometry g;
   g.rows = 1, g.columns = columns, g.kernels = p.kernels_of({block, block + 1});
-  g.kernel_layout = kernel_layout_of(p, config, block);
+  g.kernel_layout = kernel_layout_of(p, config, block, choice.slave_groups);
   g.height = p.conv.kernel[0];
   g.kernel_h = p.conv.kernel[0], g.stride_h = p.conv.stride[0], g.dilation_h = p.conv.dilation[0];
   g.kernel_w = p.conv.kernel[1], g.stride_w = p.conv.stride[1], g.dilation_w = p.conv.dilation[1];
@@ -129,11 +133,79 @@ WfoldGeometry tile_geometry(const Problem& p, const WfoldChoice& choice, const W
   return g;
 }
 
-WfoldChoice choose_wfold(const Problem& p, const HardwareConfig& hardware) {
-  const WfoldConfig& config = hardware.engine<WfoldConfig>();
+namespace {
+
+// One row of a tile that takes bytes `channels` of a folded pixel.
+WfoldSchedule tile_of(const Problem& p, const WfoldChoice& choice, const WfoldConfig& config,
+                      const ByteRange& channels) {
+  const int columns = choice.shape.tile_columns(choice.granularity.granularity);
+  WfoldGeometry geometry = tile_geometry(p, choice, config, 0, columns, channels);
+  geometry.block_outer = config.block_order == BlockOrder::kBlockOuter;
+  return {choice.shape, geometry};
+}
+
+// The read mode of a tile; nothing when `config` forces one that it does not allow.
+std::optional<WfoldReadMode> mode_of(const WfoldSchedule& tile, const WfoldConfig& config) {
+  const std::int64_t half = config.transit_bytes / 2;
+  if (config.read_mode == ReadChoice::kAuto) return choose_read_mode(tile, half);
+  const auto forced = static_cast<WfoldReadMode>(to_int(config.read_mode) - 1);
+  return allows(forced, tile, half) ? std::optional(forced) : std::nullopt;
+}
+
+}  // namespace
+
+WfoldReadMode read_mode_of(const Problem& p, const WfoldChoice& choice, const ByteRange& channels,
+                           const WfoldConfig& config) {
+  const WfoldSchedule tile = tile_of(p, choice, config, channels);
+  if (const auto mode = mode_of(tile, config)) return *mode;
+  const std::int64_t half = config.transit_bytes / 2;
+  std::string allowed{kReadChoiceNames.front()};
+  for (const auto mode : {WfoldReadMode::kContinuous, WfoldReadMode::kStrided, WfoldReadMode::kTransit}) {
+    if (allows(mode, tile, half)) allowed += fmt::format(", {}", nth(kWfoldReadModeNames, mode));
+  }
+  throw UserError(fmt::format(
+      "layer '{}' cannot fit wfold.read_mode {}, allowed are {}: {} channels of a pixel of {} bytes are {} "
+      "blocks, half the transit buffer has {} bytes",
+      p.name, nth(kReadChoiceNames, config.read_mode), allowed, tile.geometry().channels,
+      tile.geometry().pixel_bytes, tile.blocks(), half));
+}
+
+namespace {
+
+// Whether the kernels of every block can be dealt to groups of slaves: all slaves have equally many kernels,
+// and every group of slaves whole groups of the convolution (document 003 [0063]).
+bool can_send_to(int slave_groups, const Problem& p, const WfoldConfig& config) {
+  if (slave_groups == 1) return true;
+  if (p.conv.groups == 1 || !deals_kernels(p, config) || config.slaves % slave_groups != 0) return false;
+  const int group_kernels = p.conv.out_channels / p.conv.groups;
+  const auto fits = [&](int kernels) {
+    return kernels % config.slaves == 0 && kernels / slave_groups % group_kernels == 0;
+  };
+  const int last = p.kernel_blocks() - 1;
+  return fits(p.kernels_of({0, 1})) && p.kernels_of({last, last + 1}) == p.kernels_of({0, 1});
+}
+
+// Cycles that a choice takes a column: those of beats, lines or requests, whichever are most; nothing when it
+// cannot read lines as `config` says.
+std::optional<double> cycles_a_column(const Problem& p, const WfoldChoice& choice,
+                                      const WfoldConfig& config) {
+  const WfoldSchedule tile = tile_of(p, choice, config, channels_of(p, 0, choice.slave_groups));
+  const std::optional<WfoldReadMode> mode = mode_of(tile, config);
+  if (!mode) return std::nullopt;
+  const std::int64_t lines = tile.all_lines() / tile.groups(), window = lines * tile.fold();
+  std::int64_t requests = tile.all_lines();
+  if (*mode == WfoldReadMode::kStrided) requests = window * tile.groups();
+  if (*mode == WfoldReadMode::kTransit)
+    requests = transit_holds_pixels(tile, config.transit_bytes / 2) ? window / tile.blocks() : window;
+  const std::int64_t most = std::max({tile.beats(), tile.all_lines(), requests});
+  return static_cast<double>(most) / tile.geometry().columns;
+}
+
+WfoldChoice choose_with(int slave_groups, const Problem& p, const WfoldConfig& config) {
   WfoldChoice choice;
   choice.shape = wfold_shape(config);
-  const ByteRange channels = channels_of(p, 0);
+  choice.slave_groups = slave_groups;
+  const ByteRange channels = channels_of(p, 0, slave_groups);
   choice.touched = to_int(channels.end - channels.begin);
   const int padded = p.conv.pads[1] + p.width + p.conv.pads[3];
   const int width = ceil_div(padded, p.conv.stride[1]);
@@ -142,30 +214,25 @@ WfoldChoice choose_wfold(const Problem& p, const HardwareConfig& hardware) {
   choice.forced = config.pci > 0;
   if (choice.forced) choice.granularity.granularity = config.pci;
   choice.folded_span = (p.conv.kernel[1] - 1) * p.conv.dilation[1] / p.conv.stride[1];
-
-  choice.read_mode = read_mode_of(p, choice, channels, config);
   return choice;
 }
 
-WfoldReadMode read_mode_of(const Problem& p, const WfoldChoice& choice, const ByteRange& channels,
-                           const WfoldConfig& config) {
-  const int columns = choice.shape.tile_columns(choice.granularity.granularity);
-  WfoldGeometry geometry = tile_geometry(p, choice, config, 0, columns, channels);
-  geometry.block_outer = config.block_order == BlockOrder::kBlockOuter;
-  const WfoldSchedule tile(choice.shape, geometry);
-  const std::int64_t half = config.transit_bytes / 2;
-  if (config.read_mode == ReadChoice::kAuto) return choose_read_mode(tile, half);
-  const auto forced = static_cast<WfoldReadMode>(to_int(config.read_mode) - 1);
-  if (allows(forced, tile, half)) return forced;
-  std::string allowed{kReadChoiceNames.front()};
-  for (const auto mode : {WfoldReadMode::kContinuous, WfoldReadMode::kStrided, WfoldReadMode::kTransit}) {
-    if (allows(mode, tile, half)) allowed += fmt::format(", {}", nth(kWfoldReadModeNames, mode));
+}  // namespace
+
+WfoldChoice choose_wfold(const Problem& p, const HardwareConfig& hardware) {
+  const WfoldConfig& config = hardware.engine<WfoldConfig>();
+  WfoldChoice best = choose_with(1, p, config);
+  std::optional<double> least = cycles_a_column(p, best, config);
+  for (int groups = 2; groups <= config.multicast_groups; ++groups) {
+    if (!can_send_to(groups, p, config)) continue;
+    WfoldChoice other = choose_with(groups, p, config);
+    const std::optional<double> cycles = cycles_a_column(p, other, config);
+    if (!cycles || (least && *cycles >= *least)) continue;
+    best = std::move(other);
+    least = cycles;
   }
-  throw UserError(fmt::format(
-      "layer '{}' cannot fit wfold.read_mode {}, allowed are {}: {} channels of a pixel of {} bytes are {} "
-      "blocks, half the transit buffer has {} bytes",
-      p.name, nth(kWfoldReadModeNames, forced), allowed, geometry.channels, geometry.pixel_bytes,
-      tile.blocks(), half));
+  best.read_mode = read_mode_of(p, best, channels_of(p, 0, best.slave_groups), config);
+  return best;
 }
 
 std::vector<std::uint8_t> pack_regions(const Problem& p, const WfoldChoice& choice, int set, int block) {
@@ -174,7 +241,7 @@ std::vector<std::uint8_t> pack_regions(const Problem& p, const WfoldChoice& choi
   for (int slave = 0; slave < slaves; ++slave) {
     std::vector<int> kernels;
     for (int k = 0; k < of_slave; ++k) kernels.push_back(block * p.block_kernels + slave + k * slaves);
-    pack_kernels(p, set, kernels, channels_of(p, block), choice.granularity.granularity, packed);
+    pack_kernels(p, set, kernels, channels_of(p, block, 1), choice.granularity.granularity, packed);
     if (p.has_post_parameters()) pack_records(p, kernels, packed);
   }
   return packed;
@@ -220,8 +287,8 @@ Explanation explain(const WfoldChoice& choice, const Problem& p, const HardwareC
                                 choice.forced ? std::string("as wfold.pci says")
                                               : fmt::format("tolerance {} bytes", config.tolerance_bytes)));
   for (const std::string& text : candidates) made.emplace_back("", text);
-  const WfoldSchedule tile(
-      choice.shape, tile_geometry(p, choice, config, 0, choice.shape.tile_columns(taken), channels_of(p, 0)));
+  const WfoldSchedule tile(choice.shape, tile_geometry(p, choice, config, 0, choice.shape.tile_columns(taken),
+                                                       channels_of(p, 0, choice.slave_groups)));
   made.emplace_back(
       "engine tile",
       fmt::format("{} columns x {} channels: {} beats, {} lines in {} refills of the first buffers",
@@ -230,14 +297,19 @@ Explanation explain(const WfoldChoice& choice, const Problem& p, const HardwareC
   made.emplace_back("reads",
                     fmt::format("{}{}", nth(kWfoldReadModeNames, choice.read_mode),
                                 config.read_mode == ReadChoice::kAuto ? "" : ", as wfold.read_mode says"));
+  if (choice.slave_groups > 1) {
+    made.emplace_back("broadcast", fmt::format("to {} groups of {} slaves, each with the channels of its own "
+                                               "kernels",
+                                               choice.slave_groups, config.slaves / choice.slave_groups));
+  }
   if (p.conv.stride[1] > 1) {
     made.emplace_back("width fold",
                       fmt::format("{} columns into one pixel of {} bytes, {} of {} kernel columns; {}",
                                   p.conv.stride[1], p.conv.stride[1] * p.channels, tile.all_steps(),
                                   p.conv.kernel[1], nth(kFoldPlaceNames, config.fold_place)));
   }
-  const char* const folded = kernel_layout_of(p, config, 0).own() ? "put into lines by the regions' ports"
-                                                                  : "folded in place in WRAM";
+  const char* const folded = kernel_layout_of(p, config, 0, 1).own() ? "put into lines by the regions' ports"
+                                                                     : "folded in place in WRAM";
   made.emplace_back("kernels",
                     deals_kernels(p, config)
                         ? fmt::format("as the workload has them, dealt to the slaves by the DMA, {}", folded)

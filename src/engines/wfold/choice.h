@@ -24,6 +24,7 @@ struct WfoldChoice {
   WfoldShape shape;
   GranularityChoice granularity;                         ///< WF-1; of the channels that a kernel tile reads
   bool forced = false;                                   ///< by wfold.pci
+  int slave_groups = 1;                                  ///< groups of slaves with lines of their own
   int touched = 0;                                       ///< bytes of a folded pixel that a kernel tile reads
   int folded_span = 0;                                   ///< folded columns from the first tap to the last
   WfoldReadMode read_mode = WfoldReadMode::kContinuous;  ///< read mode of the first block
@@ -35,8 +36,8 @@ WfoldChoice choose_wfold(const Problem& problem, const HardwareConfig& hardware)
 int fitting_block_kernels(const Workload& workload, const Layer& layer, const HardwareConfig& hardware);
 
 /// Bytes [begin, end) of a folded pixel that the kernels of block `block` read: all, or those of their
-/// groups, from the first phase to the last.
-ByteRange channels_of(const Problem& problem, int block);
+/// groups, from the first phase to the last. With groups of slaves, those of the first one.
+ByteRange channels_of(const Problem& problem, int block, int slave_groups);
 
 /// The geometry of one row of `columns` outputs of the kernels of block `block` over bytes `channels` of a
 /// folded pixel.
@@ -46,7 +47,8 @@ WfoldGeometry tile_geometry(const Problem& problem, const WfoldChoice& choice, c
 /// tensor are copied as folded lines.
 bool deals_kernels(const Problem& problem, const WfoldConfig& config);
 /// The place in the regions of the kernels from block `block` on.
-WfoldKernelLayout kernel_layout_of(const Problem& problem, const WfoldConfig& config, int block);
+WfoldKernelLayout kernel_layout_of(const Problem& problem, const WfoldConfig& config, int block,
+                                   int slave_groups);
 /// The read mode of maps for a run that takes bytes `channels` of a folded pixel; runs of a layer may differ.
 /// Throws UserError when `config` forces a mode that the run does not allow.
 WfoldReadMode read_mode_of(const Problem& problem, const WfoldChoice& choice, const ByteRange& channels,
@@ -137,6 +139,7 @@ class DryRun {
   void fetch();
   void enter_line(const WfoldTile& tile, const WfoldRefill& refill, int line);
   void do_step(const WfoldTile& tile, WfoldBeat& beat, Cycle drained_at);
+  void do_latched_step(const WfoldTile& tile, WfoldBeat& beat, Cycle drained_at);
   void drain(const WfoldTile& tile);
 
   struct Window {

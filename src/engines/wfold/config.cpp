@@ -20,15 +20,22 @@ void describe(V& v, WfoldConfig& c) {
   v.integer("line_bytes", c.line_bytes, {8, 256},
             "M: bytes of a map line and of a kernel line, a power of two");
   v.integer("first_buffer_lines", c.first_buffer_lines, {2, 256},
-            "L1: map lines that a slave's first buffer holds, more than compute_units");
+            "L1: lines that a slave's first buffer holds, more than compute_units");
   v.integer("second_buffer_lines", c.second_buffer_lines, {2, 256},
-            "L2: kernel lines that a slave's second buffer holds; half of them bound the kernels of a tile");
+            "L2: lines that a slave's second buffer holds; half of them bound what a tile takes of it");
+  v.choice("first_buffer", c.first_buffer, kFirstBufferNames,
+           "what a slave's first buffer holds, of which each compute unit takes lines of its own; the second "
+           "one holds the other, a line of which goes to all compute units");
   v.integer(
       "adder_stages", c.adder_stages, {1, 8},
       "pipeline stages in which a compute unit multiplies and adds Pci products to a result; each adds up "
       "to the adder_stages-th root of Pci operands, rounded up");
   v.integer("weight_port_bytes", c.weight_port_bytes, {16, 256},
             "bytes that a slave reads of its region a cycle");
+  v.integer(
+      "multicast_groups", c.multicast_groups, {1, 64},
+      "most groups of slaves that lines of their own can be sent to, a divisor of slaves; 1: every line "
+      "goes to all slaves");
   v.integer("line_queue", c.line_queue, {1, 4096}, "map lines that are read ahead of the first buffers");
   v.integer("transit_bytes", c.transit_bytes, {0, 1 << 20},
             "bytes of the transit buffer, both halves together; 0: there is none");
@@ -63,6 +70,10 @@ void check_engine(const WfoldConfig& c, const HardwareConfig& hardware, const Pl
   need(c.pci != 1, place.key("pci"), c.pci, "0, or at least 2");
   need(c.first_buffer_lines > c.compute_units, place.key("first_buffer_lines"), c.first_buffer_lines,
        fmt::format("more than compute_units ({})", c.compute_units));
+  need(c.slaves % c.multicast_groups == 0, place.key("multicast_groups"), c.multicast_groups,
+       fmt::format("a divisor of slaves ({})", c.slaves));
+  need(c.multicast_groups == 1 || c.kernel_place != KernelPlace::kOffline, place.key("multicast_groups"),
+       c.multicast_groups, "1, because kernel_place offline deals kernels as if lines went to all slaves");
   const std::string to_line = fmt::format("at most line_bytes ({})", c.line_bytes);
   need(c.smallest_pci <= c.line_bytes, place.key("smallest_pci"), c.smallest_pci, to_line);
   need(c.pci <= c.line_bytes, place.key("pci"), c.pci, to_line);
@@ -116,6 +127,7 @@ std::string WfoldRun::subject() const {
 void WfoldKernels::describe(FieldVisitor& visit) {
   visit("channels", channels, 16, kFromOne), visit("group_kernels", group_kernels, 16);
   visit("first_in_group", first_in_group, 16), visit("folded", folded, 1);
+  visit("slave_groups", slave_groups, 7, kFromOne);
 }
 
 std::string WfoldKernels::subject() const {

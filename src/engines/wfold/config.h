@@ -26,19 +26,23 @@ constexpr std::array<std::string_view, 3> kFoldPlaceNames{"on_chip", "dram", "in
 enum class KernelPlace : std::uint8_t { kLoad, kInPlace, kOffline };
 constexpr std::array<std::string_view, 3> kKernelPlaceNames{"load", "in_place", "offline"};
 
+constexpr std::array<std::string_view, 2> kFirstBufferNames{"maps", "kernels"};
+
 /// The order of the two outer loops of a tile (SPEC WF-4).
 enum class BlockOrder : std::uint8_t { kKernelRowOuter, kBlockOuter };
 constexpr std::array<std::string_view, 2> kBlockOrderNames{"kernel_row_outer", "block_outer"};
 
 /// Sizes of the W-fold engine (SPEC section 4; document 003 figure 5) and its modes.
 struct WfoldConfig {
-  int slaves = 16;                    ///< Ns
-  int compute_units = 4;              ///< Ncu of a slave
-  int line_bytes = 64;                ///< M
-  int first_buffer_lines = 8;         ///< L1 of a slave: map lines
-  int second_buffer_lines = 9;        ///< L2 of a slave: kernel lines
+  int slaves = 16;              ///< Ns
+  int compute_units = 4;        ///< Ncu of a slave
+  int line_bytes = 64;          ///< M
+  int first_buffer_lines = 8;   ///< L1 of a slave: lines of which each compute unit takes its own
+  int second_buffer_lines = 9;  ///< L2 of a slave: lines that all compute units share
+  FirstBuffer first_buffer = FirstBuffer::kMaps;
   int adder_stages = 1;               ///< stages of a compute unit's adder tree, each of equal fan-in
   int weight_port_bytes = 64;         ///< bytes a cycle of each region of the second storage
+  int multicast_groups = 1;           ///< most groups of slaves that lines of their own can be sent to
   int line_queue = 16;                ///< most lines read ahead of the first buffers
   std::int64_t transit_bytes = 4096;  ///< both halves of the transit buffer
   int write_queue = 16;               ///< most write requests for results that wait
@@ -54,7 +58,8 @@ struct WfoldConfig {
 
 /// Its sizes as the engine's schedules see them.
 inline WfoldShape wfold_shape(const WfoldConfig& c) {
-  return {c.slaves, c.compute_units, c.line_bytes, c.first_buffer_lines, c.second_buffer_lines};
+  return {c.slaves,      c.compute_units, c.line_bytes, c.first_buffer_lines, c.second_buffer_lines,
+          c.first_buffer};
 }
 
 }  // namespace tilebeat::wfold

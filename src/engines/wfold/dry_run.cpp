@@ -65,7 +65,7 @@ DryRun::DryRun(const HardwareConfig& hardware, const WfoldRun& run, const WfoldS
       reader_(schedule, run.read_mode, config_.transit_bytes / 2),
       limit_(run.read_mode == WfoldReadMode::kTransit ? 2 : to_size(config_.line_queue)),
       drained_at_(2, -1) {
-  timing_.begin(schedule.shape(), 0);
+  timing_.begin(schedule, 0);
 }
 
 // Makes the next fetch in the cycle in which the place of an earlier one is free.
@@ -98,16 +98,38 @@ void DryRun::enter_line(const WfoldTile& tile, const WfoldRefill& refill, int li
   if (--window_.lines_left == 0) left_.push_back(at);
 }
 
+// Makes the beats of a step whose kernels the units latch, line of columns by line of columns.
+void DryRun::do_latched_step(const WfoldTile& tile, WfoldBeat& beat, Cycle drained_at) {
+  const int part = s_.refill(beat.refill).part;
+  std::vector<std::size_t> slots;
+  Cycle complete = 0;
+  for (beat.kernel = 0; beat.kernel < tile.kernels_per_slave; ++beat.kernel) {
+    slots.push_back(to_size(s_.kernel_slot(beat, tile)));
+    complete = timing_.read_kernel_line(slots.back(), s_.port_cycles(beat, tile, config_.weight_port_bytes));
+  }
+  for (int window = 0; window < tile.windows; ++window) {
+    const auto [freed, needed] = s_.lines_of_window(part, beat.step, window, window + 1 == tile.windows);
+    timing_.begin_step(drained_at, first_line_ + needed);
+    const Cycle at = timing_.beat(complete);
+    if (first_beat_ < 0) first_beat_ = at;
+    for (const std::size_t slot : slots) {
+      if (window == 0) timing_.latch(slot, at);
+    }
+    timing_.free_lines(first_line_ + freed, at);
+  }
+}
+
 // Makes the beats of a step; the tile's half of the third buffers was drained in cycle `drained_at`.
 void DryRun::do_step(const WfoldTile& tile, WfoldBeat& beat, Cycle drained_at) {
   const WfoldRefill refill = s_.refill(beat.refill);
   const bool last = beat.step + 1 == count_of(s_.steps(refill.part));
   const std::int64_t freed =
       first_line_ + (last ? s_.lines(refill.part) : s_.lines_of_step(refill.part, beat.step + 1).first);
-  timing_.begin_step(drained_at, first_line_ + s_.lines_of_step(refill.part, beat.step).end);
   beat.step_number = step_number_++;
+  if (s_.shape().kernels_first()) return do_latched_step(tile, beat, drained_at);
+  timing_.begin_step(drained_at, first_line_ + s_.lines_of_step(refill.part, beat.step).end);
   for (beat.kernel = 0; beat.kernel < tile.kernels_per_slave; ++beat.kernel) {
-    const auto slot = to_size(s_.second_slot(beat, tile));
+    const auto slot = to_size(s_.kernel_slot(beat, tile));
     const Cycle at = timing_.beat(
         slot, timing_.read_kernel_line(slot, s_.port_cycles(beat, tile, config_.weight_port_bytes)));
     if (first_beat_ < 0) first_beat_ = at;

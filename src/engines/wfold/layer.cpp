@@ -62,10 +62,11 @@ class Lowering : public MatrixLowering {
   void add(const MatrixJob& job) override {
     std::uint64_t weights = job.weights - place_.wram;
     for (int begin = job.blocks.begin; begin < job.blocks.end;) {
-      // Blocks that are smaller than a kernel tile are stored in the regions one by one.
-      const bool whole_tiles = p_.block_kernels == choice_.shape.tile_kernels();
+      // Blocks that are smaller than a kernel tile, or have channels of their own, are stored in the regions
+      // one by one.
+      const bool whole_tiles = p_.block_kernels == choice_.shape.tile_kernels() && choice_.slave_groups == 1;
       int end = begin + 1;
-      while (whole_tiles && end < job.blocks.end && same(channels_of(p_, end), channels_of(p_, begin))) ++end;
+      while (whole_tiles && end < job.blocks.end && same(touched(end), touched(begin))) ++end;
       add_run(job, {begin, end}, weights);
       for (int block = begin; block < end; ++block) weights += region_bytes(block);
       begin = end;
@@ -73,18 +74,19 @@ class Lowering : public MatrixLowering {
   }
 
  private:
+  ByteRange touched(int block) const { return channels_of(p_, block, choice_.slave_groups); }
   // The bytes of a block in each region.
   std::uint64_t region_bytes(int block) const {
-    const WfoldGeometry g = tile_geometry(p_, choice_, config_, block, 1, channels_of(p_, block));
+    const WfoldGeometry g = tile_geometry(p_, choice_, config_, block, 1, touched(block));
     return to_unsigned(WfoldSchedule(choice_.shape, g).region_bytes());
   }
   ByteRange channels_of_job(const MatrixJob& job, int block) const {
-    if (job.reduction.first && job.reduction.last) return channels_of(p_, block);
+    if (job.reduction.first && job.reduction.last) return touched(block);
     return folded_part(p_, job.reduction.channels);
   }
 
   void add_run(const MatrixJob& job, Interval blocks, std::uint64_t weights) {
-    const WfoldKernelLayout layout = kernel_layout_of(p_, config_, blocks.begin);
+    const WfoldKernelLayout layout = kernel_layout_of(p_, config_, blocks.begin, choice_.slave_groups);
     set_kernels(layout);
     if (layout.bytes == KernelBytesAre::kFolded) align_kernels(job, blocks, weights);
     Task task;
@@ -107,6 +109,7 @@ class Lowering : public MatrixLowering {
     kernels.group_kernels = narrow(p_, layout.group_kernels, "kernels of a group");
     kernels.first_in_group = narrow(p_, layout.first_in_group, "kernels of a group");
     kernels.folded = !layout.own();
+    kernels.slave_groups = static_cast<std::uint8_t>(layout.slave_groups);
     Task task;
     task.processor = place_.processor;
     task.instruction.operation = kernels;
@@ -197,8 +200,7 @@ class WfoldLayer : public MatrixLayer {
   Grain grain() const override {
     const int columns = choice_.shape.tile_columns(choice_.granularity.granularity);
     const int kernels = p_.kernels_of({0, 1});
-    const WfoldSchedule one(choice_.shape,
-                            tile_geometry(p_, choice_, config_, 0, columns, channels_of(p_, 0)));
+    const WfoldSchedule one(choice_.shape, tile_geometry(p_, choice_, config_, 0, columns, touched(0)));
     const std::int64_t drain = std::int64_t{columns} * ceil_div(kernels * 4, config_.line_bytes);
     Grain grain;
     grain.columns = columns;
@@ -236,7 +238,7 @@ class WfoldLayer : public MatrixLayer {
     WeightLayout layout = layout_of_blocks(p_, [&](int block) {
       return dealt ? kernel * p_.kernels_of({block, block + 1}) : block_bytes(block);
     });
-    layout.regions = config_.slaves, layout.dealt = dealt;
+    layout.regions = config_.slaves, layout.dealt = dealt, layout.region_groups = choice_.slave_groups;
     if (dealt) layout.most_bytes = std::int64_t{region_bytes(0, {0, p_.channels}, true)} * config_.slaves;
     if ((!dealt && !p_.kernel_tensor) || !p_.has_post_parameters()) return layout;
     layout.post_place = PostPlace::kInRegions;
@@ -307,6 +309,7 @@ class WfoldLayer : public MatrixLayer {
                                behind + to_unsigned(row * kernel),
                                {kernel, regions, rows, kernel, slaves * kernel, region, kernel}});
       };
+      if (choice_.slave_groups > 1) return grouped_kernels(kernels, kernel, region, behind);
       add(0, slaves, kernels / slaves);
       add(kernels / slaves, kernels % slaves, 1);
       return transfers;
@@ -369,10 +372,23 @@ class WfoldLayer : public MatrixLayer {
   Explanation explain(const JobCut& /*cut*/) const override { return wfold::explain(choice_, p_, hardware_); }
 
  private:
+  ByteRange touched(int block) const { return channels_of(p_, block, choice_.slave_groups); }
   WfoldGeometry part_geometry(int block, Interval channels) const {
-    const ByteRange part =
-        channels.size() == p_.channels ? channels_of(p_, block) : folded_part(p_, channels);
+    const ByteRange part = channels.size() == p_.channels ? touched(block) : folded_part(p_, channels);
     return tile_geometry(p_, choice_, config_, block, 1, part);
+  }
+  // Each group of slaves has neighbouring kernels, which are dealt to its regions.
+  std::vector<Transfer> grouped_kernels(int kernels, std::int64_t kernel, std::int64_t region,
+                                        std::uint64_t behind) const {
+    const int groups = choice_.slave_groups, slaves = config_.slaves / groups;
+    std::vector<Transfer> transfers;
+    for (int group = 0; group < groups; ++group) {
+      transfers.push_back(
+          {to_unsigned(group * (kernels / groups) * kernel),
+           behind + to_unsigned(group * slaves * region),
+           {kernel, slaves, kernels / config_.slaves, kernel, slaves * kernel, region, kernel}});
+    }
+    return transfers;
   }
   // Bytes of channels `channels` of a dealt block in each region.
   int region_bytes(int block, Interval channels, bool with_records) const {

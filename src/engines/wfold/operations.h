@@ -61,12 +61,14 @@ struct WfoldKernels {
   std::uint16_t group_kernels = 0;   ///< kernels of a convolution group; 0: there is one group
   std::uint16_t first_in_group = 0;  ///< number of a run's first kernel in its group
   bool folded = false;
+  std::uint8_t slave_groups = 1;  ///< groups of slaves, each with neighbouring kernels and lines of its own
 
   void describe(FieldVisitor& visit);
   std::string subject() const;
   /// The layout that it sets.
   WfoldKernelLayout layout() const {
-    return {folded ? KernelBytesAre::kFolded : KernelBytesAre::kOwn, channels, group_kernels, first_in_group};
+    return {folded ? KernelBytesAre::kFolded : KernelBytesAre::kOwn, channels, group_kernels, first_in_group,
+            slave_groups};
   }
 };
 

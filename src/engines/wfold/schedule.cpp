@@ -53,6 +53,7 @@ WfoldSchedule::WfoldSchedule(const WfoldShape& shape, const WfoldGeometry& geome
       geometry_(geometry),
       fold_(shape.fold(geometry.granularity)),
       blocks_(ceil_div(geometry.channels, geometry.granularity)),
+      groups_(geometry.kernel_layout.slave_groups),
       kernel_tiles_(ceil_div(geometry.kernels, shape.tile_kernels())),
       column_tiles_(ceil_div(geometry.columns, shape.tile_columns(geometry.granularity))),
       tiles_per_kernel_tile_(std::int64_t{geometry.rows} * column_tiles_) {
@@ -65,8 +66,8 @@ WfoldSchedule::WfoldSchedule(const WfoldShape& shape, const WfoldGeometry& geome
   }
   for (Part& part : parts_) {
     const int span = part.columns.back() - part.columns.front();
-    part.lines = ceil_div(shape.compute_units * fold_ + span, fold_);
-    lines_per_tile_ += std::int64_t{part.lines} * geometry.kernel_h * blocks_;
+    part.lines = ceil_div(shape.windows() * fold_ + span, fold_);
+    lines_per_tile_ += std::int64_t{part.lines} * groups_ * geometry.kernel_h * blocks_;
   }
   if (geometry.kernel_layout.dealt()) store_taps();
   const int outer = geometry.block_outer ? blocks_ : geometry.kernel_h;
@@ -97,6 +98,7 @@ WfoldTile WfoldSchedule::tile(std::int64_t index) const {
   tile.row = to_int(in_plane / column_tiles_);
   tile.column = to_int(in_plane % column_tiles_) * width;
   tile.columns = std::min(width, geometry_.columns - tile.column);
+  tile.windows = ceil_div(tile.columns, fold_);
   tile.kernels = kernels_of_tile(tile.kernel_tile);
   tile.kernels_per_slave = per_slave(tile.kernels);
   return tile;
@@ -105,7 +107,23 @@ WfoldTile WfoldSchedule::tile(std::int64_t index) const {
 WfoldSchedule::LineSpan WfoldSchedule::lines_of_step(int part, int step) const {
   const std::vector<int>& columns = steps(part);
   const int offset = nth(columns, step) - columns.front();
-  return {offset / fold_, ceil_div(offset + shape_.compute_units * fold_, fold_)};
+  return {offset / fold_ * groups_, ceil_div(offset + shape_.windows() * fold_, fold_) * groups_};
+}
+
+WfoldSchedule::LineSpan WfoldSchedule::lines_of_window(int part, int step, int window, bool last) const {
+  const std::vector<int>& columns = steps(part);
+  const bool last_step = step + 1 == count_of(columns);
+  if (last && last_step) return {lines(part), lines(part)};
+  const auto offset = [&](int of_step) { return nth(columns, of_step) - columns.front(); };
+  int first = offset(step) / fold_ + window + 1;
+  if (last) first = offset(step + 1) / fold_;
+  if (!last_step) first = std::min(first, offset(step + 1) / fold_);
+  return {first * groups_, ceil_div(offset(step) + (window + 1) * fold_, fold_) * groups_};
+}
+
+int WfoldSchedule::group_step() const {
+  const WfoldKernelLayout& layout = geometry_.kernel_layout;
+  return groups_ == 1 ? 0 : group_kernels() / layout.group_kernels * layout.channels;
 }
 
 int WfoldSchedule::block_bytes(int block) const {
@@ -122,8 +140,8 @@ ByteRange WfoldSchedule::bytes_of(int column, int last, int begin, int end) cons
 
 bool WfoldSchedule::line_exists(const WfoldTile& tile, const WfoldRefill& refill, int line) const {
   if (!row_exists(map_row(tile, refill))) return false;
-  const int first = line_column(tile, refill, line), begin = block_begin(refill.block);
-  const int end = begin + block_bytes(refill.block);
+  const int first = line_column(tile, refill, line);
+  const auto [begin, end] = line_channels(refill, line);
   for (int column = first; column < first + fold_; ++column) {
     if (!bytes_of(column, column, begin, end).empty()) return true;
   }
@@ -132,14 +150,27 @@ bool WfoldSchedule::line_exists(const WfoldTile& tile, const WfoldRefill& refill
 
 std::int64_t WfoldSchedule::beats() const {
   std::int64_t beats = 0;
-  for (int t = 0; t < kernel_tiles_; ++t)
-    beats += beats_of(tile(t * tiles_per_kernel_tile_)) * tiles_per_kernel_tile_;
+  for (int t = 0; t < kernel_tiles_; ++t) {
+    for (int column = 0; column < column_tiles_; ++column)
+      beats += beats_of(tile(t * tiles_per_kernel_tile_ + column)) * geometry_.rows;
+  }
   return beats;
 }
 
 bool WfoldSchedule::advance(WfoldBeat& beat, const WfoldTile& tile) const {
+  int& number = shape_.kernels_first() ? beat.window : beat.kernel;
+  if (++number < beats_of_step(tile)) return true;
+  number = 0;
+  return advance_step(beat);
+}
+
+bool WfoldSchedule::advance_kernel_line(WfoldBeat& beat, const WfoldTile& tile) const {
   if (++beat.kernel < tile.kernels_per_slave) return true;
   beat.kernel = 0;
+  return advance_step(beat);
+}
+
+bool WfoldSchedule::advance_step(WfoldBeat& beat) const {
   ++beat.step_number;
   const int part = refill(beat.refill).part;
   if (++beat.step < count_of(steps(part))) return true;
@@ -197,7 +228,8 @@ std::vector<StoredColumn> WfoldSchedule::stored_columns() const {
 int WfoldSchedule::channel_shift(int kernel) const {
   const WfoldKernelLayout& layout = geometry_.kernel_layout;
   if (layout.group_kernels == 0) return 0;
-  return (layout.first_in_group + kernel) / layout.group_kernels * layout.channels;
+  const int number = groups_ == 1 ? layout.first_in_group + kernel : kernel % group_kernels();
+  return number / layout.group_kernels * layout.channels;
 }
 
 // Adds the own bytes of a row at `row` that lie in bytes `bytes` of a folded column.
@@ -218,7 +250,7 @@ void WfoldSchedule::add_pieces(std::int64_t row, int column, int shift, ByteRang
 void WfoldSchedule::find_own_bytes(std::int64_t own, int kernel, int row, int column, ByteRange bytes,
                                    int slave, KernelLine& line) const {
   line.bytes = {}, line.pieces.clear();
-  const int number = kernel * shape_.slaves + slave;
+  const int number = kernel_of(slave, kernel);
   if (number >= geometry_.kernels) return;
   add_pieces(own + kernel * own_kernel_bytes() + row * row_bytes_, column, channel_shift(number), bytes,
              line);
@@ -227,7 +259,7 @@ void WfoldSchedule::find_own_bytes(std::int64_t own, int kernel, int row, int co
 void WfoldSchedule::find_kernel_line(const WfoldBeat& beat, const WfoldTile& tile, int slave,
                                      KernelLine& line) const {
   line.bytes = {}, line.pieces.clear();
-  const int in_tile = beat.kernel * shape_.slaves + slave;
+  const int in_tile = kernel_of(slave, beat.kernel);
   if (in_tile >= tile.kernels) return;
   const WfoldRefill at = refill(beat.refill);
   const int column = first_step(at.part) + beat.step, bytes = block_bytes(at.block);
@@ -263,11 +295,11 @@ Cycle WfoldSchedule::port_cycles(const WfoldBeat& beat, const WfoldTile& tile, i
 
 namespace {
 
-// Bytes of the widest row window of a refill, over `channels` bytes of channels.
+// Bytes of the widest row window of a refill, over `channels` bytes of channels of each group of slaves.
 std::int64_t window_bytes(const WfoldSchedule& s, int channels) {
   int lines = 0;
-  for (int part = 0; part < s.parts(); ++part) lines = std::max(lines, s.lines(part));
-  return std::int64_t{lines} * s.fold() * channels;
+  for (int part = 0; part < s.parts(); ++part) lines = std::max(lines, s.lines_of_group(part));
+  return std::int64_t{lines} * s.fold() * (channels + s.groups_span());
 }
 
 }  // namespace
@@ -287,7 +319,7 @@ bool transit_holds_block(const WfoldSchedule& s, std::int64_t transit_half) {
 
 WfoldReadMode choose_read_mode(const WfoldSchedule& s, std::int64_t transit_half) {
   if (can_read_continuously(s)) return WfoldReadMode::kContinuous;
-  if (s.blocks() > 1 && transit_holds_pixels(s, transit_half)) return WfoldReadMode::kTransit;
+  if (s.blocks() * s.groups() > 1 && transit_holds_pixels(s, transit_half)) return WfoldReadMode::kTransit;
   return WfoldReadMode::kStrided;
 }
 
@@ -317,16 +349,17 @@ WfoldFetch WfoldReader::fetch() const {
   const WfoldRefill refill = schedule_.refill(refill_);
   WfoldFetch fetch;
   const int row = schedule_.map_row(tile, refill);
-  int begin = schedule_.block_begin(refill.block);
-  int end = begin + schedule_.block_bytes(refill.block);
+  const WfoldSchedule::ChannelSpan channels = schedule_.line_channels(refill, line_);
+  int begin = channels.begin, end = channels.end;
   int first = schedule_.line_column(tile, refill, line_);
   int columns = schedule_.fold();
   if (mode_ == WfoldReadMode::kTransit) {
-    columns = schedule_.lines(refill.part) * schedule_.fold();
+    columns = schedule_.lines_of_group(refill.part) * schedule_.fold();
     if (whole_pixels_) {
       fetch.refills = schedule_.blocks();
       begin = 0, end = schedule_.geometry().channels;
     }
+    end += schedule_.groups_span();
     fetch.lines = lines_here();
   }
   const auto request = [&](int column, int last) {
@@ -344,9 +377,8 @@ WfoldFetch WfoldReader::fetch() const {
 std::size_t requests_of_line(const WfoldSchedule& schedule, const WfoldFetch& fetch, const WfoldTile& tile,
                              const WfoldRefill& refill, int line) {
   const int first = schedule.line_column(tile, refill, line);
-  const int begin = schedule.block_begin(refill.block);
-  const ByteRange last = schedule.bytes_of(first, first + schedule.fold() - 1, begin,
-                                           begin + schedule.block_bytes(refill.block));
+  const auto [begin, end] = schedule.line_channels(refill, line);
+  const ByteRange last = schedule.bytes_of(first, first + schedule.fold() - 1, begin, end);
   std::size_t needed = fetch.requests.size();
   while (needed > 0 && fetch.requests[needed - 1].bytes.begin >= last.end) --needed;
   return needed;

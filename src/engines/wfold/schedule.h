@@ -16,6 +16,10 @@ namespace tilebeat::wfold {
 enum class WfoldReadMode : std::uint8_t { kContinuous, kStrided, kTransit };
 constexpr std::array<std::string_view, 3> kWfoldReadModeNames{"continuous", "strided", "transit"};
 
+/// The lines that a slave's first buffer holds (document 003 [0068]): each compute unit takes lines of its
+/// own from there, and all share a line of the other kind in the second buffer.
+enum class FirstBuffer : std::uint8_t { kMaps, kKernels };
+
 /// Sizes of a W-fold engine that its schedules depend on (SPEC section 4; document 003 figure 5).
 struct WfoldShape {
   int slaves = 16;        ///< Ns
@@ -23,17 +27,25 @@ struct WfoldShape {
   int line_bytes = 64;    ///< M
   int first_lines = 8;    ///< L1: lines of the first buffer
   int second_lines = 9;   ///< L2: lines of the second buffer
+  FirstBuffer first_buffer = FirstBuffer::kMaps;
 
+  bool kernels_first() const { return first_buffer == FirstBuffer::kKernels; }
+  /// Lines of the buffer that holds map lines, and of the one that holds kernel lines.
+  int map_lines() const { return kernels_first() ? second_lines : first_lines; }
+  int kernel_lines() const { return kernels_first() ? first_lines : second_lines; }
+  /// Lines of columns of a tile: one for each compute unit, or half of the second buffer.
+  int windows() const { return kernels_first() ? second_lines / 2 : compute_units; }
   /// The fold factor Ws: positions in a line of granularity `granularity`.
   int fold(int granularity) const { return line_bytes / granularity; }
-  /// The most kernels of a slave in one tile: two sets of lines fit the second buffer (SPEC WF-4).
-  int kernels_per_slave() const { return second_lines / 2; }
+  /// The most kernels of a slave in one tile: two sets of lines fit the second buffer (SPEC WF-4), or one for
+  /// each compute unit.
+  int kernels_per_slave() const { return kernels_first() ? compute_units : second_lines / 2; }
   /// The most output channels of a tile.
   int tile_kernels() const { return slaves * kernels_per_slave(); }
   /// Output columns of a tile.
-  int tile_columns(int granularity) const { return compute_units * fold(granularity); }
+  int tile_columns(int granularity) const { return windows() * fold(granularity); }
   /// Kmax of document 003 [0142]: the widest kernel that is not split, in folded columns.
-  int widest_kernel(int granularity) const { return (first_lines - compute_units) * fold(granularity) + 1; }
+  int widest_kernel(int granularity) const { return (map_lines() - windows()) * fold(granularity) + 1; }
 };
 
 /// Bytes that `channels` bytes lack to a multiple of `granularity`.
@@ -83,6 +95,7 @@ struct WfoldKernelLayout {
   int channels = 1;        ///< channels of a kernel: those of its convolution group
   int group_kernels = 0;   ///< kernels of a convolution group; 0: there is one group
   int first_in_group = 0;  ///< number of the run's first kernel in its group
+  int slave_groups = 1;    ///< groups of slaves, each with lines of its own channels (document 003 [0063])
 
   bool own() const { return bytes == KernelBytesAre::kOwn; }
   /// Whether kernels come to the region as they are.
@@ -115,6 +128,7 @@ struct WfoldTile {
   int kernel_tile = 0, row = 0, column = 0;  ///< column: of the first output
   int columns = 0;                           ///< outputs that exist
   int kernels = 0;                           ///< kernels that exist
+  int windows = 0;                           ///< lines of columns that exist
   int kernels_per_slave = 0;                 ///< Nco: kernel k of slave s is channel s + Ns * k of the tile
 };
 /// One filling of the first buffers: one kernel row, one channel block, one part of a wide kernel.
@@ -131,7 +145,8 @@ struct WfoldBeat {
   std::int64_t tile = 0;
   int refill = 0;                ///< number within the tile
   int step = 0;                  ///< number within the refill: a column of the kernel
-  int kernel = 0;                ///< k, of the slave
+  int kernel = 0;                ///< k, of the slave; 0 when each compute unit has one of its own
+  int window = 0;                ///< line of columns; 0 when each compute unit has one of its own
   std::int64_t step_number = 0;  ///< j, counted from the first step of the run's kernel tile
   std::int64_t first_line = 0;   ///< lines of the run's refills before this one
 };
@@ -173,14 +188,24 @@ class WfoldSchedule {
   WfoldTile tile(std::int64_t index) const;
   int refills() const { return count_of(refills_); }
   const WfoldRefill& refill(int index) const { return nth(refills_, index); }
-  /// Lines of a refill of `part`: ceil((Ncu*Ws + span of its columns) / Ws).
-  int lines(int part) const { return nth(parts_, part).lines; }
+  /// Groups of slaves that lines are sent to: each has every `groups()`-th line of a refill, and the channels
+  /// that its kernels touch. One: a line goes to all slaves.
+  int groups() const { return groups_; }
+  int group_of_slave(int slave) const { return slave / (shape_.slaves / groups_); }
+  /// Places for map lines in the buffers of one slave of each group.
+  int places() const { return shape_.map_lines() * groups_; }
+  /// Lines of a refill of `part`: ceil((Ncu*Ws + span of its columns) / Ws) for each group of slaves.
+  int lines(int part) const { return lines_of_group(part) * groups_; }
+  int lines_of_group(int part) const { return nth(parts_, part).lines; }
   /// Lines of a refill that `step` of it reads: they must be in the buffer, and those before `first` become
   /// free afterwards.
   struct LineSpan {
     int first = 0, end = 0;
   };
   LineSpan lines_of_step(int part, int step) const;
+  /// The same of a beat that takes line `window` of a step's columns. The last beat of a refill needs all of
+  /// its lines, and leaves them all.
+  LineSpan lines_of_window(int part, int step, int window, bool last) const;
   /// Row of the map that a refill reads; outside 0 to height - 1 it is padding.
   int map_row(const WfoldTile& tile, const WfoldRefill& refill) const {
     return tile.row * geometry_.stride_h + refill.kernel_row * geometry_.dilation_h + geometry_.h_offset;
@@ -191,29 +216,65 @@ class WfoldSchedule {
   bool line_exists(const WfoldTile& tile, const WfoldRefill& refill, int line) const;
   /// Folded column of the map at position 0 of line `line` of a refill.
   int line_column(const WfoldTile& tile, const WfoldRefill& refill, int line) const {
-    return tile.column + nth(parts_, refill.part).columns.front() + line * fold_;
+    return tile.column + nth(parts_, refill.part).columns.front() + line / groups_ * fold_;
   }
+  /// Channels of line `line` of a refill, counted from the run's first channel.
+  struct ChannelSpan {
+    int begin = 0, end = 0;
+  };
+  ChannelSpan line_channels(const WfoldRefill& refill, int line) const {
+    const int begin = block_begin(refill.block) + line % groups_ * group_step();
+    return {begin, begin + block_bytes(refill.block)};
+  }
+  /// Channels from those of a group of slaves to those of the next one.
+  int group_step() const;
+  /// Channels from the first one of the first group of slaves to the first one of the last group.
+  int groups_span() const { return (groups_ - 1) * group_step(); }
   /// Channels [first, first + count) of a folded pixel that block `block` holds, of the run's channels.
   int block_begin(int block) const { return block * geometry_.granularity; }
   int block_bytes(int block) const;
   /// Bytes of the row for channels [begin, end) of the run's channels in folded columns [column, last].
   ByteRange bytes_of(int column, int last, int begin, int end) const;
 
-  std::int64_t beats_of(const WfoldTile& tile) const {
-    return std::int64_t{tile.kernels_per_slave} * geometry_.kernel_h * all_steps_ * blocks_;
+  /// Beats of a step of a tile: one for each kernel of a slave, or for each line of columns.
+  int beats_of_step(const WfoldTile& tile) const {
+    return shape_.kernels_first() ? tile.windows : tile.kernels_per_slave;
   }
+  std::int64_t steps_of_tile() const { return std::int64_t{geometry_.kernel_h} * all_steps_ * blocks_; }
+  std::int64_t beats_of(const WfoldTile& tile) const { return beats_of_step(tile) * steps_of_tile(); }
   std::int64_t beats() const;
-  /// Lines that enter every first buffer in the run.
+  /// Lines that are sent to slaves in the run, or have their place marked.
   std::int64_t all_lines() const { return tiles() * lines_per_tile_; }
   std::int64_t lines_per_tile() const { return lines_per_tile_; }
 
   /// Advances by one beat; false after the last one. The first beat is WfoldBeat{}.
   bool advance(WfoldBeat& beat) const { return advance(beat, tile(beat.tile)); }
   bool advance(WfoldBeat& beat, const WfoldTile& tile) const;  ///< the same, its tile is known
-  /// The slot of the second buffer that the beat's line lies in (SPEC WF-8).
-  int second_slot(const WfoldBeat& beat, const WfoldTile& tile) const {
-    const int sets = shape_.second_lines / tile.kernels_per_slave;
+  /// Advances by one kernel line: to the next kernel of the beat's step, or the first one of the next step.
+  bool advance_kernel_line(WfoldBeat& beat, const WfoldTile& tile) const;
+  /// The slot that the kernel line of a beat lies in (SPEC WF-8).
+  int kernel_slot(const WfoldBeat& beat, const WfoldTile& tile) const {
+    const int sets = shape_.kernel_lines() / tile.kernels_per_slave;
     return to_int(beat.step_number % sets) * tile.kernels_per_slave + beat.kernel;
+  }
+
+  /// The kernel of a tile that is number `number` of slave `slave`: co mod Ns is the slave; with groups of
+  /// slaves, each group has neighbouring kernels of the tile and deals them likewise.
+  int kernel_of(int slave, int number) const {
+    const int group_slaves = shape_.slaves / groups_;
+    return slave / group_slaves * group_kernels() + number * group_slaves + slave % group_slaves;
+  }
+  /// The slave of a kernel of a tile, and the kernel's number there.
+  struct SlaveKernel {
+    int slave = 0, number = 0;
+  };
+  SlaveKernel slave_kernel(int kernel) const {
+    const int group_slaves = shape_.slaves / groups_, in_group = kernel % group_kernels();
+    return {kernel / group_kernels() * group_slaves + in_group % group_slaves, in_group / group_slaves};
+  }
+  /// Kernels of a tile that a group of slaves has.
+  int group_kernels() const {
+    return groups_ == 1 ? shape_.tile_kernels() : shape_.slaves / groups_ * per_slave(kernels_of_tile(0));
   }
 
   /// The layout of kernels in the region of a slave: kernel tile after kernel tile. In each tile folded lines
@@ -251,7 +312,7 @@ class WfoldSchedule {
   struct Part {
     int first = 0;             // step number of its first column
     std::vector<int> columns;  // folded columns of the kernel
-    int lines = 0;
+    int lines = 0;             // of a group of slaves
   };
   // Channels [begin, end) of the run that a tap of a kernel of the first group has, and where they lie in the
   // kernel's row.
@@ -260,6 +321,7 @@ class WfoldSchedule {
     std::int64_t at = 0, source = 0;
   };
   void store_taps();
+  bool advance_step(WfoldBeat& beat) const;
   void add_pieces(std::int64_t row, int column, int shift, ByteRange bytes, KernelLine& line) const;
   // The first channel of the group of a kernel of the run, counted from that of its first kernel's group.
   int channel_shift(int kernel) const;
@@ -268,7 +330,7 @@ class WfoldSchedule {
 
   WfoldShape shape_;
   WfoldGeometry geometry_;
-  int fold_, blocks_, kernel_tiles_, column_tiles_;
+  int fold_, blocks_, groups_, kernel_tiles_, column_tiles_;
   std::int64_t tiles_per_kernel_tile_;
   std::vector<Part> parts_;
   int all_steps_ = 0;
@@ -323,7 +385,8 @@ std::size_t requests_of_line(const WfoldSchedule& schedule, const WfoldFetch& fe
 /// Whether the channels of a run are one block that is the whole folded pixel: a line is then one continuous
 /// request.
 bool can_read_continuously(const WfoldSchedule& schedule);
-/// Whether the row window of a kernel row fits half the transit buffer with all channel blocks, and the
+/// Whether the row window of a kernel row fits half the transit buffer with all channel blocks of all groups
+/// of slaves, and the
 /// blocks are contiguous: it is then read once.
 bool transit_holds_pixels(const WfoldSchedule& schedule, std::int64_t transit_half);
 /// Whether the row window of one channel block fits half the transit buffer.

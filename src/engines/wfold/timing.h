@@ -36,12 +36,12 @@ template <class Clock>
 class WfoldTiming {
  public:
   /// Begins a run in cycle `now`.
-  void begin(const WfoldShape& shape, Cycle now) {
-    places_ = shape.first_lines;
+  void begin(const WfoldSchedule& schedule, Cycle now) {
+    places_ = schedule.places();
     entered_ = freed_ = 0;
     entered_at_.assign(to_size(places_), now - 1);
     freed_at_.assign(2 * to_size(places_), now - 1);
-    used_at_.assign(to_size(shape.second_lines), now - 1);
+    used_at_.assign(to_size(schedule.shape().kernel_lines()), now - 1);
     for (Clock* clock : {&beats, &ports, &broadcast}) clock->settle(now);
   }
 
@@ -79,12 +79,20 @@ class WfoldTiming {
   }
   /// Makes a beat with the kernel line of a slot that is complete in cycle `complete`. Returns its cycle.
   Cycle beat(std::size_t slot, Cycle complete) {
-    wait(beats, Activity::kWeightLoad, complete + 1);
-    const Cycle at = beats.settled_at();
-    beats.spend(Activity::kBusy, 1);
+    const Cycle at = beat(complete);
     used_at_[slot] = at;
     return at;
   }
+  /// Makes a beat with kernel lines that are complete in cycle `complete` and were latched by this beat or an
+  /// earlier one. Returns its cycle.
+  Cycle beat(Cycle complete) {
+    wait(beats, Activity::kWeightLoad, complete + 1);
+    const Cycle at = beats.settled_at();
+    beats.spend(Activity::kBusy, 1);
+    return at;
+  }
+  /// The line of a slot was latched in cycle `at`.
+  void latch(std::size_t slot, Cycle at) { used_at_[slot] = at; }
   /// The places of the lines of the run in front of `end` are free after cycle `at`.
   void free_lines(std::int64_t end, Cycle at) {
     for (; freed_ < end; ++freed_) freed_at(freed_) = at;
@@ -112,7 +120,7 @@ class WfoldTiming {
   std::int64_t entered_ = 0, freed_ = 0;  // lines of the run
   std::vector<Cycle> entered_at_;         // by place of the first buffer
   std::vector<Cycle> freed_at_;           // by line, of twice as many lines
-  std::vector<Cycle> used_at_;            // by slot of the second buffer
+  std::vector<Cycle> used_at_;            // by slot of the buffer for kernel lines
 };
 
 }  // namespace tilebeat::wfold

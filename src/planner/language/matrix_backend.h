@@ -45,6 +45,8 @@ struct WeightLayout {
   /// Kernels follow one another in DRAM and are dealt to the regions one by one; otherwise a block has the
   /// bytes of region after region.
   bool dealt = false;
+  /// Groups of neighbouring regions, to each of which neighbouring kernels of a block are dealt.
+  int region_groups = 1;
   std::int64_t record_bytes = 0;  ///< bytes of all blocks' separate post-parameters
   std::int64_t most_bytes = 0;    ///< most bytes that a block takes in the core's memory
 };

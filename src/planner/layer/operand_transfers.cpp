@@ -218,14 +218,15 @@ std::int64_t region_records(const Problem& p, const WeightPlace& w, const Kernel
   return std::int64_t{ceil_div(p.kernels_of({block, block + 1}), w.layout.regions)} * kPostParameterBytes;
 }
 
-// Adds the copy of `rows` records for each of the first `regions` regions, dealt as their kernels are.
+// Adds the copy of `rows` records for each of the first `regions` regions, dealt as their kernels are: the
+// next row is `dealt` records behind.
 void add_records(const WeightPlace& w, std::uint64_t source, std::uint64_t destination, int regions, int rows,
-                 std::vector<Transfer>& transfers) {
+                 int dealt, std::vector<Transfer>& transfers) {
   if (rows == 0 || regions == 0) return;
   Transfer transfer{source, destination, {}};
   CopyShape& shape = transfer.shape;
   shape.run = kPostParameterBytes, shape.columns = regions, shape.rows = rows;
-  shape.source_column = kPostParameterBytes, shape.source_row = kPostParameterBytes * w.layout.regions;
+  shape.source_column = kPostParameterBytes, shape.source_row = std::int64_t{kPostParameterBytes} * dealt;
   shape.destination_column = w.region_bytes, shape.destination_row = kPostParameterBytes;
   transfers.push_back(transfer);
 }
@@ -238,10 +239,15 @@ void add_region_records(const Problem& p, const WeightPlace& w, const KernelGrou
     const std::uint64_t destination = load.destination + to_unsigned(load.bytes.size() - bytes);
     if (w.layout.dealt) {
       const int kernels = p.kernels_of({load.block, load.block + 1}), rows = kernels / w.layout.regions;
-      add_records(w, source, destination, w.layout.regions, rows, transfers);
+      const int groups = w.layout.region_groups, regions = w.layout.regions / groups;
+      for (int i = 0; i < groups; ++i) {
+        add_records(w, source + to_unsigned(i * rows * regions * kPostParameterBytes),
+                    destination + to_unsigned(i * regions * w.region_bytes), regions, rows, regions,
+                    transfers);
+      }
       const auto done = to_unsigned(rows * kPostParameterBytes);
       add_records(w, source + done * to_unsigned(w.layout.regions), destination + done,
-                  kernels % w.layout.regions, 1, transfers);
+                  kernels % w.layout.regions, 1, w.layout.regions, transfers);
       continue;
     }
     Transfer transfer{source, destination, {}};

@@ -104,6 +104,18 @@ TEST(WfoldCosts, MA_3_kernels_through_a_narrow_port) {
   expect_close(c);
 }
 
+TEST(WfoldCosts, MA_3_kernels_in_the_first_buffers) {
+  for (const int columns : {4, 17, 56}) {
+    for (const int second : {9, 17}) {
+      EngineCase c = dense(64, 48, columns, 5);
+      c.pci = 64, c.config.first_buffer = wfold::FirstBuffer::kKernels, c.config.second_buffer_lines = second;
+      c.output_type = DType::kInt8;
+      SCOPED_TRACE(std::to_string(columns) + " columns, " + std::to_string(second) + " lines");
+      expect_close(c);
+    }
+  }
+}
+
 // A last kernel tile with fewer kernels takes fewer beats.
 TEST(WfoldCosts, MA_3_kernel_tiles_are_not_all_alike) {
   EngineCase c = dense(16, 64, 16, 6);

@@ -129,7 +129,7 @@ Operands operands_of(const WfoldSchedule& schedule, const WfoldBeat& beat) {
     }
     got.unit_columns.push_back(columns);
   }
-  got.second_line = schedule.second_slot(beat, tile);
+  got.second_line = schedule.kernel_slot(beat, tile);
   got.channel = tile.kernel_tile * schedule.shape().tile_kernels() + schedule.shape().slaves * beat.kernel;
   return got;
 }
@@ -367,7 +367,7 @@ TEST(WfoldBuffers, WF_8_consecutive_steps_share_no_line_of_the_second_buffer) {
       const WfoldTile tile = schedule.tile(beat.tile);
       if (tile.kernel_tile != schedule.tile(before.tile).kernel_tile) sets = {}, lines = 0;
       if (beat.kernel == 0) sets[0] = sets[1], sets[1].clear();
-      const int slot = schedule.second_slot(beat, tile);
+      const int slot = schedule.kernel_slot(beat, tile);
       RC_ASSERT((slot >= 0 && slot < c.engine.second));
       for (const auto& set : sets) RC_ASSERT(std::count(set.begin(), set.end(), slot) == 0);
       sets[1].push_back(slot);

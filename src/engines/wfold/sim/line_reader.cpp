@@ -91,8 +91,7 @@ void LineReader::form(std::uint8_t* line) {
   const Window& window = windows_.front();
   const auto& requests = window.fetch.requests;
   const WfoldRefill& refill = schedule.refill(next_refill_);
-  const int begin = schedule.block_begin(refill.block);
-  const int end = begin + schedule.block_bytes(refill.block);
+  const auto [begin, end] = schedule.line_channels(refill, next_line_);
   const std::int64_t pixel = schedule.geometry().pixel_bytes;
   std::size_t from = 0;
   for (int position = 0; position < schedule.fold(); ++position) {

@@ -15,11 +15,19 @@ void WfoldMaster::run_clock(Cycle now) {
   clock.port_read = read_weights(now);
   clock.absent = pass_lines(freed, now);
   clock.line = enter_line(freed, now);
-  if (clock.beat || clock.absent.count > 0 || clock.line || clock.port_read) {
-    for (auto& slave : slave_control) send_(slave, clock);
-  }
+  if (clock.beat || clock.absent.count > 0 || clock.line || clock.port_read) tell_slaves(clock);
   if (context_.trace() != nullptr) trace_clock(clock, now);
   if (blocker == Activity::kBusy) commit_beat(now);
+}
+
+// Tells the slaves what they do in this cycle; a line goes to the slaves of its group alone.
+void WfoldMaster::tell_slaves(SlaveClock& clock) {
+  SlaveClock without_line = clock;
+  without_line.line.reset();
+  for (int slave = 0; slave < config_.slaves; ++slave) {
+    const bool has_line = clock.line && clock.line->group == job_->schedule.group_of_slave(slave);
+    send_(nth(slave_control, slave), has_line ? clock : without_line);
+  }
 }
 
 void WfoldMaster::trace_clock(const SlaveClock& clock, Cycle now) {
@@ -40,14 +48,25 @@ Activity WfoldMaster::beat_blocker(Cycle now) const {
     const Cycle drained_at = half_drained(beat.tile);
     if (drained_at == kNotYet || drained_at >= now) return Activity::kOutputDrain;
   }
-  if (beat.kernel == 0) {
+  if (beat_.begins_step() || job_->schedule.shape().kernels_first()) {
     const std::int64_t last = beat_.lines_needed(job_->schedule) - 1;
-    const auto place = to_size(last % config_.first_buffer_lines);
+    const auto place = to_size(last % job_->schedule.places());
     if (last >= entered_ || entered_at_[place] >= now) return Activity::kInputLoad;
   }
-  const auto slot = to_size(job_->schedule.second_slot(beat, beat_.tile));
-  if (!occupied_[slot] || complete_at_[slot] < 0 || complete_at_[slot] >= now) return Activity::kWeightLoad;
-  return Activity::kBusy;
+  return kernels_there(now) ? Activity::kBusy : Activity::kWeightLoad;
+}
+
+// Whether the next beat's kernel line is complete, or those that the units latch in it.
+bool WfoldMaster::kernels_there(Cycle now) const {
+  const bool kernels_first = job_->schedule.shape().kernels_first();
+  if (kernels_first && !beat_.begins_step()) return true;
+  WfoldBeat line = beat_.beat;
+  const int end = kernels_first ? beat_.tile.kernels_per_slave : line.kernel + 1;
+  for (; line.kernel < end; ++line.kernel) {
+    const auto slot = to_size(job_->schedule.kernel_slot(line, beat_.tile));
+    if (!occupied_[slot] || complete_at_[slot] < 0 || complete_at_[slot] >= now) return false;
+  }
+  return true;
 }
 
 SlaveClock::Beat WfoldMaster::next_beat() const {
@@ -57,10 +76,12 @@ SlaveClock::Beat WfoldMaster::next_beat() const {
   const int offset = nth(columns, beat.step) - columns.front();
   SlaveClock::Beat made;
   made.at = beat;
-  made.selects = beat.kernel == 0;
-  made.column = to_int(beat.first_line % config_.first_buffer_lines) * schedule.fold() + offset;
-  made.map_column = beat_.tile.column + nth(columns, beat.step);
-  made.slot = schedule.second_slot(beat, beat_.tile);
+  made.selects = beat_.begins_step();
+  made.column = to_int(beat.first_line % schedule.places()) / schedule.groups() * schedule.fold() + offset +
+                beat.window * schedule.fold();
+  made.map_column = beat_.tile.column + nth(columns, beat.step) + beat.window * schedule.fold();
+  made.kernels = beat_.tile.kernels_per_slave;
+  made.slot = schedule.kernel_slot(beat, beat_.tile);
   made.half = half_of(beat.tile);
   made.first = job_->run.begins_sums && beat.refill == 0 && beat.step == 0;
   return made;
@@ -68,9 +89,10 @@ SlaveClock::Beat WfoldMaster::next_beat() const {
 
 // Marks the places of lines that do not exist; `freed` lines had left theirs at the beginning of the cycle.
 SlaveClock::Absent WfoldMaster::pass_lines(std::int64_t freed, Cycle now) {
-  SlaveClock::Absent absent{to_int(entered_ % config_.first_buffer_lines), 0};
-  for (; reader.next_is_absent() && entered_ - freed < config_.first_buffer_lines; ++absent.count) {
-    nth(entered_at_, entered_ % config_.first_buffer_lines) = now;
+  const int places = job_->schedule.places();
+  SlaveClock::Absent absent{to_int(entered_ % places), 0};
+  for (; reader.next_is_absent() && entered_ - freed < places; ++absent.count) {
+    nth(entered_at_, entered_ % places) = now;
     ++entered_;
     reader.pass();
   }
@@ -88,18 +110,19 @@ std::optional<SlaveClock::Line> WfoldMaster::enter_line(std::int64_t freed, Cycl
     pipeline_.broadcast.enter(Activity::kLineLoad, now);
     return std::nullopt;
   }
-  if (entered_ - freed >= config_.first_buffer_lines) {
+  const int places = job_->schedule.places(), groups = job_->schedule.groups();
+  if (entered_ - freed >= places) {
     pipeline_.broadcast.enter(Activity::kInputRelease, now);
     return std::nullopt;
   }
   pipeline_.broadcast.enter(Activity::kBusy, now);
   reader.form(line_.data());
   reader.leave(now);
-  const auto slot = to_int(entered_ % config_.first_buffer_lines);
-  nth(entered_at_, slot) = now;
+  const auto place = to_int(entered_ % places);
+  nth(entered_at_, place) = now;
   ++entered_;
   ++stats.broadcast_lines;
-  return SlaveClock::Line{line_.data(), slot};
+  return SlaveClock::Line{line_.data(), place / groups, place % groups};
 }
 
 // Reads the regions' ports in this cycle.
@@ -128,7 +151,7 @@ std::optional<SlaveClock::PortRead> WfoldMaster::read_record(Cycle now) {
 
 std::optional<SlaveClock::PortRead> WfoldMaster::read_kernel_line(Cycle now) {
   const WfoldSchedule& schedule = job_->schedule;
-  const int slot = schedule.second_slot(weights_.beat, weights_.tile);
+  const int slot = schedule.kernel_slot(weights_.beat, weights_.tile);
   const auto index = to_size(slot);
   if (port_at_ == 0 && occupied_[index]) {
     pipeline_.ports.enter(Activity::kWeightRelease, now);
@@ -146,7 +169,7 @@ std::optional<SlaveClock::PortRead> WfoldMaster::read_kernel_line(Cycle now) {
   complete_at_[index] = now;
   port_at_ = 0;
   ++stats.kernel_lines;
-  weights_.advance(schedule);
+  weights_.advance_kernel_line(schedule);
   if (weights_.more && schedule.geometry().post_parameters && weights_.begins_kernel_tile())
     records_left_ = weights_.tile.kernels_per_slave;
   return read;
@@ -156,10 +179,14 @@ void WfoldMaster::commit_beat(Cycle now) {
   const WfoldSchedule& schedule = job_->schedule;
   const WfoldWalk done = beat_;
   ++stats.beats;
-  nth(occupied_, schedule.second_slot(done.beat, done.tile)) = false;
-  if (done.beat.kernel == 0) freed_ = done.lines_freed(schedule);
+  const bool kernels_first = schedule.shape().kernels_first();
+  WfoldBeat line = done.beat;
+  const int latched = !kernels_first ? 1 : done.begins_step() ? done.tile.kernels_per_slave : 0;
+  for (int i = 0; i < latched; ++i, ++line.kernel)
+    nth(occupied_, schedule.kernel_slot(line, done.tile)) = false;
+  if (kernels_first || done.begins_step()) freed_ = done.lines_freed(schedule);
   beat_.advance(schedule);
-  if (!beat_.more || beat_.beat.kernel == 0) end_step(done, beat_, now);
+  if (!beat_.more || beat_.begins_step()) end_step(done, beat_, now);
 }
 
 }  // namespace tilebeat::wfold

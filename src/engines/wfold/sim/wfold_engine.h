@@ -46,18 +46,20 @@ class WfoldSlave : public sc_core::sc_module {
   void take_clock(tlm::tlm_generic_payload& payload, sc_core::sc_time& delay);
   void take_chunk(tlm::tlm_generic_payload& payload, sc_core::sc_time& delay);
   void read_results(tlm::tlm_generic_payload& payload, sc_core::sc_time& delay);
-  void mark_absent(const SlaveClock::Absent& absent);
+  void mark_absent(const SlaveClock::Absent& absent, const WfoldSchedule& schedule);
   void enter_line(const SlaveClock::Line& line, const WfoldJob& job);
   void read_port(const SlaveClock::PortRead& read, const WfoldJob& job);
   void align(const SlaveClock::Align& step, const WfoldJob& job);
   void access(tlm::tlm_command command, std::uint64_t address, std::uint8_t* bytes, int count);
-  void select(const SlaveClock::Beat& beat, const WfoldJob& job);
+  void select(const SlaveClock::Beat& beat, const WfoldJob& job, int lines, std::int16_t* to);
+  const std::int16_t* kernel_line(int slot) const;
+  void run_latched_beat(const SlaveClock::Beat& beat, const WfoldJob& job);
   void run_beat(const SlaveClock::Beat& beat, const WfoldJob& job);
   void replicate(const std::uint8_t* bytes, const KernelLine& stored, const WfoldJob& job,
                  std::int16_t* line) const;
   void load_kernels(const SlaveChunk& chunk);
   void count_reads(std::int64_t accesses, int bytes);
-  void add_results(const std::int32_t* pairs, int granularity, std::int32_t* sums) const;
+  void add_results(const std::int32_t* pairs, int granularity, int count, std::int32_t* sums) const;
   std::int32_t* results_of(int half, int kernel) {
     return third_.data() + (to_signed(half) * kernels_ + kernel) * most_results_;
   }
@@ -66,14 +68,15 @@ class WfoldSlave : public sc_core::sc_module {
 
   SimContext context_;
   WfoldConfig config_;
-  int number_;                        // of the slave
-  int kernels_;                       // most kernels of a tile
-  int most_results_;                  // of one kernel: at the smallest granularity, of two channels
-  std::vector<std::int16_t> first_;   // [slot][M], widened
-  std::vector<std::int16_t> second_;  // [slot][M], replicated
-  std::vector<bool> first_filled_, second_filled_;
+  int number_;                                // of the slave
+  int kernels_;                               // most kernels of a tile
+  int most_results_;                          // of one kernel: at the smallest granularity, of two channels
+  std::vector<std::int16_t> maps_;            // [slot][M], widened
+  std::vector<std::int16_t> kernels_buffer_;  // [slot][M], replicated
+  std::vector<bool> maps_filled_, kernels_filled_;
   std::vector<std::uint8_t> port_line_;     // bytes of the line that the port delivers
-  std::vector<std::int16_t> latched_;       // [Ncu][M]
+  std::vector<std::int16_t> latched_;       // [Ncu][M], of the first buffer
+  std::vector<std::int16_t> window_;        // [M], the map line that all units share
   std::vector<std::int32_t> third_;         // [half][kernel][Ncu * Ws]
   std::vector<std::int32_t> pairs_;         // on the way through the adder trees: [kernel][Ncu][M / 2]
   std::vector<PostParameter> records_;      // [set][kernel]
@@ -88,8 +91,8 @@ class WfoldSlave : public sc_core::sc_module {
   SignalId kernel_row_signal_ = -1, kernel_column_signal_ = -1, block_signal_ = -1, channel_signal_ = -1,
            slot_signal_ = -1;
   std::vector<SignalId> unit_signals_;
-  std::vector<SignalId> kernel_operands_, map_operands_;
-  Strobe valid_;  // the compute units work on a beat
+  std::vector<SignalId> shared_operands_, unit_operands_;  // of the second buffer, of the first one
+  Strobe valid_;                                           // the compute units work on a beat
 };
 
 /// Widens `count` bytes of a map and subtracts the zero point.

@@ -39,9 +39,8 @@ WfoldMaster::WfoldMaster(sc_core::sc_module_name name, const SimContext& context
       granularity_(granularity),
       pipeline_(config.weight_port_bytes),
       work_(context, *this, {"", "utilization", "%", CounterInfo::Kind::kWork}),
-      entered_at_(to_size(config.first_buffer_lines)),
-      complete_at_(to_size(config.second_buffer_lines)),
-      occupied_(to_size(config.second_buffer_lines)),
+      complete_at_(to_size(wfold_shape(config).kernel_lines())),
+      occupied_(to_size(wfold_shape(config).kernel_lines())),
       line_(to_size(config.line_bytes)) {
   drained.register_b_transport(this, &WfoldMaster::take_drained);
   SC_METHOD(step);
@@ -109,6 +108,7 @@ void WfoldMaster::begin_next(Cycle now) {
       queue_.pop_front();
     };
     if (const auto* kernels = front.operation.get_if<WfoldKernels>()) {
+      check_groups(kernels->layout());
       kernel_layout_ = kernels->layout();
       complete();
       continue;
@@ -154,6 +154,15 @@ void WfoldMaster::check_run(const WfoldJob& job) const {
   check_kernels(job);
 }
 
+// Checks that lines can be sent to the groups of slaves.
+void WfoldMaster::check_groups(const WfoldKernelLayout& layout) const {
+  if (layout.slave_groups > config_.multicast_groups || config_.slaves % layout.slave_groups != 0)
+    throw SimulationError(fmt::format("wfold.kernels: {} groups of {} slaves, lines can be sent to {}",
+                                      layout.slave_groups, config_.slaves, config_.multicast_groups));
+  if (layout.slave_groups > 1 && (layout.group_kernels == 0 || layout.first_in_group > 0))
+    throw SimulationError("wfold.kernels: groups of slaves need whole groups of a convolution");
+}
+
 // Checks that kernels fit the pixels that they are multiplied with, and their region.
 void WfoldMaster::check_kernels(const WfoldJob& job) const {
   const WfoldSchedule& schedule = job.schedule;
@@ -161,6 +170,12 @@ void WfoldMaster::check_kernels(const WfoldJob& job) const {
   if (const int pixel = job.run.pixel_bytes / job.setup.stride_w; layout.dealt() && layout.channels > pixel) {
     throw SimulationError(fmt::format("wfold.kernels: {} channels of a kernel, a pixel of the {} has {}",
                                       layout.channels, summary(job.instruction), pixel));
+  }
+  if (schedule.groups() > 1 && (job.run.kernels % config_.slaves != 0 || schedule.kernel_tiles() > 1 ||
+                                schedule.group_kernels() % layout.group_kernels != 0)) {
+    throw SimulationError(
+        fmt::format("wfold.run: {} kernels in groups of {} cannot be dealt to {} groups of slaves",
+                    job.run.kernels, layout.group_kernels, schedule.groups()));
   }
   if (job.run.weights + schedule.region_bytes() > region_bytes_) {
     throw SimulationError(fmt::format("wfold.run: kernels take bytes {} to {} of a region of {}",
@@ -215,6 +230,7 @@ void WfoldMaster::begin_run(Cycle now) {
   macs_before_ = stats.useful_macs;
   ++stats.runs;
   pipeline_.begin(job_->schedule, now);
+  entered_at_.assign(to_size(job_->schedule.places()), 0);
   beat_.begin(job_->schedule);
   weights_ = beat_;
   records_left_ = job_->schedule.geometry().post_parameters ? weights_.tile.kernels_per_slave : 0;
@@ -311,13 +327,18 @@ void WfoldMaster::finish_run(Cycle now) {
 // Counts the losses of a tile's beats in one run. All products of its outputs count as lost until its sums
 // end, when they are known to be useful.
 void WfoldMaster::count_losses(const WfoldTile& tile) {
-  const std::int64_t beats = job_->schedule.beats_of(tile);
-  const std::int64_t steps = beats / tile.kernels_per_slave;
-  const std::int64_t lanes = std::int64_t{config_.compute_units} * config_.line_bytes;
-  const std::int64_t used = std::int64_t{tile.columns} * job_->schedule.geometry().granularity;
-  stats.losses = stats.losses + MacLosses{(lanes - used) * config_.slaves * beats,
-                                          used * (config_.slaves * beats - tile.kernels * steps),
-                                          used * tile.kernels * steps};
+  const WfoldSchedule& schedule = job_->schedule;
+  const std::int64_t steps = schedule.steps_of_tile();
+  // In a step all lines of columns meet all kernels.
+  const bool kernels_first = schedule.shape().kernels_first();
+  const std::int64_t kernels =
+      std::int64_t{config_.slaves} * (kernels_first ? config_.compute_units : tile.kernels_per_slave);
+  const std::int64_t lanes =
+      std::int64_t{kernels_first ? tile.windows : config_.compute_units} * config_.line_bytes;
+  const std::int64_t used = std::int64_t{tile.columns} * schedule.geometry().granularity;
+  stats.losses =
+      stats.losses + MacLosses{(lanes - used) * kernels * steps, used * (kernels - tile.kernels) * steps,
+                               used * tile.kernels * steps};
 }
 
 // Ends a step: its last beat is in cycle `last_beat`, and `next` follows. The results of a tile drain from

@@ -25,7 +25,7 @@ namespace tilebeat::wfold {
 struct WfoldStats {
   std::int64_t runs = 0, tiles = 0, refills = 0;
   std::int64_t beats = 0;
-  std::int64_t broadcast_lines = 0;  ///< lines that entered every first buffer
+  std::int64_t broadcast_lines = 0;  ///< lines that entered the first buffers of all slaves, or of a group
   std::int64_t kernel_lines = 0;     ///< lines that entered every second buffer
   std::int64_t useful_macs = 0;
   MacLosses losses{};
@@ -83,6 +83,7 @@ class WfoldMaster : public CommandedUnit {
   void end_step(const WfoldWalk& walk, const WfoldWalk& next, Cycle last_beat);
   void count_losses(const WfoldTile& tile);
   void hold_kernels(const WfoldJob& job, Holds::Access access, Cycle now);
+  void check_groups(const WfoldKernelLayout& layout) const;
   void check_kernels(const WfoldJob& job) const;
   void begin_align(const WfoldAlign& kernels, Cycle now);
   void align(Cycle now);
@@ -102,12 +103,15 @@ class WfoldMaster : public CommandedUnit {
   std::optional<SlaveClock::PortRead> read_weights(Cycle now);
   std::optional<SlaveClock::PortRead> read_record(Cycle now);
   std::optional<SlaveClock::PortRead> read_kernel_line(Cycle now);
+  bool kernels_there(Cycle now) const;
   void commit_beat(Cycle now);
+  void tell_slaves(SlaveClock& clock);
   void trace_clock(const SlaveClock& clock, Cycle now);
 
   // Tile granularity: one call when something has arrived.
   void run_ahead();
   void find_step_lines();
+  std::int64_t first_line_of(int group) const;
   bool enter_lines();
   bool do_step();
   void compute_tile(const WfoldWalk& last);
@@ -145,9 +149,10 @@ class WfoldMaster : public CommandedUnit {
   Cycle port_at_ = 0;               // cycles in which it was read
   std::int64_t entered_ = 0;        // lines of the run that have entered or do not exist
   std::int64_t freed_ = 0;          // lines of the run whose places have become free
-  std::vector<Cycle> entered_at_;   // by place of the first buffer
-  std::vector<Cycle> complete_at_;  // by slot of the second buffer; -1: in flight
-  std::vector<bool> occupied_;      // by slot of the second buffer: complete or in flight, and not used yet
+  std::vector<Cycle> entered_at_;   // by place for map lines
+  std::vector<Cycle> complete_at_;  // by slot of the buffer for kernel lines; -1: in flight
+  std::vector<bool>
+      occupied_;  // by slot of the buffer for kernel lines: complete or in flight, and not used yet
   std::vector<std::uint8_t> line_;  // the line that is being broadcast
 
   // Tile granularity.

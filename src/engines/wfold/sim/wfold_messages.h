@@ -26,21 +26,22 @@ struct WfoldJob {
 /// contents from before the cycle.
 struct SlaveClock {
   static constexpr const char* kMessageName = "SlaveClock";
-  /// A broadcast line enters the first buffer.
+  /// A broadcast line enters the first buffers of the slaves of group `group`.
   struct Line {
     const std::uint8_t* bytes;
-    int slot;
+    int slot, group;
   };
-  /// Lines that do not exist: `count` places of the first buffer from `slot` on deliver the zero point.
+  /// Lines that do not exist: `count` places of the first buffers from `place` on deliver the zero point.
+  /// Place p of all groups is slot p div groups of the slaves of group p mod groups.
   struct Absent {
-    int slot = 0, count = 0;
+    int place = 0, count = 0;
   };
   /// The port to the slave's region delivers bytes of a kernel line, or a post-parameter record.
   struct PortRead {
     struct KernelBytes {
       WfoldBeat beat;  ///< the beat and the tile of the line
       WfoldTile tile;
-      int slot;     ///< slot of the second buffer
+      int slot;     ///< slot of the buffer for kernel lines
       Cycle cycle;  ///< number among the cycles in which the line is read
       bool line_complete;
     };
@@ -53,10 +54,11 @@ struct SlaveClock {
   };
   struct Beat {
     WfoldBeat at;
-    bool selects = false;  ///< the first beat of a step: the units latch new lines
-    int column = 0;        ///< first selected position of the first buffer, counted from its slot 0
+    bool selects = false;  ///< the first beat of a step: the units latch new lines of the first buffer
+    int column = 0;        ///< first selected position of the map lines' buffer, counted from its slot 0
     int map_column = 0;    ///< folded column of the map that lies there
-    int slot = 0;          ///< slot of the second buffer
+    int slot = 0;          ///< slot of the kernel line, or of the first kernel that is latched
+    int kernels = 0;       ///< kernels of the slave in the tile
     int half = 0;          ///< half of the third buffer
     bool first = false;    ///< the accumulators of this kernel begin anew
   };
@@ -80,7 +82,7 @@ struct SlaveChunk {
   const WfoldJob& job;
   WfoldBeat first;  ///< its first beat
   WfoldTile tile;
-  const std::int16_t* lines;      ///< [lines of all refills][line_bytes], widened, without zero point
+  const std::int16_t* lines;      ///< [lines of all refills for the slave][line_bytes], widened
   const std::ptrdiff_t* offsets;  ///< index of the first line of each step, refill by refill
   int steps;                      ///< steps of all refills
   int half;

@@ -37,13 +37,14 @@ WfoldSlave::WfoldSlave(sc_core::sc_module_name name, const SimContext& context, 
       config_(config),
       number_(number),
       kernels_(wfold_shape(config).kernels_per_slave()),
-      most_results_(config.compute_units * config.line_bytes / 2),
-      first_(to_size(config.first_buffer_lines * config.line_bytes)),
-      second_(to_size(config.second_buffer_lines * config.line_bytes)),
-      first_filled_(to_size(config.first_buffer_lines)),
-      second_filled_(to_size(config.second_buffer_lines)),
+      most_results_(wfold_shape(config).windows() * config.line_bytes / 2),
+      maps_(to_size(wfold_shape(config).map_lines() * config.line_bytes)),
+      kernels_buffer_(to_size(wfold_shape(config).kernel_lines() * config.line_bytes)),
+      maps_filled_(to_size(wfold_shape(config).map_lines())),
+      kernels_filled_(to_size(wfold_shape(config).kernel_lines())),
       port_line_(to_size(std::max(config.line_bytes, config.weight_port_bytes))),
       latched_(to_size(config.compute_units * config.line_bytes)),
+      window_(to_size(config.line_bytes)),
       third_(to_size(2 * kernels_ * most_results_)),
       pairs_(to_size(kernels_ * most_results_)),
       records_(to_size(2 * kernels_)),
@@ -65,19 +66,22 @@ void WfoldSlave::declare_signals() {
   kernel_row_signal_ = trace.add_signal(name(), "kh", 16, Radix::kDecimal);
   kernel_column_signal_ = trace.add_signal(name(), "kw", 16, Radix::kDecimal);
   block_signal_ = trace.add_signal(name(), "block", 16, Radix::kDecimal);
-  channel_signal_ = trace.add_signal(name(), "k", 16, Radix::kDecimal);
-  slot_signal_ = trace.add_signal(name(), "second_slot", 8, Radix::kDecimal);
+  const bool kernels_first = config_.first_buffer == FirstBuffer::kKernels;
+  channel_signal_ = trace.add_signal(name(), kernels_first ? "window" : "k", 16, Radix::kDecimal);
+  slot_signal_ = trace.add_signal(name(), kernels_first ? "first_slot" : "second_slot", 8, Radix::kDecimal);
   for (int unit = 0; unit < config_.compute_units; ++unit)
     unit_signals_.push_back(trace.add_signal(name(), fmt::format("cu{}_w", unit), 16, Radix::kSigned));
   valid_ = Strobe(&trace, name(), "valid");
   // The multipliers' operands: nine bits signed (SPEC NU-1).
   for (int lane = 0; lane < config_.line_bytes; ++lane)
-    kernel_operands_.push_back(trace.add_signal(fmt::format("{}.kernel", name()), fmt::format("w{}", lane), 9,
-                                                Radix::kSigned, Shown::kWhenNamed));
+    shared_operands_.push_back(trace.add_signal(
+        fmt::format("{}.{}", name(), kernels_first ? "map" : "kernel"),
+        fmt::format("{}{}", kernels_first ? "x" : "w", lane), 9, Radix::kSigned, Shown::kWhenNamed));
   for (int i = 0; i < config_.compute_units * config_.line_bytes; ++i)
-    map_operands_.push_back(trace.add_signal(fmt::format("{}.cu{}", name(), i / config_.line_bytes),
-                                             fmt::format("x{}", i % config_.line_bytes), 9, Radix::kSigned,
-                                             Shown::kWhenNamed));
+    unit_operands_.push_back(
+        trace.add_signal(fmt::format("{}.cu{}", name(), i / config_.line_bytes),
+                         fmt::format("{}{}", kernels_first ? "w" : "x", i % config_.line_bytes), 9,
+                         Radix::kSigned, Shown::kWhenNamed));
 }
 
 // A kernel line: bytes after subtraction of the zero point, at their places, filled up to the granularity, Ws
@@ -104,7 +108,7 @@ void WfoldSlave::take_clock(tlm::tlm_generic_payload& payload, sc_core::sc_time&
   const auto& clock = message_of<SlaveClock>(payload, control);
   // The beat uses the buffers' contents from before this cycle.
   if (clock.beat) run_beat(*clock.beat, clock.job);
-  mark_absent(clock.absent);
+  mark_absent(clock.absent, clock.job.schedule);
   if (clock.line) enter_line(*clock.line, clock.job);
   if (clock.port_read) read_port(*clock.port_read, clock.job);
   if (clock.align) align(*clock.align, clock.job);
@@ -118,7 +122,7 @@ void WfoldSlave::access(tlm::tlm_command command, std::uint64_t address, std::ui
 
 void WfoldSlave::align(const SlaveClock::Align& step, const WfoldJob& job) {
   const WfoldSchedule& schedule = job.schedule;
-  if (step.kernel * config_.slaves + number_ >= job.run.kernels) return;
+  if (schedule.kernel_of(number_, step.kernel) >= job.run.kernels) return;
   const std::int64_t own = job.run.weights + schedule.in_front_of_own(schedule.tile(0));
   if (!step.writes) {
     schedule.find_own_bytes(own, step.kernel, step.row, step.column, step.bytes, number_, line_);
@@ -137,23 +141,25 @@ void WfoldSlave::align(const SlaveClock::Align& step, const WfoldJob& job) {
          folded.data(), count_of(folded));
 }
 
-void WfoldSlave::mark_absent(const SlaveClock::Absent& absent) {
+void WfoldSlave::mark_absent(const SlaveClock::Absent& absent, const WfoldSchedule& schedule) {
   for (int i = 0; i < absent.count; ++i) {
-    const int slot = (absent.slot + i) % config_.first_buffer_lines;
-    std::fill_n(first_.begin() + to_signed(slot) * config_.line_bytes, config_.line_bytes, std::int16_t{0});
-    nth(first_filled_, slot) = true;
+    const int place = (absent.place + i) % schedule.places();
+    if (place % schedule.groups() != schedule.group_of_slave(number_)) continue;
+    const int slot = place / schedule.groups();
+    std::fill_n(maps_.begin() + to_signed(slot) * config_.line_bytes, config_.line_bytes, std::int16_t{0});
+    nth(maps_filled_, slot) = true;
   }
 }
 
 void WfoldSlave::enter_line(const SlaveClock::Line& line, const WfoldJob& job) {
   widen_line(line.bytes, config_.line_bytes, job.setup,
-             first_.data() + to_signed(line.slot) * config_.line_bytes);
-  nth(first_filled_, line.slot) = true;
+             maps_.data() + to_signed(line.slot) * config_.line_bytes);
+  nth(maps_filled_, line.slot) = true;
 }
 
 void WfoldSlave::read_port(const SlaveClock::PortRead& read, const WfoldJob& job) {
   if (const auto* record = std::get_if<SlaveClock::PortRead::Record>(&read.content)) {
-    if (record->number * config_.slaves + number_ >= record->kernels) return;
+    if (job.schedule.kernel_of(number_, record->number) >= record->kernels) return;
     access(tlm::TLM_READ_COMMAND, record->address, record_bytes_.data(), kPostParameterBytes);
     nth(records_, record->set * kernels_ + record->number) = decode_post_parameter(record_bytes_.data());
     return;
@@ -166,42 +172,65 @@ void WfoldSlave::read_port(const SlaveClock::PortRead& read, const WfoldJob& job
     access(tlm::TLM_READ_COMMAND, job.run.weights + to_unsigned(line_.bytes.begin + begin),
            port_line_.data() + begin, count);
   if (!part.line_complete) return;
-  replicate(port_line_.data(), line_, job, second_.data() + to_signed(part.slot) * config_.line_bytes);
-  nth(second_filled_, part.slot) = true;
+  replicate(port_line_.data(), line_, job,
+            kernels_buffer_.data() + to_signed(part.slot) * config_.line_bytes);
+  nth(kernels_filled_, part.slot) = true;
 }
 
-// Selects Ncu lines at any position of the circular first buffer.
-void WfoldSlave::select(const SlaveClock::Beat& beat, const WfoldJob& job) {
-  const int granularity = job.run.granularity;
-  const int size = config_.first_buffer_lines * config_.line_bytes;
+// Selects map lines at any position of their circular buffer.
+void WfoldSlave::select(const SlaveClock::Beat& beat, const WfoldJob& job, int lines, std::int16_t* to) {
+  const int granularity = job.run.granularity, slots = wfold_shape(config_).map_lines();
+  const int size = slots * config_.line_bytes;
   const int begin = beat.column * granularity % size;
-  const int count = count_of(latched_);
+  const int count = lines * config_.line_bytes;
   for (int line = begin / config_.line_bytes; line * config_.line_bytes < begin + count; ++line) {
-    if (!nth(first_filled_, line % config_.first_buffer_lines))
-      throw SimulationError(fmt::format("{}: line {} of the first buffer is empty", name(), line));
+    if (!nth(maps_filled_, line % slots))
+      throw SimulationError(fmt::format("{}: map line {} of the slave is empty", name(), line));
   }
   const int until_wrap = std::min(count, size - begin);
-  std::copy_n(first_.begin() + begin, until_wrap, latched_.begin());
-  std::copy_n(first_.begin(), count - until_wrap, latched_.begin() + until_wrap);
+  std::copy_n(maps_.begin() + begin, until_wrap, to);
+  std::copy_n(maps_.begin(), count - until_wrap, to + until_wrap);
+}
+
+const std::int16_t* WfoldSlave::kernel_line(int slot) const {
+  if (!nth(kernels_filled_, slot))
+    throw SimulationError(fmt::format("{}: kernel line {} of the slave is empty", name(), slot));
+  return kernels_buffer_.data() + to_signed(slot) * config_.line_bytes;
 }
 
 void WfoldSlave::run_beat(const SlaveClock::Beat& beat, const WfoldJob& job) {
-  if (beat.selects) select(beat, job);
-  if (!nth(second_filled_, beat.slot))
-    throw SimulationError(fmt::format("{}: line {} of the second buffer is empty", name(), beat.slot));
+  if (job.schedule.shape().kernels_first()) return run_latched_beat(beat, job);
+  if (beat.selects) select(beat, job, config_.compute_units, latched_.data());
   std::int32_t* const sums = results_of(beat.half, beat.at.kernel);
   if (beat.first) std::fill_n(sums, most_results_, 0);
   std::fill_n(pairs_.begin(), most_results_, 0);
-  mac_lines(latched_.data(), config_.compute_units, config_.line_bytes,
-            second_.data() + to_signed(beat.slot) * config_.line_bytes, pairs_.data());
-  add_results(pairs_.data(), job.run.granularity, sums);
+  mac_lines(latched_.data(), config_.compute_units, config_.line_bytes, kernel_line(beat.slot),
+            pairs_.data());
+  add_results(pairs_.data(), job.run.granularity, most_results_, sums);
+  if (!unit_signals_.empty() && context_.trace() != nullptr) trace_beat(beat, job.schedule);
+}
+
+// Every unit multiplies the kernel line that it has latched with the line of columns that all share.
+void WfoldSlave::run_latched_beat(const SlaveClock::Beat& beat, const WfoldJob& job) {
+  const int line_bytes = config_.line_bytes, columns = job.schedule.fold();
+  select(beat, job, 1, window_.data());
+  for (int unit = 0; unit < beat.kernels; ++unit) {
+    std::int16_t* const latched = latched_.data() + to_signed(unit) * line_bytes;
+    if (beat.selects) std::copy_n(kernel_line(beat.slot + unit), line_bytes, latched);
+    std::int32_t* const sums = results_of(beat.half, unit) + to_signed(beat.at.window) * columns;
+    if (beat.first) std::fill_n(sums, columns, 0);
+    std::fill_n(pairs_.begin(), line_bytes / 2, 0);
+    mac_lines(window_.data(), 1, line_bytes, latched, pairs_.data());
+    add_results(pairs_.data(), job.run.granularity, line_bytes / 2, sums);
+  }
   if (!unit_signals_.empty() && context_.trace() != nullptr) trace_beat(beat, job.schedule);
 }
 
 // The adder trees: the products of a position, here in pairs, are added to its result.
-void WfoldSlave::add_results(const std::int32_t* pairs, int granularity, std::int32_t* sums) const {
+void WfoldSlave::add_results(const std::int32_t* pairs, int granularity, int count,
+                             std::int32_t* sums) const {
   const int of_result = granularity / 2;
-  for (int i = 0; i < most_results_ / of_result; ++i, pairs += of_result)
+  for (int i = 0; i < count / of_result; ++i, pairs += of_result)
     sums[i] = std::accumulate(pairs, pairs + of_result, sums[i]);
 }
 
@@ -214,16 +243,18 @@ void WfoldSlave::trace_beat(const SlaveClock::Beat& beat, const WfoldSchedule& s
     for (std::size_t i = 0; i < signals.size(); ++i)
       trace.change(signals[i], at, static_cast<std::uint16_t>(operands[i]) & kNineBits);
   };
-  show(kernel_operands_, second_.data() + to_signed(beat.slot) * config_.line_bytes);
-  if (beat.selects) show(map_operands_, latched_.data());
+  const bool kernels_first = schedule.shape().kernels_first();
+  show(shared_operands_, kernels_first ? window_.data() : kernel_line(beat.slot));
+  if (beat.selects) show(unit_operands_, latched_.data());
   trace.change(kernel_row_signal_, at, to_unsigned(refill.kernel_row));
   trace.change(kernel_column_signal_, at, to_unsigned(nth(schedule.steps(refill.part), beat.at.step)));
   trace.change(block_signal_, at, to_unsigned(refill.block));
-  trace.change(channel_signal_, at, to_unsigned(beat.at.kernel));
+  trace.change(channel_signal_, at, to_unsigned(kernels_first ? beat.at.window : beat.at.kernel));
   trace.change(slot_signal_, at, to_unsigned(beat.slot));
   for (std::size_t unit = 0; unit < unit_signals_.size(); ++unit) {
-    trace.change(unit_signals_[unit], at,
-                 static_cast<std::uint16_t>(beat.map_column + to_int(unit) * schedule.fold()));
+    trace.change(
+        unit_signals_[unit], at,
+        static_cast<std::uint16_t>(beat.map_column + (kernels_first ? 0 : to_int(unit)) * schedule.fold()));
   }
 }
 
@@ -239,22 +270,23 @@ void WfoldSlave::load_kernels(const SlaveChunk& chunk) {
   const std::uint8_t* base = dmi.get_dmi_ptr() + chunk.job.run.weights;
   if (chunk.job.run.weights + to_unsigned(schedule.region_bytes()) > dmi.get_end_address() + 1)
     throw SimulationError(fmt::format("wfold.run: kernels beyond the region of {}", name()));
-  const std::int64_t beats = schedule.beats_of(chunk.tile);
-  kernel_lines_.resize(to_size(beats * config_.line_bytes));
+  const std::int64_t lines = chunk.tile.kernels_per_slave * schedule.steps_of_tile();
+  kernel_lines_.resize(to_size(lines * config_.line_bytes));
   WfoldBeat beat = chunk.first;
   tile_reads_.clear();
-  for (std::int64_t i = 0; i < beats; ++i) {
+  for (std::int64_t i = 0; i < lines; ++i) {
     schedule.find_kernel_line(beat, chunk.tile, number_, line_);
     replicate(base + line_.bytes.begin, line_, chunk.job, kernel_lines_.data() + i * config_.line_bytes);
     const auto bytes = to_int(line_.bytes.end - line_.bytes.begin);
     if (bytes >= chunk.port_bytes) tile_reads_[chunk.port_bytes] += bytes / chunk.port_bytes;
     if (bytes % chunk.port_bytes != 0) ++tile_reads_[bytes % chunk.port_bytes];
-    schedule.advance(beat, chunk.tile);
+    schedule.advance_kernel_line(beat, chunk.tile);
   }
   if (!schedule.geometry().post_parameters) return;
   const std::uint8_t* record = base + schedule.records_begin(chunk.tile.kernel_tile);
   int read = 0;
-  for (; read < chunk.tile.kernels_per_slave && read * config_.slaves + number_ < chunk.tile.kernels; ++read)
+  for (; read < chunk.tile.kernels_per_slave && schedule.kernel_of(number_, read) < chunk.tile.kernels;
+       ++read)
     nth(records_, chunk.record_set * kernels_ + read) =
         decode_post_parameter(record + to_signed(read) * kPostParameterBytes);
   if (read > 0) count_reads(read, kPostParameterBytes);
@@ -274,11 +306,11 @@ void WfoldSlave::take_chunk(tlm::tlm_generic_payload& payload, sc_core::sc_time&
   // Every kernel line is read through the region's port, for each tile again.
   for (const auto& [bytes, accesses] : tile_reads_) count_reads(accesses, bytes);
   std::fill_n(pairs_.begin(), count * most_results_, 0);
-  mac_steps({chunk.lines, chunk.offsets, chunk.steps, config_.compute_units, config_.line_bytes,
+  mac_steps({chunk.lines, chunk.offsets, chunk.steps, wfold_shape(config_).windows(), config_.line_bytes,
              kernel_lines_.data(), count},
             pairs_.data());
   for (int k = 0; k < count; ++k)
-    add_results(pairs_.data() + to_signed(k) * most_results_, chunk.job.run.granularity,
+    add_results(pairs_.data() + to_signed(k) * most_results_, chunk.job.run.granularity, most_results_,
                 results_of(chunk.half, k));
 }
 

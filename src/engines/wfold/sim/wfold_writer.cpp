@@ -123,7 +123,7 @@ void WfoldWriter::read_slices(std::int64_t first, std::int64_t end) {
   const TileResults& front = tiles_.front();
   const int element = dtype_size(front.job->setup.output_type);
   ResultRead read{*front.job, front.half, front.record_set};
-  const int slaves = config_.slaves;
+  const WfoldSchedule& schedule = front.job->schedule;
   const auto keep = [&](int column, int kernel, std::int32_t value) {
     std::memcpy(tile_bytes_.data() + (to_signed(column) * front.tile.kernels + kernel) * element, &value,
                 to_size(element));
@@ -131,14 +131,17 @@ void WfoldWriter::read_slices(std::int64_t first, std::int64_t end) {
   if (granularity_ == Granularity::kTile) {
     if (first > 0) return;  // the whole tile came with the first slice
     read.end_column = front.tile.columns;
-    for (int slave = 0; slave < std::min(slaves, front.tile.kernels); ++slave) {
-      read.end_kernel = ceil_div(front.tile.kernels - slave, slaves);
+    for (int slave = 0; slave < std::min(config_.slaves, front.tile.kernels); ++slave) {
+      read.end_kernel = 0;
+      while (read.end_kernel < front.tile.kernels_per_slave &&
+             schedule.kernel_of(slave, read.end_kernel) < front.tile.kernels)
+        ++read.end_kernel;
       read_.resize(to_size(read.end_column * read.end_kernel));
       read.results = read_.data();
       send_(nth(results, slave), read);
       for (int column = 0; column < read.end_column; ++column) {
         for (int k = 0; k < read.end_kernel; ++k)
-          keep(column, k * slaves + slave, nth(read_, column * read.end_kernel + k));
+          keep(column, schedule.kernel_of(slave, k), nth(read_, column * read.end_kernel + k));
       }
     }
     return;
@@ -149,9 +152,10 @@ void WfoldWriter::read_slices(std::int64_t first, std::int64_t end) {
     for (int kernel = begin; kernel < std::min(begin + kernels_per_slice_, front.tile.kernels); ++kernel) {
       std::int32_t value = 0;
       read.first_column = column, read.end_column = column + 1;
-      read.first_kernel = kernel / slaves, read.end_kernel = kernel / slaves + 1;
+      const auto [slave, number] = schedule.slave_kernel(kernel);
+      read.first_kernel = number, read.end_kernel = number + 1;
       read.results = &value;
-      send_(nth(results, kernel % slaves), read, to_sc_time((slice - first) * context_.clock.period_ps()));
+      send_(nth(results, slave), read, to_sc_time((slice - first) * context_.clock.period_ps()));
       keep(column, kernel, value);
     }
   }
