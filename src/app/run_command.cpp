@@ -154,7 +154,7 @@ void check_command(const RunCommand& command) {
        {"--vcd-max-mb", command.vcd_max_mb != plain.vcd_max_mb},
        {"--vcd-accumulators", command.vcd_accumulators}}};
   for (const auto& [option, given] : of_waveforms) {
-    if (given && !command.has_waveform()) throw UserError(fmt::format("{}: requires --vcd or --fst", option));
+    if (given && !command.has_waveform()) throw UserError(fmt::format("{} requires --vcd or --fst", option));
   }
   if (command.fst.empty()) return;
   require_fst_converter();

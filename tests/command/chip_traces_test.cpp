@@ -45,16 +45,16 @@ TEST(ChipWaveform, UI_3_every_unit_of_every_core_and_cluster) {
     const std::string core = fmt::format("chip.cluster0.core{}.", i);
     for (const char* signal :
          {"control.decode_addr", "control.matrix_held", "control.vector_held", "control.iodma_held",
-          "control.mvdma_held", "iodma.read", "iodma.write", "mvdma.read", "mvdma.write", "vector.busy",
-          "load.streaming", "parameter.streaming", "store.reading", "engine.switch.beat", "engine.pe.pe000",
-          "bus.broadcast.wbeat", "bus.iodma.rbeat", "bus.vector_a.req"})
+          "control.mvdma_held", "iodma.read_beat", "iodma.write_beat", "mvdma.read_beat", "mvdma.write_beat",
+          "vector.busy", "load.streaming", "parameter.streaming", "store.reading", "engine.switch.beat",
+          "engine.pe.valid", "bus.broadcast.wbeat", "bus.iodma.rbeat", "bus.vector_a.req"})
       expected.push_back(core + signal);
     expected.push_back(fmt::format("chip.noc.cluster0.core{}.iodma.req", i));
     expected.push_back(fmt::format("chip.cluster0.memory.bus.core{}.req", i));
   }
-  for (const char* signal :
-       {"gdma.read", "gdma.write", "cdma.read", "cdma.write", "mvdma.read", "mvdma.write", "broadcast.aw",
-        "broadcast.w", "broadcast.b", "cdma_in.aw", "cdma_in.w", "cdma_in.b", "control.decode_addr"})
+  for (const char* signal : {"gdma.read_beat", "gdma.write_beat", "cdma.read_beat", "cdma.write_beat",
+                             "mvdma.read_beat", "mvdma.write_beat", "broadcast.aw", "broadcast.w",
+                             "broadcast.b", "cdma_in.aw", "cdma_in.w", "cdma_in.b", "control.decode_addr"})
     expected.push_back(std::string("chip.cluster0.memory.") + signal);
   for (const char* signal : {"chip.link.cluster0.req", "chip.noc.cluster0.memory.gdma.req",
                              "chip.dram0.ch0.cmd", "chip.dram1.ch0.cmd"})
@@ -63,7 +63,7 @@ TEST(ChipWaveform, UI_3_every_unit_of_every_core_and_cluster) {
   for (const std::string& signal : expected) EXPECT_EQ(names.count(signal), 1U) << signal;
   // The kernels go through the SRAM to both cores that compute.
   for (const char* active :
-       {"chip.cluster0.memory.gdma.write", "chip.cluster0.memory.broadcast.aw",
+       {"chip.cluster0.memory.gdma.write_beat", "chip.cluster0.memory.broadcast.aw",
         "chip.cluster0.core0.bus.broadcast.wbeat", "chip.cluster0.core1.bus.broadcast.wbeat",
         "chip.cluster0.core1.engine.switch.beat"})
     EXPECT_GT(vcd->signal(active).changes.size(), 1U) << active;

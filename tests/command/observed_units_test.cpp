@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdlib>
+#include <filesystem>
 #include <map>
 #include <set>
 #include <sstream>
@@ -102,7 +103,7 @@ TEST_P(ObservedUnits, UI_7_the_timeline_has_the_reports_cycles_causes_and_bytes)
 }
 
 TEST_P(ObservedUnits, UI_7_the_waveform_has_the_state_of_every_unit_in_every_cycle) {
-  ASSERT_EQ(run({"--vcd", "w.vcd"}).status, 0);
+  ASSERT_EQ(run({"--vcd", "w.vcd", "--vcd-signals", "*"}).status, 0);
   const Vcd vcd(read_bytes(folder_.path("w.vcd")));
   const nlohmann::json report = folder_.report();
   const std::int64_t period = std::llround(1e6 / report.at("configuration").at("clock_mhz").get<double>());
@@ -120,7 +121,7 @@ TEST_P(ObservedUnits, UI_7_the_waveform_has_the_state_of_every_unit_in_every_cyc
 }
 
 TEST_P(ObservedUnits, UI_7_the_view_names_every_signal_of_the_waveform) {
-  ASSERT_EQ(run({"--vcd", "w.vcd"}).status, 0);
+  ASSERT_EQ(run({"--vcd", "w.vcd", "--vcd-signals", "*"}).status, 0);
   const Vcd vcd(read_bytes(folder_.path("w.vcd")));
   const std::set<std::string> paths = vcd.paths();
   std::istringstream lines(read_bytes(folder_.path("w.gtkw")));
@@ -207,8 +208,6 @@ TEST(ObservedRun, UI_7_fst_needs_the_converter_and_has_the_same_bytes_each_time)
                                            source_path("configs/switch16.json"),
                                            "--layer",
                                            source_path("models/worked_dilated.json"),
-                                           "--vcd",
-                                           "w.vcd",
                                            "--fst",
                                            "w.fst"};
   const CommandResult refused = folder.run(arguments, nothing);
@@ -222,6 +221,13 @@ TEST(ObservedRun, UI_7_fst_needs_the_converter_and_has_the_same_bytes_each_time)
   EXPECT_GT(first.size(), 1000U);
   ASSERT_EQ(folder.run(arguments).status, 0);
   EXPECT_EQ(read_bytes(folder.path("w.fst")), first);
+  EXPECT_NE(read_bytes(folder.path("w.gtkw")).find("[dumpfile] \"w.fst\""), std::string::npos);
+  EXPECT_FALSE(std::filesystem::exists(folder.path("w.vcd"))) << "no dump is written on the way";
+  std::vector<std::string> both = arguments;
+  both.insert(both.end(), {"--vcd", "w.vcd"});
+  ASSERT_EQ(folder.run(both).status, 0);
+  EXPECT_EQ(read_bytes(folder.path("w.fst")), first);
+  EXPECT_FALSE(Vcd(read_bytes(folder.path("w.vcd"))).paths().empty());
 }
 
 TEST(ObservedRun, HI_2_every_instruction_of_the_programs_is_in_the_konata_log_once) {

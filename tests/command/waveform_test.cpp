@@ -65,8 +65,8 @@ struct TimedBeat {
 class WorkedWaveform : public ::testing::TestWithParam<int> {
  protected:
   WorkedWaveform() : data_(source_path(model())) {
-    const CommandResult result =
-        folder_.run_layer("configs/switch16.json", model(), {"--vcd", "wave.vcd", "--vcd-accumulators"});
+    const CommandResult result = folder_.run_layer(
+        "configs/switch16.json", model(), {"--vcd", "wave.vcd", "--vcd-accumulators", "--vcd-signals", "*"});
     if (result.status != 0) throw std::runtime_error("the run failed: " + result.err);
     vcd_ = std::make_unique<Vcd>(read_bytes(folder_.path("wave.vcd")));
     out_height_ = kTableHeight - 2 * GetParam();
@@ -240,6 +240,14 @@ TEST(Waveform, UI_3_signals_are_limited_by_pattern) {
   EXPECT_EQ(traced({"--vcd-signals", "soc.engine.switch.sw*", "pe1500"}), lanes);
 }
 
+TEST(Waveform, UI_12_products_of_pes_only_when_a_pattern_names_them) {
+  const std::set<std::string> usual = traced({}), all = traced({"--vcd-signals", "*"});
+  EXPECT_EQ(usual.count("soc.engine.pe.pe1500"), 0U);
+  EXPECT_EQ(usual.count("soc.engine.switch.sw15"), 1U);
+  EXPECT_EQ(all.count("soc.engine.pe.pe1500"), 1U);
+  for (const std::string& name : usual) EXPECT_EQ(all.count(name), 1U) << name;
+}
+
 TEST(Waveform, UI_3_accumulators_only_on_request) {
   EXPECT_EQ(traced({"--vcd-signals", "pe1500*"}), (std::set<std::string>{"soc.engine.pe.pe1500"}));
   EXPECT_EQ(traced({"--vcd-signals", "pe1500*", "--vcd-accumulators"}),
@@ -274,9 +282,9 @@ TEST(Waveform, UI_3_a_window_behind_the_end_is_named) {
 
 TEST(Waveform, UI_3_the_size_cap_ends_the_trace_validly) {
   const CommandFolder folder;
-  const CommandResult result =
-      folder.run_layer("configs/switch16.json", "models/small_chain.json",
-                       {"--vcd", "wave.vcd", "--vcd-max-mb", "1", "--vcd-accumulators"});
+  const CommandResult result = folder.run_layer(
+      "configs/switch16.json", "models/small_chain.json",
+      {"--vcd", "wave.vcd", "--vcd-max-mb", "1", "--vcd-accumulators", "--vcd-signals", "*"});
   EXPECT_EQ(result.status, 0) << "a trace that ends early is no failure";
   EXPECT_NE(result.err.find("1 MB"), std::string::npos) << "the cap is named on the terminal: " << result.err;
   const std::string text = read_bytes(folder.path("wave.vcd"));

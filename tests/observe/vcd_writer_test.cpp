@@ -5,8 +5,10 @@
 #include "vcd_reader.h"
 
 #include <algorithm>
+#include <array>
 #include <map>
 #include <random>
+#include <stdexcept>
 #include <string>
 #include <string_view>
 #include <tuple>
@@ -139,6 +141,55 @@ TEST(VcdWriter, UI_3_values_are_cut_to_their_width) {
   const Vcd vcd(dump.text);
   EXPECT_EQ(vcd.signal("a").at(0), 0xfU);
   EXPECT_EQ(vcd.signal("wide").at(0), ~std::uint64_t{0});
+}
+
+TEST(VcdWriter, UI_12_words_of_any_width) {
+  Dump dump;
+  const SignalId word = dump.writer.add_signal("soc", "word", 256),
+                 odd = dump.writer.add_signal("soc", "odd", 68);
+  std::array<std::uint8_t, 32> bytes{};
+  bytes[0] = 5, bytes[8] = 1, bytes[31] = 0x80;
+  dump.writer.change(word, 1000, bytes.data(), bytes.size());
+  dump.writer.change(odd, 1000, bytes.data(), 9);
+  dump.writer.change(word, 2000, bytes.data(), bytes.size());
+  dump.writer.finish(3000);
+  const std::string wide = "b1" + std::string(190, '0') + "1" + std::string(61, '0') + "101 ";
+  const std::size_t found = dump.text.find(wide);
+  ASSERT_NE(found, std::string::npos) << dump.text;
+  EXPECT_EQ(dump.text.find(wide, found + 1), std::string::npos) << "only what changes is written";
+  EXPECT_NE(dump.text.find("\nb1" + std::string(61, '0') + "101 "), std::string::npos);
+  EXPECT_NE(dump.text.find("word [255:0]"), std::string::npos);
+}
+
+TEST(VcdWriter, UI_12_details_only_where_a_pattern_names_them) {
+  TraceFilter named;
+  named.patterns = {"a*"};
+  for (const bool pattern : {false, true}) {
+    Dump dump(pattern ? named : TraceFilter{});
+    EXPECT_EQ(dump.writer.add_signal("soc", "a1", 8, Radix::kSigned, Shown::kWhenNamed) >= 0, pattern);
+    EXPECT_GE(dump.writer.add_signal("soc", "a2", 8), 0);
+  }
+}
+
+TEST(VcdWriter, UI_12_names_are_identifiers) {
+  Dump dump;
+  for (const char* name : {"a.b", "0a", "", "a b", "a-b"})
+    EXPECT_THROW(dump.writer.add_signal("soc", name, 1), std::logic_error) << name;
+  EXPECT_THROW(dump.writer.add_signal("soc.0", "a", 1), std::logic_error);
+  EXPECT_GE(dump.writer.add_signal("soc._x", "a$1", 1), 0);
+}
+
+TEST(VcdWriter, UI_12_many_changes_at_one_instant_ahead_of_the_present) {
+  Dump dump;
+  std::vector<SignalId> all;
+  for (int i = 0; i < 300'000; ++i) all.push_back(dump.writer.add_signal("soc", "s" + std::to_string(i), 8));
+  for (std::size_t i = 0; i < all.size(); ++i) dump.writer.change(all[i], 5000, i);
+  dump.writer.change(all[0], 6000, 7);
+  dump.now = 7000;
+  dump.writer.finish(7000);
+  const Vcd vcd(dump.text);
+  EXPECT_EQ(vcd.signal("s299999").at(5000), 299'999U & 0xFFU);
+  EXPECT_EQ(vcd.signal("s0").at(6000), 7U);
 }
 
 using Change = std::tuple<int, Picoseconds, std::uint64_t>;  ///< signal, instant, value

@@ -24,6 +24,10 @@ class OrderTrace : public Trace {
     changes_.push_back(std::to_string(at) + " " + declared_[static_cast<std::size_t>(signal)] + " " +
                        std::to_string(value));
   }
+  void change(SignalId signal, Picoseconds at, const std::uint8_t* bytes, std::size_t count) override {
+    changes_.push_back(std::to_string(at) + " " + declared_[static_cast<std::size_t>(signal)] + " " +
+                       std::string(bytes, bytes + count));
+  }
   void text(SignalId signal, Picoseconds at, std::string_view text) override {
     changes_.push_back(std::to_string(at) + " " + declared_[static_cast<std::size_t>(signal)] + " " +
                        std::string(text));

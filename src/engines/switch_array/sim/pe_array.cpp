@@ -43,7 +43,7 @@ void PeArray::declare_signals(bool accumulators) {
           context_.observers.trace->add_signal(name(), pe, 32, Radix::kSigned, Shown::kWhenNamed));
       if (accumulators)
         accumulator_signals_.push_back(
-            context_.observers.trace->add_signal(name(), pe + "_acc", 32, Radix::kSigned, Shown::kWhenNamed));
+            context_.observers.trace->add_signal(name(), pe + "_acc", 32, Radix::kSigned));
     }
   }
 }
