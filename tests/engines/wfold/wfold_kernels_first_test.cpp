@@ -1,5 +1,5 @@
 // Kernels in the first buffers and maps in the second ones (SPEC WF-9; document 003 [0068], [0132]).
-#include "config/hardware_file.h"
+#include "config/hardware_config.h"
 #include "engines/wfold/sim/wfold_pipeline.h"
 #include "wfold_cases.h"
 #include "wfold_engine_bench.h"

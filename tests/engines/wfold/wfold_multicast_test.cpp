@@ -1,7 +1,7 @@
 // Lines that are sent to some of the slaves alone (SPEC WF-9; document 003 [0063]): groups of slaves with the
 // groups of a convolution.
 #include "checked_run.h"
-#include "config/hardware_file.h"
+#include "config/hardware_config.h"
 #include "conv_workload.h"
 #include "engines/wfold/config.h"
 #include "wfold_engine_bench.h"
