@@ -100,7 +100,7 @@ void RunOutputs::write_waveform(const RunResult& result) {
     const std::string dump = std::filesystem::path(dump_name()).filename().string();
     const Picoseconds begin = vcd_->window_begin();
     const Picoseconds shown = command_.vcd_to ? std::min(end, *command_.vcd_to * period_) : end;
-    view_file_->write(gtkwave_view(vcd_->signals(), dump, begin, shown));
+    view_file_->write(gtkwave_view(vcd_->signals(), vcd_->activity(), dump, begin, shown));
   }
 }
 

@@ -223,6 +223,7 @@ void DramController::serve(const DramChannel::Served& served) {
     memory_.read(address, data, burst.bytes);
   }
   const Cycle beats = channels_.front().clocks().data;
+  if (!signals_.empty()) trace_burst(served, address, data);
   (burst.write ? written_ : read_).count(served.data_end - beats, served.data_end, burst.bytes);
   request.remaining -= burst.bytes;
   request.done = std::max(request.done, served.data_end);
@@ -269,7 +270,10 @@ void DramController::declare_signals() {
     signals.bank = trace->add_signal(scope, "bank", 6, Radix::kDecimal);
     signals.row = trace->add_signal(scope, "row", 32, Radix::kDecimal);
     signals.queue = trace->add_signal(scope, "queue", 16, Radix::kDecimal);
+    signals.column = trace->add_signal(scope, "col", 16, Radix::kDecimal);
     signals.data = trace->add_signal(scope, "data", 1);
+    signals.bytes =
+        trace->add_signal(scope, "bytes", 8 * map_.burst_bytes(), Radix::kHexadecimal, Shown::kWhenNamed);
     signals_.push_back(signals);
   }
 }
@@ -292,6 +296,24 @@ void DramController::observe(const DramCommand& command) {
   const Cycle data = command.cycle + (write ? channel.clocks().cwl : channel.clocks().cl);
   trace.change(signals.data, clock_.at(data), 1);
   trace.change(signals.data, clock_.at(data + channel.clocks().data), 0);
+}
+
+// Traces the column of a RD or WR that has been issued, and its bytes while they are on the data bus: each
+// lies where it does in the burst.
+void DramController::trace_burst(const DramChannel::Served& served, std::uint64_t address,
+                                 const std::uint8_t* data) {
+  const DramAddress place = map_.decode(address);
+  const DramChannel& channel = nth(channels_, place.channel);
+  const Cycle begin = served.data_end - channel.clocks().data;
+  const Cycle command = begin - (served.burst.write ? channel.clocks().cwl : channel.clocks().cl);
+  if (context_.trace() == nullptr || clock_.at(command) < now_ps()) return;
+  Trace& trace = *context_.observers.trace;
+  const ChannelSignals& signals = nth(signals_, place.channel);
+  trace.change(signals.column, clock_.at(command), to_unsigned(place.column));
+  if (signals.bytes < 0) return;
+  std::vector<std::uint8_t> bytes(to_size(map_.burst_bytes()));
+  std::copy_n(data, served.burst.bytes, bytes.begin() + to_signed(address % bytes.size()));
+  trace.change(signals.bytes, clock_.at(begin), bytes.data(), bytes.size());
 }
 
 // The NPU cycle gets the cause that held at its beginning.

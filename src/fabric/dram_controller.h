@@ -99,7 +99,9 @@ class DramController : public sc_core::sc_module {
     SignalId bank;
     SignalId row;
     SignalId queue;
+    SignalId column;
     SignalId data;
+    SignalId bytes;
   };
   static constexpr std::int64_t kNone = -1;
 
@@ -125,6 +127,7 @@ class DramController : public sc_core::sc_module {
 
   void declare_signals();
   void observe(const DramCommand& command);
+  void trace_burst(const DramChannel::Served& served, std::uint64_t address, const std::uint8_t* data);
   void pass_on(const DramWait& wait);
   void trace_queue(int channel, Cycle at);
 

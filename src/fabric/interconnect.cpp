@@ -218,7 +218,7 @@ void Interconnect::stream(const Response& response) {
     last = extension.first_beat + extension.beats - 1;
     port.read.free_from = last + 1;
     port.read.ledger.add_beats(extension.first_beat, extension.beats);
-    trace_beats(port.signals.read_beat, extension.first_beat, extension.beats);
+    trace_beats(port, *response.payload, extension.first_beat, extension.beats);
   } else {
     extension.first_beat = std::max(earliest, port.reply_free_from);
     last = extension.first_beat;
@@ -298,7 +298,7 @@ void Interconnect::grant(int index, Cycle now) {
                    arrives + target.data_cycles(payload.get_data_length()) - 1);
     target.write_from = target.bytes_per_clock > 0 ? due + 1 : 0;
     lane.ledger.add_beats(first_beat, beats);
-    trace_beats(port.signals.write_beat, first_beat, beats);
+    trace_beats(port, payload, first_beat, beats);
   }
   extension.trail.add(due, Activity::kBusLatency);
   auto& travelling = target.travelling;

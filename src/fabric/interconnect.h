@@ -132,6 +132,8 @@ class Interconnect : public sc_core::sc_module {
     SignalId read_beat;
     SignalId write_beat;
     SignalId outstanding;
+    SignalId write, bytes;           ///< of the request
+    SignalId read_data, write_data;  ///< of the beats
   };
   struct Port {
     Payload* request = nullptr;  ///< BEGIN_REQ without END_REQ
@@ -237,7 +239,7 @@ class Interconnect : public sc_core::sc_module {
   void declare_signals(Port& port);
   void trace_request(const Port& port, const Payload& payload, Cycle now);
   void trace_grant(const Port& port, Cycle now);
-  void trace_beats(SignalId signal, Cycle begin, Cycle count);
+  void trace_beats(const Port& port, const Payload& payload, Cycle begin, Cycle count);
   void trace_delivery(const Port& port, Cycle now);
 
   InterconnectConfig config_;

@@ -79,12 +79,21 @@ void Interconnect::declare_signals(Port& port) {
   port.signals.read_beat = trace->add_signal(scope, "rbeat", 1);
   port.signals.write_beat = trace->add_signal(scope, "wbeat", 1);
   port.signals.outstanding = trace->add_signal(scope, "outstanding", 16, Radix::kDecimal);
+  const auto named = [&](const char* signal, int width, Radix radix) {
+    return trace->add_signal(scope, signal, width, radix, Shown::kWhenNamed);
+  };
+  port.signals.write = named("req_write", 1, Radix::kHexadecimal);
+  port.signals.bytes = named("req_bytes", 32, Radix::kDecimal);
+  port.signals.read_data = named("rdata", 8 * config_.bytes_per_clock, Radix::kHexadecimal);
+  port.signals.write_data = named("wdata", 8 * config_.bytes_per_clock, Radix::kHexadecimal);
 }
 
 void Interconnect::trace_request(const Port& port, const Payload& payload, Cycle now) {
   Trace& trace = *context_.observers.trace;
   trace.change(port.signals.request, context_.clock.at(now), 1);
   trace.change(port.signals.address, context_.clock.at(now), payload.get_address());
+  trace.change(port.signals.write, context_.clock.at(now), payload.is_write() ? 1 : 0);
+  trace.change(port.signals.bytes, context_.clock.at(now), payload.get_data_length());
 }
 
 void Interconnect::trace_grant(const Port& port, Cycle now) {
@@ -94,11 +103,19 @@ void Interconnect::trace_grant(const Port& port, Cycle now) {
   trace.change(port.signals.outstanding, context_.clock.at(now + 1), to_unsigned(port.outstanding));
 }
 
-void Interconnect::trace_beats(SignalId signal, Cycle begin, Cycle count) {
+// Traces the beats of a burst, which are packed from its first byte on.
+void Interconnect::trace_beats(const Port& port, const Payload& payload, Cycle begin, Cycle count) {
   Trace* trace = context_.trace();
   if (trace == nullptr) return;
-  trace->change(signal, context_.clock.at(begin), 1);
-  trace->change(signal, context_.clock.at(begin + count), 0);
+  const bool reads = payload.is_read();
+  const SignalId beat = reads ? port.signals.read_beat : port.signals.write_beat;
+  trace->change(beat, context_.clock.at(begin), 1);
+  trace->change(beat, context_.clock.at(begin + count), 0);
+  const SignalId data = reads ? port.signals.read_data : port.signals.write_data;
+  if (data < 0) return;
+  const auto width = to_size(config_.bytes_per_clock), bytes = std::size_t{payload.get_data_length()};
+  for (std::size_t at = 0; at < bytes; at += width, ++begin)
+    trace->change(data, context_.clock.at(begin), payload.get_data_ptr() + at, std::min(width, bytes - at));
 }
 
 void Interconnect::trace_delivery(const Port& port, Cycle now) {

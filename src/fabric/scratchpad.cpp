@@ -105,11 +105,11 @@ void Scratchpad::declare_signals(Trace& trace) {
   s.port_taken = trace.add_signal(scope, "port_taken", 1);
   for (std::size_t bank = 0; bank < banks_.size(); ++bank) {
     for (std::size_t port = bus_and_region_ports(); port < banks_[bank]->ports.size(); ++port)
-      banks_[bank]->trace_accesses(scope + ".engine",
-                                   fmt::format("p{}b{}", port - bus_and_region_ports(), bank), to_int(port),
-                                   config_.bank_bytes);
+      banks_[bank]->trace_port(scope + ".engine", fmt::format("p{}b{}", port - bus_and_region_ports(), bank),
+                               to_int(port), config_.bank_bytes, config_.bank_bytes, Shown::kWhenNamed);
     if (layout_ == ScratchpadLayout::kRegions)
-      banks_[bank]->trace_accesses(scope + ".engine", fmt::format("b{}", bank), 1, config_.bank_bytes);
+      banks_[bank]->trace_port(scope + ".engine", fmt::format("b{}", bank), 1, config_.bank_bytes,
+                               config_.bank_bytes, Shown::kWhenNamed);
   }
 }
 

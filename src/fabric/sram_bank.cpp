@@ -37,19 +37,21 @@ SramBank::SramBank(sc_core::sc_module_name name, const SimContext& context, std:
   }
 }
 
-void SramBank::trace_port(const std::string& scope, const std::string& signal, int port, int word_bytes) {
+void SramBank::trace_port(const std::string& scope, const std::string& signal, int port, int word_bytes,
+                          int address_unit, Shown shown) {
   if (context_.trace() == nullptr) return;
   Port& p = nth(ports_, port);
-  p.word_bytes = std::min(word_bytes, 8);
-  p.data_signal = context_.observers.trace->add_signal(scope, signal, 8 * p.word_bytes);
-  trace_accesses(scope, signal, port, std::nullopt);
+  p.word_bytes = word_bytes;
+  p.data_signal =
+      context_.observers.trace->add_signal(scope, signal, 8 * p.word_bytes, Radix::kHexadecimal, shown);
+  trace_accesses(scope, signal, port, address_unit);
 }
 
 void SramBank::trace_accesses(const std::string& scope, const std::string& signal, int port,
-                              std::optional<int> word_bytes) {
+                              int address_unit) {
   if (context_.trace() == nullptr) return;
   Port& p = nth(ports_, port);
-  p.address_unit = word_bytes;
+  p.address_unit = to_unsigned(address_unit);
   p.address_signal = context_.observers.trace->add_signal(scope, signal + "_addr", 32);
   p.valid = Strobe(context_.observers.trace, scope, signal + "_valid");
 }
@@ -99,13 +101,17 @@ void SramBank::access(Port& port, tlm::tlm_generic_payload& payload, sc_core::sc
 void SramBank::trace_access(const Port& port, const tlm::tlm_generic_payload& payload, Picoseconds at) {
   port.valid.high(context_.observers.trace, at, at + period_ps_);
   if (port.data_signal < 0 && port.address_signal < 0) return;
-  std::uint64_t value = 0;
-  const unsigned length = payload.get_data_length();
-  std::memcpy(&value, storage_ + payload.get_address(),
-              std::min<std::size_t>(length, to_size(port.word_bytes)));
-  if (port.data_signal >= 0) context_.observers.trace->change(port.data_signal, at, value);
-  const std::uint64_t unit = port.address_unit ? to_unsigned(*port.address_unit) : length;
-  context_.observers.trace->change(port.address_signal, at, payload.get_address() / unit);
+  Trace& trace = *context_.observers.trace;
+  const std::uint8_t* const bytes = storage_ + payload.get_address();
+  const auto count = std::min<std::size_t>(payload.get_data_length(), to_size(port.word_bytes));
+  if (port.data_signal >= 0 && port.word_bytes > to_int(sizeof(std::uint64_t))) {
+    trace.change(port.data_signal, at, bytes, count);
+  } else if (port.data_signal >= 0) {
+    std::uint64_t value = 0;
+    std::memcpy(&value, bytes, count);
+    trace.change(port.data_signal, at, value);
+  }
+  trace.change(port.address_signal, at, payload.get_address() / port.address_unit);
 }
 
 // After a write: applies the faulty cell, and withdraws direct access to the changed region.

@@ -38,13 +38,13 @@ class SramBank : public sc_core::sc_module {
   SramBank(sc_core::sc_module_name name, const SimContext& context, std::int64_t size_bytes, int port_count,
            int regions = 1);
 
-  /// Traces address and data of `port` under `signal` (data, 8 * word_bytes bits, at most 64) and
-  /// `signal`_addr.
-  void trace_port(const std::string& scope, const std::string& signal, int port, int word_bytes);
+  /// Traces the accesses of `port` as `trace_accesses` does, and under `signal` the bytes of each, at most
+  /// `word_bytes`, which are `shown` as the others are or not.
+  void trace_port(const std::string& scope, const std::string& signal, int port, int word_bytes,
+                  int address_unit, Shown shown = Shown::kAlways);
   /// Traces of `port` whether it is accessed, `signal`_valid, and where, `signal`_addr: the number of the
-  /// word of `word_bytes` bytes; none: in units of the access's bytes.
-  void trace_accesses(const std::string& scope, const std::string& signal, int port,
-                      std::optional<int> word_bytes);
+  /// `address_unit` bytes that the access begins in.
+  void trace_accesses(const std::string& scope, const std::string& signal, int port, int address_unit);
   /// A stuck cell: whatever is written to byte `address` is stored with the bits of `mask` flipped (fault
   /// injection of SPEC CY-3's corruption test).
   void inject_fault(std::int64_t address, std::uint8_t mask);
@@ -68,8 +68,8 @@ class SramBank : public sc_core::sc_module {
     BankPortStats stats;
     SignalId data_signal = -1, address_signal = -1;
     Strobe valid;
-    int word_bytes = 1;               // of the data signal
-    std::optional<int> address_unit;  // of the address signal, in bytes
+    int word_bytes = 0;              // of the data signal
+    std::uint64_t address_unit = 1;  // of the address signal, in bytes
   };
   void access(Port& port, tlm::tlm_generic_payload& payload, sc_core::sc_time& delay);
   void written(std::uint64_t address, unsigned length);

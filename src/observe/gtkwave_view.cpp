@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <string_view>
+#include <vector>
 
 #include <fmt/format.h>
 
@@ -41,7 +42,9 @@ constexpr unsigned kHexadecimal = 0x2, kDecimal = 0x4, kBinary = 0x8, kRight = 0
 enum Colour { kOrange = 2, kYellow = 3, kGreen = 4, kBlue = 5 };
 constexpr std::size_t kMostOpen = 9;  // signals of a group that is open at first
 constexpr std::size_t kLetterPixels = 9, kValuePixels = 110;
-constexpr double kViewFrames = 1000.0 / 200;  // frames of 200 pixels in a window of 1600
+// A window, the tree of scopes in it, what frames and bars take, and the unit in which a view is measured.
+constexpr int kWindowPixels = 1600, kWindowRows = 1000, kTreePixels = 233, kBarPixels = 84,
+              kFramePixels = 200;
 
 struct Look {
   unsigned flags;
@@ -94,44 +97,82 @@ std::string trace(const SignalInfo& signal) {
                      signal.name, range);
 }
 
+// A row of the view: the number of a signal, or of the first signal of a scope, and how much happens there.
+struct Row {
+  std::size_t first = 0, end = 0;
+  std::int64_t activity = 0;
+};
+
+// What is busiest comes first; rows of equal activity stay in their order.
+void sort_rows(std::vector<Row>& rows) {
+  std::stable_sort(rows.begin(), rows.end(),
+                   [](const Row& a, const Row& b) { return a.activity > b.activity; });
+}
+
+bool is_text(const SignalInfo& signal) {
+  return signal.radix == Radix::kText;
+}
+
+// The states of all units.
+std::vector<Row> states_of(const std::vector<SignalInfo>& signals,
+                           const std::vector<std::int64_t>& activity) {
+  std::vector<Row> states;
+  for (std::size_t i = 0; i < signals.size(); ++i) {
+    if (is_text(signals[i])) states.push_back({i, i + 1, activity[i]});
+  }
+  sort_rows(states);
+  return states;
+}
+
+// The scopes that have signals besides states and the clock.
+std::vector<Row> scopes_of(const std::vector<SignalInfo>& signals,
+                           const std::vector<std::int64_t>& activity) {
+  std::vector<Row> scopes;
+  for (std::size_t i = 1; i < signals.size(); ++i) {
+    if (is_text(signals[i])) continue;
+    if (scopes.empty() || signals[scopes.back().first].scope != signals[i].scope) scopes.push_back({i, i, 0});
+    scopes.back().end = i + 1;
+    scopes.back().activity += activity[i];
+  }
+  sort_rows(scopes);
+  return scopes;
+}
+
 }  // namespace
 
-std::string gtkwave_view(const std::vector<SignalInfo>& signals, const std::string& dump, Picoseconds begin,
-                         Picoseconds end) {
-  const double span = static_cast<double>(std::max<Picoseconds>(end - begin, 1));
-  std::string text =
-      fmt::format("[dumpfile] \"{}\"\n[timestart] {}\n[size] 1600 900\n[pos] -1 -1\n", dump, begin);
-  // Two to the power of minus the first number is the time span of a view.
-  text += fmt::format("*{:.6f} {}", -std::log2(span / kViewFrames), begin);
-  for (int marker = 0; marker < 26; ++marker) text += " -1";
+std::string gtkwave_view(const std::vector<SignalInfo>& signals, const std::vector<std::int64_t>& activity,
+                         const std::string& dump, Picoseconds begin, Picoseconds end) {
   std::size_t longest = 0;
   for (const SignalInfo& signal : signals) {
-    if (signal.radix == Radix::kText) longest = std::max(longest, signal.scope.size());
+    if (is_text(signal)) longest = std::max(longest, signal.scope.size());
   }
-  text += fmt::format("\n[sst_width] 233\n[signals_width] {}\n[sst_expanded] 1\n[sst_vpaned_height] 400\n",
-                      std::clamp<std::size_t>(kLetterPixels * longest + kValuePixels, 330, 600));
-  const auto is_text = [](const SignalInfo& signal) { return signal.radix == Radix::kText; };
+  const auto names = to_int(std::clamp<std::size_t>(kLetterPixels * longest + kValuePixels, 330, 600));
+  const double span = static_cast<double>(std::max<Picoseconds>(end - begin, 1));
+  const double frames = static_cast<double>(kWindowPixels - kTreePixels - names - kBarPixels) / kFramePixels;
+  std::string text = fmt::format("[dumpfile] \"{}\"\n[timestart] {}\n[size] {} {}\n[pos] -1 -1\n", dump,
+                                 begin, kWindowPixels, kWindowRows);
+  // Two to the power of minus the first number is the time of a frame.
+  text += fmt::format("*{:.6f} {}", -std::log2(span / frames), begin);
+  for (int marker = 0; marker < 26; ++marker) text += " -1";
+  text += fmt::format("\n[sst_width] {}\n[signals_width] {}\n[sst_expanded] 1\n[sst_vpaned_height] 400\n",
+                      kTreePixels, names);
   if (!signals.empty()) text += trace(signals.front());  // the clock
-  if (std::any_of(signals.begin(), signals.end(), is_text)) {
+  if (const std::vector<Row> states = states_of(signals, activity); !states.empty()) {
     text += group_begin("states", true);
-    for (const SignalInfo& signal : signals) {
-      if (is_text(signal)) text += trace(signal);
-    }
+    for (const Row& state : states) text += trace(signals[state.first]);
     text += group_end("states", true);
   }
-  for (auto first = signals.empty() ? signals.end() : signals.begin() + 1; first != signals.end();) {
-    const auto last =
-        std::find_if(first, signals.end(), [&](const SignalInfo& s) { return s.scope != first->scope; });
-    const auto shown = to_size(std::count_if(first, last, [&](const auto& s) { return !is_text(s); }));
-    if (shown > 0) {
-      const std::string name = short_scope(first->scope);
-      text += group_begin(name, shown <= kMostOpen);
-      for (; first != last; ++first) {
-        if (!is_text(*first)) text += trace(*first);
-      }
-      text += group_end(name, shown <= kMostOpen);
+  for (const Row& scope : scopes_of(signals, activity)) {
+    const std::string name = short_scope(signals[scope.first].scope);
+    const auto shown =
+        std::count_if(signals.begin() + to_signed(scope.first), signals.begin() + to_signed(scope.end),
+                      [](const SignalInfo& signal) { return !is_text(signal); });
+    const bool open = scope.activity > 0 && to_size(shown) <= kMostOpen;
+    text += group_begin(name, open);
+    for (std::size_t i = scope.first; i < scope.end; ++i) {
+      if (!is_text(signals[i])) text += trace(signals[i]);
     }
-    first = last;
+    text += group_end(name, open);
   }
   return text + "[pattern_trace] 1\n[pattern_trace] 0\n";
 }

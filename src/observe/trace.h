@@ -63,8 +63,8 @@ class Strobe {
  public:
   Strobe() = default;
   /// Declares `scope.name`; `trace` may be null.
-  Strobe(Trace* trace, const std::string& scope, const std::string& name)
-      : signal_(trace != nullptr ? trace->add_signal(scope, name, 1) : -1) {}
+  Strobe(Trace* trace, const std::string& scope, const std::string& name, Shown shown = Shown::kAlways)
+      : signal_(trace != nullptr ? trace->declare({scope, name, 1, Radix::kHexadecimal, shown}) : -1) {}
   /// The port carries something from `begin` to `end`.
   void high(Trace* trace, Picoseconds begin, Picoseconds end) const {
     if (signal_ < 0 || trace == nullptr) return;

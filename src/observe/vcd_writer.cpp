@@ -8,6 +8,7 @@
 #include <cstring>
 #include <numeric>
 #include <stdexcept>
+#include <unordered_set>
 #include <utility>
 
 #include <fmt/compile.h>
@@ -70,6 +71,17 @@ void check_identifiers(const SignalInfo& info) {
     if (!is_identifier(name))
       throw std::logic_error(fmt::format("{}.{}: no identifier of IEEE 1364", info.scope, info.name));
   }
+}
+
+// The scopes of these signals, and all around them.
+template <class Signals>
+std::unordered_set<std::string> scopes_of(const Signals& signals) {
+  std::unordered_set<std::string> scopes;
+  for (const auto& signal : signals) {
+    std::string scope = signal.info.scope;
+    while (scopes.insert(scope).second && scope.find('.') != std::string::npos) scope.resize(scope.rfind('.'));
+  }
+  return scopes;
 }
 
 // Adds the lowest `digits` binary digits of a value.
@@ -149,6 +161,29 @@ std::vector<SignalInfo> VcdWriter::signals() const {
   return all;
 }
 
+std::vector<std::int64_t> VcdWriter::activity() const {
+  std::vector<std::int64_t> all{0};
+  for (const int id : order_) all.push_back(nth(signals_, id).activity);
+  return all;
+}
+
+// Adds the times up to `last` in which texts are `busy`; they are sorted by time.
+void VcdWriter::add_busy_times(Picoseconds last) {
+  std::map<SignalId, Picoseconds> busy;  // since when
+  const auto end = [&](SignalId signal, Picoseconds at) {
+    const auto found = busy.find(signal);
+    if (found == busy.end()) return;
+    const Picoseconds from = std::max(found->second, filter_.begin);
+    nth(signals_, signal).activity += std::max<Picoseconds>(0, std::min(at, last) - from);
+    busy.erase(found);
+  };
+  for (const Late& late : late_) {
+    end(late.signal, late.at);
+    if (late.text == "busy") busy.emplace(late.signal, late.at);
+  }
+  while (!busy.empty()) end(busy.begin()->first, last);
+}
+
 // The outermost scope.
 std::string VcdWriter::top() const {
   return split(nth(signals_, order_.front()).info.scope).front();
@@ -200,13 +235,17 @@ void VcdWriter::record(SignalId signal, Picoseconds at, std::uint64_t value, boo
 void VcdWriter::change(SignalId signal, Picoseconds at, const std::uint8_t* bytes, std::size_t count) {
   if (!records(signal, at)) return;
   const std::size_t words = words_of(nth(signals_, signal).info);
-  std::vector<std::uint64_t> value(words);
-  std::memcpy(value.data(), bytes, std::min(count, words * sizeof(std::uint64_t)));
-  if (words == 1) return record(signal, at, value.front(), true);
+  if (words == 1) {
+    std::uint64_t value = 0;
+    std::memcpy(&value, bytes, std::min(count, sizeof value));
+    return record(signal, at, value, true);
+  }
   if (!ordered_) order_signals();
   Instant& to = instant(at);
-  to.changes.push_back({nth(rank_, signal), true, to.words.size()});
-  to.words.insert(to.words.end(), value.begin(), value.end());
+  const std::size_t first = to.words.size();
+  to.changes.push_back({nth(rank_, signal), true, first});
+  to.words.resize(first + words);
+  std::memcpy(&to.words[first], bytes, std::min(count, words * sizeof(std::uint64_t)));
   flush_when_many();
 }
 
@@ -255,8 +294,23 @@ void VcdWriter::order_signals() {
     nth(rank_, order_[rank]) = to_int(rank);
     nth(signals_, order_[rank]).code = code_of(to_int(rank));
   }
+  check_names();
   last_of_rank_.resize(order_.size(), -1);
   clock_edge_ = filter_.begin / clock_period_ * clock_period_;
+}
+
+// A path names one signal, or a scope: viewers and converters disagree about what is both.
+void VcdWriter::check_names() const {
+  const std::unordered_set<std::string> scopes = scopes_of(signals_);
+  const SignalInfo* before = nullptr;
+  for (const int id : order_) {
+    const SignalInfo& info = nth(signals_, id).info;
+    const std::string path = info.scope + "." + info.name;
+    if (scopes.count(path) > 0) throw std::logic_error(path + ": a scope and a variable");
+    if (before != nullptr && before->name == info.name && before->scope == info.scope)
+      throw std::logic_error(path + ": two variables");
+    before = &info;
+  }
 }
 
 std::string VcdWriter::header() const {
@@ -314,6 +368,7 @@ void VcdWriter::collect(Picoseconds at, const Instant& instant) {
     signal.known = c.known;
     if (!differs) continue;
     if (at < filter_.begin) continue;
+    ++signal.activity;
     spool_->add(at, rank, signal.known, signal.value);
     count(signal, at);
   }
@@ -402,6 +457,7 @@ void VcdWriter::finish(Picoseconds end) {
   std::stable_sort(late_.begin(), late_.end(), [this](const Late& a, const Late& b) {
     return a.at != b.at ? a.at < b.at : nth(rank_, a.signal) < nth(rank_, b.signal);
   });
+  add_busy_times(last);
   write_dump(last);
   if (cut_at_ && !truncated_) end_early();
   pass_on();

@@ -30,7 +30,8 @@ struct TraceFilter {
 };
 
 /// Writes a Value Change Dump (IEEE 1364) with a timescale of 1 ps, a cycle of its own, and no date: the same
-/// run gives the same bytes, in whatever order modules declare signals and record changes.
+/// run gives the same bytes, in whatever order modules declare signals and record changes. A path that is a
+/// scope and a variable, or two variables, is a std::logic_error when the first change is recorded.
 ///
 /// Texts are variables of type `string`, which GTKWave shows as they are. They are recorded late, when a wait
 /// has ended, so changes are collected, a few bytes each, in an unnamed file; `finish` writes the dump.
@@ -60,6 +61,9 @@ class VcdWriter : public Trace {
   std::vector<std::string> unmatched_patterns() const;
   /// The signals of the dump in the order of its header, `clk` first. Complete when the dump is complete.
   std::vector<SignalInfo> signals() const;
+  /// How much happens in each of them: the changes of its value, of a text the time in which it is `busy`.
+  /// Complete when the dump is.
+  std::vector<std::int64_t> activity() const;
   Picoseconds window_begin() const { return filter_.begin; }
 
  private:
@@ -68,6 +72,7 @@ class VcdWriter : public Trace {
     std::vector<std::uint64_t> value;  // the lowest 64 bits first
     std::string code;
     SignalInfo info;
+    std::int64_t activity = 0;
   };
   struct Change {
     int rank = 0;  // position of the signal in the header
@@ -90,6 +95,7 @@ class VcdWriter : public Trace {
   void flush_when_many();
   bool records(SignalId signal, Picoseconds at);
   void order_signals();
+  void check_names() const;
   std::string header() const;
   void flush_before(Picoseconds limit);
   void collect_values_before();
@@ -100,6 +106,7 @@ class VcdWriter : public Trace {
   void open_window();
   void write_value(const Signal& signal);
   void write_text(const Late& late);
+  void add_busy_times(Picoseconds last);
   void write_dump(Picoseconds last);
   void put(std::string_view text);
   void pass_on();
@@ -135,10 +142,11 @@ class VcdWriter : public Trace {
   std::int64_t bytes_ = 0;
 };
 
-/// The save file (.gtkw) with which GTKWave opens a dump ready to read (SPEC UI-7): the states of all units
-/// first, then a group a scope, each signal with its radix and a colour by kind; the whole time is in view.
-/// `dump` is the name of the dump as seen from the save file.
-std::string gtkwave_view(const std::vector<SignalInfo>& signals, const std::string& dump, Picoseconds begin,
-                         Picoseconds end);
+/// The save file (.gtkw) with which GTKWave opens a dump ready to read (SPEC UI-7, UI-12): the states of all
+/// units first, then a group a scope, each signal with its radix and a colour by kind; the whole time is in
+/// view. What is busiest comes first, what is idle last: `activity` says how much happens in each signal, and
+/// a group has that of all its signals. `dump` is the name of the dump as seen from the save file.
+std::string gtkwave_view(const std::vector<SignalInfo>& signals, const std::vector<std::int64_t>& activity,
+                         const std::string& dump, Picoseconds begin, Picoseconds end);
 
 }  // namespace tilebeat

@@ -5,6 +5,7 @@
 #include "vcd_reader.h"
 
 #include <cstdint>
+#include <cstring>
 #include <map>
 #include <string>
 #include <vector>
@@ -80,6 +81,102 @@ TEST(WfoldWaveform, UI_3_all_slaves_show_the_same_and_the_run_is_the_same_withou
     for (const int slave : {1, 7, 15}) {
       EXPECT_EQ(vcd.signal(fmt::format("chip.cluster0.core0.engine.sl{}.{}", slave, name)).changes, first)
           << "slaves work in lockstep: " << slave << " " << name;
+    }
+  }
+}
+
+TEST(WfoldWaveform, UI_12_WF_7_figure_11_of_document_003_from_the_waveform) {
+  const Example1 example;
+  const CommandResult result = example.run({"--vcd", "wave.vcd", "--vcd-signals", "*"});
+  ASSERT_EQ(result.status, 0) << result.err;
+  const Vcd vcd(read_bytes(example.folder.path("wave.vcd")));
+  const auto signal = [&](const std::string& name) -> const VcdSignal& {
+    return vcd.signal("chip.cluster0.core0.engine." + name);
+  };
+  constexpr int kColumnsOut = 16, kChannelsOut = 64, kSlavesOfCore = 16;
+  const std::string file = read_bytes(example.folder.path("tilebeat-out/outputs/conv1.npy"));
+  const std::string tensor = file.substr(file.size() - kColumnsOut * kChannelsOut * 4);  // [w][co]
+  const auto output = [&](int w, int co) {
+    return std::vector<std::uint8_t>(tensor.begin() + 4 * (w * kChannelsOut + co),
+                                     tensor.begin() + 4 * (w * kChannelsOut + co + 1));
+  };
+  // Left: the units of a slave write the outputs of one kernel after the other, in the order of w.
+  const std::int64_t last = signal("sl0.kh").first_known() + 35 * kWfoldPeriod, drained = last + kWfoldPeriod;
+  for (int k = 0; k < 4; ++k)
+    EXPECT_EQ(signal("sl0.third.write_k").at(last + (k - 3) * kWfoldPeriod), static_cast<std::uint64_t>(k));
+  for (int slave = 0; slave < kSlavesOfCore; ++slave) {
+    for (int k = 0; k < 4; ++k) {
+      std::vector<std::uint8_t> line;
+      for (int w = 0; w < kColumnsOut; ++w) {
+        const std::vector<std::uint8_t> one = output(w, slave + kSlavesOfCore * k);
+        line.insert(line.end(), one.begin(), one.end());
+      }
+      EXPECT_EQ(signal(fmt::format("sl{}.third.h0_k{}", slave, k)).bytes_at(drained, 4 * kColumnsOut), line)
+          << "slave " << slave << ", co " << slave + kSlavesOfCore * k;
+    }
+  }
+  for (int w = 0; w < kColumnsOut; ++w) {
+    std::int32_t sum = 0;
+    std::memcpy(&sum, output(w, 48).data(), sizeof sum);
+    EXPECT_EQ(signal(fmt::format("sl0.cu{}.sum{}", w / 4, w % 4)).at(drained),
+              static_cast<std::uint32_t>(sum))
+        << "the last beat's partial sums are the results of co 48";
+  }
+  // Right: they are read in the order of co, slave by slave, then in that of w.
+  int read = 0;
+  for (std::int64_t at = drained; at < vcd.last_time(); at += kWfoldPeriod) {
+    if (signal("writer.drain").at(at) != 1U) continue;
+    const auto w = static_cast<std::uint64_t>(read / 4), k = static_cast<std::uint64_t>(read % 4);
+    EXPECT_EQ(signal("writer.column").at(at), w) << read;
+    EXPECT_EQ(signal("writer.channel").at(at), kSlavesOfCore * k) << read;
+    for (int slave = 0; slave < kSlavesOfCore; ++slave) {
+      EXPECT_EQ(signal(fmt::format("sl{}.third.read", slave)).at(at), 1U) << read;
+      EXPECT_EQ(signal(fmt::format("sl{}.third.read_k", slave)).at(at), k) << read;
+      EXPECT_EQ(signal(fmt::format("sl{}.third.read_w", slave)).at(at), w) << read;
+    }
+    ++read;
+  }
+  EXPECT_EQ(read, kColumnsOut * 4);
+  // So the write port stores [w][co], without a step that puts channels together.
+  std::map<std::uint64_t, std::uint8_t> stored;
+  for (std::int64_t at = drained; at < vcd.last_time(); at += kWfoldPeriod) {
+    if (signal("writer.write").at(at) != 1U) continue;
+    const std::uint64_t address = signal("writer.write_addr").at(at).value();
+    const auto bytes = static_cast<int>(signal("writer.write_bytes").at(at).value());
+    const std::vector<std::uint8_t> data = signal("writer.write_data").bytes_at(at, bytes);
+    for (std::size_t i = 0; i < data.size(); ++i) stored[address + i] = data[i];
+  }
+  ASSERT_EQ(stored.size(), tensor.size());
+  EXPECT_EQ(stored.rbegin()->first - stored.begin()->first + 1, tensor.size()) << "without gaps";
+  std::string bytes;
+  for (const auto& [address, byte] : stored) bytes += static_cast<char>(byte);
+  EXPECT_TRUE(bytes == tensor);
+}
+
+TEST(WfoldWaveform, UI_12_WF_2_lines_are_broadcast_at_full_width) {
+  const Example1 example;
+  ASSERT_EQ(example.run({"--vcd", "wave.vcd", "--vcd-signals", "*"}).status, 0);
+  const Vcd vcd(read_bytes(example.folder.path("wave.vcd")));
+  const auto signal = [&](const std::string& name) -> const VcdSignal& {
+    return vcd.signal("chip.cluster0.core0.engine." + name);
+  };
+  // The lines of a kernel row are the bytes of NRAM's requests, four pixels of 16 channels each.
+  constexpr int kLineBytes = 64;
+  std::vector<std::vector<std::uint8_t>> lines;
+  for (std::int64_t at = 0; at < vcd.last_time(); at += kWfoldPeriod) {
+    if (signal("master.broadcast").at(at) != 1U) continue;
+    EXPECT_EQ(signal("master.line_slot").at(at), lines.size() % 8) << "a circular buffer of eight lines";
+    EXPECT_EQ(signal("master.transit.valid").at(at), 1U);
+    lines.push_back(signal("master.line").bytes_at(at, kLineBytes));
+  }
+  ASSERT_EQ(lines.size(), 15U) << "five lines for each of three rows";
+  // The units take four of them, as bytes that are signed and have no zero point.
+  const std::int64_t first = signal("sl0.kh").first_known();
+  for (int unit = 0; unit < 4; ++unit) {
+    for (int lane = 0; lane < kLineBytes; ++lane) {
+      const auto value =
+          static_cast<std::uint8_t>(signal(fmt::format("sl0.cu{}.x{}", unit, lane)).at(first).value());
+      EXPECT_EQ(value, lines[static_cast<std::size_t>(unit)][static_cast<std::size_t>(lane)]);
     }
   }
 }

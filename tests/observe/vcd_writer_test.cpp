@@ -70,6 +70,40 @@ TEST(VcdWriter, UI_3_of_two_changes_at_an_instant_the_later_one_stands) {
   EXPECT_EQ(changes, 1) << "only what changes is written";
 }
 
+TEST(VcdWriter, UI_12_no_path_is_a_scope_and_a_variable) {
+  const auto refuses = [](const char* scope, const char* name) {
+    Dump dump;
+    dump.writer.add_signal("soc.unit", "a", 1);
+    dump.writer.add_signal(scope, name, 1);
+    try {
+      dump.writer.finish(1000);
+    } catch (const std::logic_error&) {
+      return true;
+    }
+    return false;
+  };
+  EXPECT_TRUE(refuses("soc.unit.a", "b"));
+  EXPECT_TRUE(refuses("soc.unit.a.deep", "b"));
+  EXPECT_TRUE(refuses("soc", "unit"));
+  EXPECT_TRUE(refuses("soc.unit", "a")) << "two variables";
+  EXPECT_FALSE(refuses("soc.unit.b", "a"));
+  EXPECT_FALSE(refuses("soc.unit", "b"));
+}
+
+TEST(VcdWriter, UI_12_activity_counts_changes_and_the_time_of_busy) {
+  Dump dump;
+  const SignalId a = dump.writer.add_signal("soc", "a", 8);
+  dump.writer.add_signal("soc", "idle", 1);
+  const SignalId state = dump.writer.add_signal("soc.unit", "state", 1, Radix::kText);
+  for (Picoseconds at = 0; at < 3000; at += kDumpPeriod) dump.writer.change(a, at, to_unsigned(at));
+  dump.writer.text(state, 0, "host");
+  dump.writer.text(state, 1000, "busy");
+  dump.writer.text(state, 2500, "no_work");
+  dump.writer.text(state, 5000, "busy");
+  dump.writer.finish(7000);
+  EXPECT_EQ(dump.writer.activity(), (std::vector<std::int64_t>{0, 3, 0, 3500})) << "clk, a, idle, state";
+}
+
 using Texts = std::vector<std::pair<std::int64_t, std::string>>;
 
 TEST(VcdWriter, UI_7_texts_stand_where_they_belong_though_they_come_late) {

@@ -20,6 +20,8 @@ struct VcdSignal {
   std::string path;  ///< scopes and name, dotted
   int width = 1;
   std::vector<std::pair<std::int64_t, std::optional<std::uint64_t>>> changes;
+  /// The changes of a signal of more than 64 bits, of which `changes` has the lowest 64: binary digits.
+  std::vector<std::pair<std::int64_t, std::string>> digits;
   bool is_text = false;
   std::vector<std::pair<std::int64_t, std::string>> texts;  ///< the changes of a text
 
@@ -40,6 +42,18 @@ struct VcdSignal {
       value = to;
     }
     return value;
+  }
+  /// The lowest `count` bytes of the value at `time`, the lowest one first.
+  std::vector<std::uint8_t> bytes_at(std::int64_t time, int count) const {
+    std::vector<std::uint8_t> bytes(static_cast<std::size_t>(count));
+    std::string binary;
+    for (const auto& [when, to] : digits) {
+      if (when > time) break;
+      binary = to;
+    }
+    for (std::size_t i = 0; i < binary.size() && i < 8 * bytes.size(); ++i)
+      bytes[i / 8] |= static_cast<std::uint8_t>((binary[binary.size() - 1 - i] - '0') << i % 8);
+    return bytes;
   }
   /// The first time at which the value is known.
   std::int64_t first_known() const {
@@ -178,7 +192,8 @@ class Vcd {
     std::optional<std::uint64_t> to;
     if (value != "x") {
       if (value.find_first_not_of("01") != std::string::npos) fail("a value that is not binary");
-      to = std::stoull(value, nullptr, 2);
+      if (signal.width > 64) signal.digits.emplace_back(time_, value);
+      to = std::stoull(value.substr(value.size() - std::min<std::size_t>(value.size(), 64)), nullptr, 2);
     }
     signal.changes.emplace_back(time_, to);
   }

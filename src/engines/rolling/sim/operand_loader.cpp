@@ -164,9 +164,16 @@ ScratchpadLoader::ScratchpadLoader(OperandName operand, const SimContext& contex
                                    Granularity granularity)
     : OperandLoader(operand, config),
       port(std::string(nth(kOperandNames, operand)), context, memory, config.port_bytes),
+      context_(context),
       granularity_(granularity),
       reads_images_(granularity == Granularity::kTile),
       departures_(config.line_queue) {}
+
+void ScratchpadLoader::declare_signals(const std::string& scope) {
+  Trace& trace = *context_.observers.trace;
+  port.declare_signals(trace, scope + ".port");
+  if (operand_ == OperandName::kB) transposing_ = Strobe(&trace, scope, "transposing");
+}
 
 // Key of everything that the lines of B depend on, besides the memory's contents.
 ScratchpadLoader::KernelsKey ScratchpadLoader::key_of(const Job& job) {
@@ -228,6 +235,7 @@ void ScratchpadLoader::transpose(const Job& job, Cycle now) {
     }
   }
   next_turn_ = requests_.settled_at();
+  transposing_.high(context_.trace(), context_.clock.at(now), context_.clock.at(next_turn_));
   for (Kernels& kernels : kernels_) kernels.image.invalidate();
 }
 

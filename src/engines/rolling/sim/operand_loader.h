@@ -13,6 +13,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <deque>
+#include <string>
 #include <vector>
 
 namespace tilebeat::rolling {
@@ -44,6 +45,8 @@ class OperandLoader {
   OperandLoader& operator=(OperandLoader&&) = delete;
   virtual ~OperandLoader() = default;
 
+  /// Declares the signals that it has below `scope`.
+  virtual void declare_signals(const std::string& scope) = 0;
   /// The ledger of the requests.
   virtual CycleLedger& request_ledger() = 0;
   /// Appends the rounds of a run, which may be requested from cycle `now` on.
@@ -121,6 +124,7 @@ class BusLoader : public OperandLoader {
   BusLoader(OperandName operand, const SimContext& context, const RollingConfig& config, int max_outstanding,
             sc_core::sc_event& changed);
 
+  void declare_signals(const std::string& /*scope*/) override {}  // the bus shows its ports
   CycleLedger& request_ledger() override { return port.ledger; }
   void begin(Job& /*job*/, Cycle /*now*/) override {}
   void take(Cycle now) override;
@@ -170,6 +174,7 @@ class ScratchpadLoader : public OperandLoader {
   /// Transposes the kernels of a run in their place, cut by cut: their words are read, wait in registers, and
   /// are written, one access a cycle. The address generator is busy from cycle `now` on.
   void transpose(const Job& job, Cycle now);
+  void declare_signals(const std::string& scope) override;
   CycleLedger& request_ledger() override { return requests_; }
   void begin(Job& job, Cycle now) override;
   void take(Cycle /*now*/) override {}
@@ -202,6 +207,8 @@ class ScratchpadLoader : public OperandLoader {
   void settle(const LineFlow& flow, const OperandImage::Sum& read, Activity release);
   int access(Round& round, Line& made);
 
+  const SimContext context_;
+  Strobe transposing_;
   Granularity granularity_;
   bool reads_images_;  // a run's operands are read at once
   CycleLedger requests_;

@@ -40,6 +40,16 @@ PeArray::PeArray(const Shape& shape, Trace* trace, const std::string& scope)
                                                  fmt::format("e{}", lane), 9, Radix::kSigned,
                                                  Shown::kWhenNamed));
   }
+  for (const std::string_view operand : kOperandNames) {
+    for (int group = 0; group < shape.groups; ++group) {
+      for (int line = 0; line < lines_; ++line)
+        tag_signals_.push_back(trace->add_signal(scope + ".tags",
+                                                 fmt::format("{}{}_{}", operand, group, line), 16,
+                                                 Radix::kDecimal, Shown::kWhenNamed));
+    }
+  }
+  for (const auto* signals : {&signals_, &spare_signals_, &tag_signals_})
+    traces_ |= std::any_of(signals->begin(), signals->end(), [](SignalId signal) { return signal >= 0; });
 }
 
 PeArray::Pe PeArray::pe_of(Variant variant, int line, int lane) const {
@@ -119,27 +129,57 @@ void PeArray::swap_lines(OperandName operand, int group_a, int group_b, int line
 }
 
 void PeArray::trace_spare_lines(Picoseconds at) {
-  if (trace_ == nullptr || trace_->is_over()) return;
+  if (!traces_ || trace_->is_over()) return;
   const int lanes = std::max(shape_.rows, shape_.columns);
   for (int i = 0; i < count_of(spare_signals_); ++i)
     trace_->change(nth(spare_signals_, i), at,
                    to_unsigned(nth(spare_, i / lanes * lanes_ + i % lanes)) & kNineBits);
 }
 
+void PeArray::trace_element(Variant variant, OperandName operand, int group, int line, int lane,
+                            Picoseconds at) {
+  const Pe pe = pe_of(variant, line, lane);
+  const int bank = to_int(operand) * shape_.groups + group;
+  const SignalId signal = nth(signals_, (bank * shape_.rows + pe.row) * shape_.columns + pe.column);
+  if (tags(operand, group)[line].valid)
+    trace_->change(signal, at, to_unsigned(this->line(operand, group, line)[lane]) & kNineBits);
+  else
+    trace_->unknown(signal, at);
+}
+
+void PeArray::trace_tag(OperandName operand, int group, int line, Picoseconds at) {
+  const SignalId signal = tag_signals_[tag_index(operand, group, line)];
+  const Tag& tag = tags(operand, group)[line];
+  if (tag.valid)
+    trace_->change(signal, at, to_unsigned(tag.number));
+  else
+    trace_->unknown(signal, at);
+}
+
 void PeArray::trace(Variant variant, OperandName operand, int group, Picoseconds at) {
-  if (trace_ == nullptr || trace_->is_over()) return;
+  if (!traces_ || trace_->is_over()) return;
   const int lines = shape_.lines(variant), lanes = shape_.lanes(variant);
-  for (int i = 0; i < lines; ++i) {
-    for (int lane = 0; lane < lanes; ++lane) {
-      const Pe pe = pe_of(variant, i, lane);
-      const int bank = to_int(operand) * shape_.groups + group;
-      const SignalId signal = nth(signals_, (bank * shape_.rows + pe.row) * shape_.columns + pe.column);
-      if (tags(operand, group)[i].valid) {
-        trace_->change(signal, at, to_unsigned(line(operand, group, i)[lane]) & kNineBits);
-      } else {
-        trace_->unknown(signal, at);
-      }
-    }
+  for (int line = 0; line < lines; ++line) {
+    trace_tag(operand, group, line, at);
+    for (int lane = 0; lane < lanes; ++lane) trace_element(variant, operand, group, line, lane, at);
+  }
+}
+
+void PeArray::trace_load(Variant variant, OperandName operand, int group, const Load& load,
+                         const Entry& entry) {
+  if (!traces_ || trace_->is_over()) return;
+  const auto at = [&](int element) {
+    return entry.first + std::min(element / entry.elements, entry.cycles - 1) * entry.period;
+  };
+  if (load.kind == Load::Kind::kLine) {
+    trace_tag(operand, group, load.number, entry.first);
+    for (int lane = 0; lane < shape_.lanes(variant); ++lane)
+      trace_element(variant, operand, group, load.number, lane, at(lane));
+    return;
+  }
+  for (int line = 0; line < load.filled.size; ++line) {
+    trace_tag(operand, group, line, at(line));
+    trace_element(variant, operand, group, line, load.number, at(line));
   }
 }
 

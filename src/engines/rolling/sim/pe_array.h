@@ -79,8 +79,16 @@ class PeArray {
 
   /// Traces the contents of the spare registers from `at` on: of every ring the line that wrapped last.
   void trace_spare_lines(Picoseconds at);
-  /// Traces the contents of a group's registers from `at` on.
+  /// Traces the contents of a group's registers, and the tags of its lines, from `at` on.
   void trace(Variant variant, OperandName operand, int group, Picoseconds at);
+  /// The cycles of a load: `elements` of its elements a cycle are in their registers from `first` on, the
+  /// last ones `cycles` - 1 periods later.
+  struct Entry {
+    Picoseconds first = 0, period = 0;
+    int elements = 1, cycles = 1;
+  };
+  /// Traces the elements that a load has brought, and the tags of its lines.
+  void trace_load(Variant variant, OperandName operand, int group, const Load& load, const Entry& entry);
 
  private:
   std::size_t offset(OperandName operand, int group, int line) const {
@@ -93,6 +101,8 @@ class PeArray {
     int row = 0, column = 0;
   };
   Pe pe_of(Variant variant, int line, int lane) const;
+  void trace_element(Variant variant, OperandName operand, int group, int line, int lane, Picoseconds at);
+  void trace_tag(OperandName operand, int group, int line, Picoseconds at);
   std::int16_t stored(OperandName operand, Variant variant, int group, int line, int lane,
                       std::int16_t element) const;
 
@@ -103,7 +113,9 @@ class PeArray {
   std::vector<std::int16_t> spare_;      // [ring][lane]: the line that wrapped
   std::optional<Fault> fault_;
   Trace* trace_;
+  bool traces_ = false;                  // some signal of a register, a tag or a spare register is recorded
   std::vector<SignalId> signals_;        // [operand][group][row][column]
+  std::vector<SignalId> tag_signals_;    // [operand][group][line]
   std::vector<SignalId> spare_signals_;  // [spare line][lane]
 };
 

@@ -25,6 +25,11 @@ ResultBuffer::ResultBuffer(const char* name, const SimContext& context, const Ro
     bus.emplace(name, context, max_outstanding, changed);
 }
 
+void ResultBuffer::declare_signals(const SimContext& context, const std::string& scope) {
+  trace.emplace(context, scope, config_);
+  if (port) port->declare_signals(*context.observers.trace, scope + ".port");
+}
+
 std::optional<Cycle> ResultBuffer::free_from(std::int64_t number) const {
   return nth(free_from_, number % 2);
 }
@@ -66,6 +71,7 @@ void ResultBuffer::realign(Drain& drain, Cycle now) {
       std::int32_t* end = first + shift.indices.size;
       std::rotate(first, shift.right ? end - 1 : first + 1, end);
     }
+    if (trace) trace->shifted(half(drain.number), drain.shifted + 1, begun + drain.shifted + 1);
   }
 }
 
@@ -96,6 +102,7 @@ void ResultBuffer::drain_to_bus(Cycle now, Activity idle) {
     Drain& front = drains_.front();
     if (!front.realigned_to) {
       front.realigned_to = free_at_ = now + front.clocks;
+      if (trace) trace->realigns(half(front.number), now, front.clocks);
       stats.realign_clocks += front.clocks;
       if (front.clocks > 0) ledger.enter(Activity::kBusy, now);
       continue;
@@ -126,6 +133,7 @@ void ResultBuffer::drain_until(Cycle last) {
       ledger.spend(Activity::kOutputReady, begin - ledger.settled_at());
       ledger.spend(Activity::kBusy, front.clocks);
       front.realigned_to = free_at_ = begin + front.clocks;
+      if (trace) trace->realigns(half(front.number), begin, front.clocks);
       stats.realign_clocks += front.clocks;
       continue;
     }
@@ -187,8 +195,18 @@ void ResultBuffer::post_process_row(Drain& drain, std::vector<std::uint8_t>& dat
   }
 }
 
+// Traces the next row, which leaves from cycle `at` on.
+void ResultBuffer::trace_row(Drain& drain, Cycle at) {
+  if (!trace || granularity_ == Granularity::kTile) return;
+  std::vector<std::int32_t> sums;
+  for (int column = 0; column < drain.block.columns.size; ++column)
+    sums.push_back(sum(drain.number, drain.job->schedule.aligned_at(drain.block, {drain.next_row, column})));
+  trace->drained(half(drain.number), drain.next_row, sums, at);
+}
+
 // Stages a row for the bus: one request, or two where the row crosses a burst boundary.
-void ResultBuffer::stage_row(Drain& drain, Cycle /*now*/) {
+void ResultBuffer::stage_row(Drain& drain, Cycle now) {
+  trace_row(drain, now);
   post_process_row(drain, row_);
   const std::uint64_t address = address_of_row(drain);
   for (std::size_t begin = 0; begin < row_.size();) {
@@ -207,6 +225,7 @@ void ResultBuffer::stage_row(Drain& drain, Cycle /*now*/) {
 
 // Starts writing a row to the scratchpad in cycle `at`.
 void ResultBuffer::write_row(Drain& drain, Cycle at) {
+  trace_row(drain, at);
   post_process_row(drain, row_);
   const std::uint64_t address = address_of_row(drain);
   const int bytes = count_of(row_), accesses = port->accesses(address, bytes);

@@ -2,6 +2,7 @@
 
 #include "engines/rolling/config.h"
 #include "engines/rolling/sim/job.h"
+#include "engines/rolling/sim/result_trace.h"
 #include "engines/rolling/sim/scratchpad_port.h"
 #include "fabric/burst_port.h"
 #include "observe/statistics.h"
@@ -12,6 +13,7 @@
 #include <deque>
 #include <memory>
 #include <optional>
+#include <string>
 #include <vector>
 
 namespace tilebeat::rolling {
@@ -46,11 +48,15 @@ class ResultBuffer {
   std::optional<ScratchpadPort> port;
   CycleLedger ledger;  ///< busy: lines roll to their places, or sums leave
   ResultStats stats;
+  std::optional<ResultTrace> trace;  ///< its signals, if there are any
 
   /// `memory` is the scratchpad; none: results go over the bus.
   ResultBuffer(const char* name, const SimContext& context, const RollingConfig& config, int max_outstanding,
                const std::optional<MemoryConfig>& memory, Granularity granularity,
                sc_core::sc_event& changed);
+
+  /// Declares the signals below `scope`. `context` has a trace.
+  void declare_signals(const SimContext& context, const std::string& scope);
 
   /// The cycles of the requests.
   CycleLedger& request_ledger() { return bus ? bus->ledger : requests_; }
@@ -75,6 +81,11 @@ class ResultBuffer {
   std::int32_t& sum(std::int64_t number, const SumPlace& place) {
     Half& half = nth(halves_, number % 2);
     return half.sums[to_size(place.line) * half.stride + to_size(place.index)];
+  }
+  /// A half as the trace shows it.
+  ResultTrace::Half half(std::int64_t number) const {
+    const Half& half = nth(halves_, number % 2);
+    return {number, half.sums.data(), to_int(half.stride)};
   }
   std::size_t stride(std::int64_t number) const { return nth(halves_, number % 2).stride; }
   /// Sums number `number`, whose last round is `round`, are complete; the last one is added in cycle `at`.
@@ -133,6 +144,7 @@ class ResultBuffer {
   std::uint64_t address_of_row(const Drain& drain) const;
   int row_cycles(const Drain& drain) const;
   void stage_row(Drain& drain, Cycle now);
+  void trace_row(Drain& drain, Cycle at);
   void write_row(Drain& drain, Cycle at);
   void end_drain();
   Activity blocker(Cycle now, Activity idle) const;

@@ -3,8 +3,6 @@
 
 #include <algorithm>
 
-#include <fmt/format.h>
-
 namespace tilebeat::rolling {
 
 // All decisions depend on the contents of registers and buffers at the beginning of the cycle.
@@ -12,8 +10,7 @@ void RollingUnit::run_clock(Cycle now) {
   land_sums(now);
   for (const OperandName operand : {OperandName::kA, OperandName::kB}) {
     const bool entered = enter_lines(operand, now);
-    if (context_.trace() != nullptr)
-      context_.observers.trace->change(nth(signals_->load, operand), context_.clock.at(now), entered ? 1 : 0);
+    if (context_.trace() != nullptr) trace_entry(operand, entered, now);
   }
   if (!rounds_.empty()) {
     const Round& round = rounds_.front();
@@ -40,7 +37,10 @@ Activity RollingUnit::round_blocker(const Round& round, Cycle now) const {
 void RollingUnit::do_step(const Round& round, Cycle now) {
   const RollingSchedule& schedule = round.job->schedule;
   if (!step_) {
-    if (round.begins_sums) results.begin(sums_, round.block);
+    if (round.begins_sums) {
+      results.begin(sums_, round.block);
+      if (results.trace) results.trace->begin(results.half(sums_), now);
+    }
     step_ = schedule.first_step(round.block, round.round);
     if (context_.trace() != nullptr) {
       for (const OperandName operand : {OperandName::kA, OperandName::kB})
@@ -218,75 +218,15 @@ RollingUnit::Sums RollingUnit::sums_due(Cycle due) {
 }
 
 void RollingUnit::land_sums(Cycle now) {
+  int multiplier = 0;
   while (!trees_.empty() && trees_.front().due <= now) {
     const Sums& front = trees_.front();
     const ResultBuffer::Sums half = results.sums(front.number);
     for (std::size_t i = 0; i < front.count; ++i) half[front.values[i].place] += front.values[i].value;
+    if (results.trace) trace_landing(front, multiplier++, now);
     spare_.push_back(std::move(trees_.front().values));
     trees_.pop_front();
   }
-}
-
-// ---- traces ----
-
-void RollingUnit::declare_signals() {
-  Trace& trace = *context_.observers.trace;
-  const std::string scope = std::string(name()) + ".array";
-  signals_.emplace();
-  signals_->group = trace.add_signal(scope, "group", 8, Radix::kDecimal);
-  signals_->computation = trace.add_signal(scope, "computation", 16, Radix::kDecimal);
-  signals_->phase = trace.add_signal(scope, "phase", 8, Radix::kDecimal);
-  signals_->step = trace.add_signal(scope, "step", 3, Radix::kDecimal);
-  for (const OperandName operand : {OperandName::kA, OperandName::kB}) {
-    const auto index = to_size(operand);
-    signals_->load[index] = trace.add_signal(scope, fmt::format("load_{}", kOperandNames[index]), 1);
-  }
-  signals_->sums_valid = trace.add_signal(scope, "sums", 1);
-  signals_->beat = Strobe(&trace, scope, "valid");
-  for (int multiplier = 0; multiplier < config_.multipliers; ++multiplier) {
-    const std::string suffix = multiplier == 0 ? "" : fmt::format("_{}", multiplier);
-    auto& sums = signals_->sums.emplace_back();
-    for (int line = 0; line < std::max(config_.rows, config_.columns); ++line)
-      sums.push_back(trace.add_signal(scope, fmt::format("sum{}{}", line, suffix), 32, Radix::kSigned,
-                                      Shown::kWhenNamed));
-  }
-}
-
-void RollingUnit::trace_step(Cycle now) {
-  if (context_.trace() == nullptr) return;
-  Trace& trace = *context_.observers.trace;
-  const Picoseconds at = context_.clock.at(now);
-  const auto value = [](int number) { return to_unsigned(number); };
-  trace.change(signals_->group, at, value(group_at(rounds_.front(), step_->part, step_->cut)));
-  trace.change(signals_->computation, at, value(step_->computation));
-  if (step_->kind == Step::Kind::kBeat) signals_->beat.high(&trace, at, context_.clock.at(now + 1));
-  trace.change(signals_->phase, at, value(step_->phase));
-  trace.change(signals_->step, at, value(to_int(step_->kind)));
-}
-
-// Traces the sums that are added in the result buffer in this cycle.
-void RollingUnit::trace_clock(Cycle now) {
-  Trace& trace = *context_.observers.trace;
-  if (!trees_.empty() && trees_.back().due > now) {
-    const Picoseconds due = context_.clock.at(trees_.back().due);
-    trace.change(signals_->sums_valid, due, 1);
-    trace.change(signals_->sums_valid, context_.clock.at(trees_.back().due + 1), 0);
-    for (std::size_t multiplier = 0; multiplier < line_sums_.size(); ++multiplier) {
-      const auto& sums = line_sums_[multiplier];
-      for (std::size_t line = 0; line < sums.size() && line < signals_->sums[multiplier].size(); ++line)
-        trace.change(signals_->sums[multiplier][line], due,
-                     to_unsigned(static_cast<std::uint32_t>(sums[line])));
-    }
-  }
-}
-
-void RollingUnit::trace_registers(const Round& round, OperandName operand, Cycle at) {
-  const Order& order = round.job->schedule.order();
-  for (int part = 0; part < round.block.parts; ++part) {
-    for (int cut = 0; cut < round.cut_groups; ++cut)
-      array_.trace(order.variant, operand, group_at(round, part, cut), context_.clock.at(at));
-  }
-  array_.trace_spare_lines(context_.clock.at(at));
 }
 
 }  // namespace tilebeat::rolling

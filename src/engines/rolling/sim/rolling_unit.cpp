@@ -250,7 +250,7 @@ bool RollingUnit::enter_lines(OperandName operand, Cycle last) {
     if (!free) return entered;
     const Cycle at = std::max({line->ready, from.next_entry(), *free});
     if (at > last) return entered;
-    load_line(*line, round, operand);
+    load_line(*line, round, operand, at);
     const bool ends_round = line->ends_round, ends_operand = line->ends_operand;
     const Cycle in_place = at + line->clocks - 1;
     from.enter(at, operand == OperandName::kA ? Activity::kInputRelease : Activity::kWeightRelease);
@@ -268,7 +268,7 @@ bool RollingUnit::enter_lines(OperandName operand, Cycle last) {
   return entered;
 }
 
-void RollingUnit::load_line(const OperandLoader::Line& line, Round& round, OperandName operand) {
+void RollingUnit::load_line(const OperandLoader::Line& line, Round& round, OperandName operand, Cycle at) {
   if (line.load.kind == Load::Kind::kRecord) {
     if (line.load.number == 0) results.take_slot(*round.column);
     round.column->records.push_back(decode_post_parameter(line.bytes.data()));
@@ -292,6 +292,8 @@ void RollingUnit::load_line(const OperandLoader::Line& line, Round& round, Opera
     widen(line.bytes.data() + piece.at, piece.bytes, operand, round.job->conv, elements_.data() + piece.at);
   array_.load(operand, order.variant, group, line.load,
               schedule.lines_of(round.block, operand, line.load.part).begin, elements_.data());
+  if (context_.trace() != nullptr && granularity_ == Granularity::kClock)
+    trace_load(line, round, operand, at);
 }
 
 // ---- rounds ----

@@ -111,7 +111,7 @@ class RollingUnit : public CommandedUnit {
 
   // Enters lines up to cycle `last`.
   bool enter_lines(OperandName operand, Cycle last);
-  void load_line(const OperandLoader::Line& line, Round& round, OperandName operand);
+  void load_line(const OperandLoader::Line& line, Round& round, OperandName operand, Cycle at);
   int group_at(const Round& round, int part, int cut) const {
     return (round.first_group + part * round.cut_groups + cut) % config_.groups;
   }
@@ -136,6 +136,9 @@ class RollingUnit : public CommandedUnit {
   Sums sums_due(Cycle due);
   void land_sums(Cycle now);
   void declare_signals();
+  void trace_entry(OperandName operand, bool entered, Cycle now);
+  void trace_load(const OperandLoader::Line& line, const Round& round, OperandName operand, Cycle at);
+  void trace_landing(const Sums& sums, int multiplier, Cycle now);
   void trace_step(Cycle now);
   void trace_clock(Cycle now);
   void trace_registers(const Round& round, OperandName operand, Cycle now);
@@ -183,7 +186,10 @@ class RollingUnit : public CommandedUnit {
   std::vector<std::int16_t> elements_;
   struct Signals {
     SignalId group, computation, phase, step, sums_valid;
-    std::array<SignalId, kOperands> load;
+    struct Load {
+      SignalId valid, group, line, across;
+    };
+    std::array<Load, kOperands> load;
     Strobe beat;
     std::vector<std::vector<SignalId>> sums;  // by multiplier
   };

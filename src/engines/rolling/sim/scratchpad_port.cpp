@@ -28,6 +28,12 @@ ScratchpadPort::ScratchpadPort(const std::string& name, const SimContext& contex
   for (auto& bank : banks) bank.register_invalidate_direct_mem_ptr(this, &ScratchpadPort::withdraw);
 }
 
+void ScratchpadPort::declare_signals(Trace& trace, const std::string& scope) {
+  signals_ = {&trace, Strobe(&trace, scope, "req"), trace.add_signal(scope, "write", 1),
+              trace.add_signal(scope, "addr", 48),
+              trace.add_signal(scope, "data", 8 * width_, Radix::kHexadecimal, Shown::kWhenNamed)};
+}
+
 void ScratchpadPort::withdraw(sc_dt::uint64 /*begin*/, sc_dt::uint64 /*end*/) {
   withdrawn_ = true;
 }
@@ -97,14 +103,27 @@ int ScratchpadPort::move(tlm::tlm_command command, std::uint64_t address, std::u
   for (; bytes > 0; ++count) {
     int left = access_bytes(offset, bytes);
     bytes -= left;
+    const std::uint8_t* const first = data;
+    const std::uint64_t begin = offset;
+    const int taken = left;
     while (left > 0) {
       const Word word = word_at(offset, left);
       transport(banks[word.bank], payload_, command, word.address, data, static_cast<unsigned>(word.bytes),
                 to_sc_time((delay + count) * period_));
       data += word.bytes, offset += to_unsigned(word.bytes), left -= word.bytes;
     }
+    if (signals_) trace_access(command, base_ + begin, first, taken, now_ps() + (delay + count) * period_);
   }
   return count;
+}
+
+void ScratchpadPort::trace_access(tlm::tlm_command command, std::uint64_t address, const std::uint8_t* data,
+                                  int bytes, Picoseconds at) {
+  Trace& trace = *signals_->trace;
+  signals_->request.high(&trace, at, at + period_);
+  trace.change(signals_->write, at, command == tlm::TLM_WRITE_COMMAND ? 1 : 0);
+  trace.change(signals_->address, at, address);
+  if (signals_->data >= 0) trace.change(signals_->data, at, data, to_size(bytes));
 }
 
 int ScratchpadPort::read(std::uint64_t address, std::uint8_t* to, int bytes, int delay) {

@@ -26,6 +26,8 @@ class ScratchpadPort {
 
   ScratchpadPort(const std::string& name, const SimContext& context, const MemoryConfig& memory,
                  int width_bytes);
+  /// Declares the signals of the port below `scope`: its accesses, and their bytes.
+  void declare_signals(Trace& trace, const std::string& scope);
   /// Binds the port to port `port` of the memory's engine ports. The memory outlives it.
   void bind(Scratchpad& memory, int port);
 
@@ -72,6 +74,8 @@ class ScratchpadPort {
   int access_bytes(std::uint64_t offset, int bytes) const;
   void withdraw(sc_dt::uint64 begin, sc_dt::uint64 end);
   int move(tlm::tlm_command command, std::uint64_t address, std::uint8_t* data, int bytes, int delay);
+  void trace_access(tlm::tlm_command command, std::uint64_t address, const std::uint8_t* data, int bytes,
+                    Picoseconds at);
 
   Picoseconds period_;
   MemoryConfig memory_;
@@ -82,6 +86,12 @@ class ScratchpadPort {
   std::vector<std::uint8_t*> direct_;  // by bank: direct pointer
   bool withdrawn_ = true;
   tlm::tlm_generic_payload payload_;
+  struct Signals {
+    Trace* trace = nullptr;
+    Strobe request;
+    SignalId write, address, data;
+  };
+  std::optional<Signals> signals_;
 };
 
 }  // namespace tilebeat::rolling

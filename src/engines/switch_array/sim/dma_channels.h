@@ -32,17 +32,19 @@ void take_stream(StreamMessage& message, WriteQueues& queues, CycleLedger& ledge
     ledger.explain(data.trail, now);
     Cycle ready = std::max(now, queues.next_beat());
     ledger.settle(ready);
-    Cycle all_blocked = 0;
+    StreamMessage::Answer& answer = message.answer;
     for (int at = 0; at < data.count;) {
       const int beats = take_beats(data.bytes + at, data.count - at, ready);
       const Cycle blocked = queues.next_beat() - beats - ready;
-      all_blocked += blocked;
+      answer.blocked += blocked;
+      if (blocked > 0 || answer.stretches.empty()) answer.stretches.push_back({blocked, 0});
+      answer.stretches.back().beats += beats;
       ledger.spend(Activity::kBankWrite, blocked);
       ledger.spend(Activity::kBusy, beats);
       at += beats * bytes_per_clock;
       ready = queues.next_beat();
     }
-    message.answer = {queues.next_beat(), all_blocked, queues.drained()};
+    answer.accepted = queues.next_beat(), answer.written = queues.drained();
   };
   std::visit(Overloaded{[&](const StreamMessage::Begin& news) { begin(news.instruction); }, take_data,
                         [&](const WaitsFor& news) { ledger.enter(news.activity, now); }},
@@ -85,6 +87,7 @@ class ReadChannel : public CommandedUnit {
   void step();
   void complete(Cycle now);
   void deliver(Cycle now);
+  void book_beats(const StreamMessage::Answer& taken, Cycle now);
   void request(Cycle now);
   bool next_burst();
   void account(Cycle now);
@@ -104,8 +107,8 @@ class ReadChannel : public CommandedUnit {
   Cycle stream_begin_ = 0;                    // first cycle of the instruction being streamed
   std::int64_t streamed_before_ = 0;          // bytes before it
   WorkCounter landing_fill_;
-  Cycle stream_free_ = 0;  // the sink can take the next beat from here on
-  std::vector<std::uint8_t> streamed_;
+  Cycle stream_free_ = 0;                                  // the sink can take the next beat from here on
+  std::vector<StreamMessage::Answer::Stretch> stretches_;  // storage of the latest answer, for reuse
   MessageSender send_;
   SignalId busy_signal_ = -1, landing_signal_ = -1;
 };

@@ -30,7 +30,7 @@ SwitchArrayEngine::SwitchArrayEngine(sc_core::sc_module_name name, const SimCont
     output_buffer =
         std::make_unique<SramBank>("output_buffer", context, config.output_buffer_bytes, config.groups + 1);
     for (int g = 0; g < config.groups; ++g)
-      output_buffer->trace_port(this->name(), fmt::format("out{}", g), g, 8);
+      output_buffer->trace_port(this->name(), fmt::format("out{}", g), g, 4 * config.columns, 1);
   });
   for (int i = 0; i < config.rows; ++i) {
     steps.emplace_back([&, i] {
@@ -38,8 +38,8 @@ SwitchArrayEngine::SwitchArrayEngine(sc_core::sc_module_name name, const SimCont
       auto& slot = nth(input_banks, i);
       slot = std::make_unique<SramBank>(bank.c_str(), context, std::int64_t{2} * config.bank_depth_words * p,
                                         2, 2);
-      slot->trace_port(fmt::format("{}.banks", this->name()), bank, kReadPort, p);
-      slot->trace_port(fmt::format("{}.banks", this->name()), bank + "_write", kWritePort, p);
+      slot->trace_port(fmt::format("{}.banks", this->name()), bank, kReadPort, p, p);
+      slot->trace_port(fmt::format("{}.banks", this->name()), bank + "_write", kWritePort, p, p);
     });
   }
   for (int i = 0; i < config.columns; ++i) {
@@ -48,7 +48,8 @@ SwitchArrayEngine::SwitchArrayEngine(sc_core::sc_module_name name, const SimCont
       auto& slot = nth(parameter_banks, i);
       slot = std::make_unique<SramBank>(bank.c_str(), context, std::int64_t{config.parameter_depth_words} * p,
                                         2);
-      slot->trace_port(fmt::format("{}.parameters", this->name()), bank, kReadPort, p);
+      slot->trace_port(fmt::format("{}.parameters", this->name()), bank, kReadPort, p, p);
+      slot->trace_port(fmt::format("{}.parameters", this->name()), bank + "_write", kWritePort, p, p);
     });
   }
   order.run(std::move(steps));

@@ -32,12 +32,19 @@ PostProcessor::PostProcessor(sc_core::sc_module_name name, const SimContext& con
   SC_METHOD(complete);
   sensitive << wake_;
   dont_initialize();
+  if (Trace* trace = context_.trace(); trace != nullptr) {
+    record_write_ = Strobe(trace, this->name(), "record_write");
+    record_address_ = trace->add_signal(this->name(), "record_addr", 32);
+    record_data_ = trace->add_signal(this->name(), "record", 8 * kPostParameterBytes);
+  }
 }
 
 // Takes a record; or answers, for a transaction without a command, how long its slot is held.
 void PostProcessor::take_parameters(tlm::tlm_generic_payload& payload, sc_core::sc_time& delay) {
   const auto record = payload.get_address() / kPostParameterBytes;
   if (payload.is_write()) {
+    if (context_.trace() != nullptr)
+      trace_record(record, payload.get_data_ptr(), now_ps() + to_signed(delay.value()));
     parameters_[record] = decode_post_parameter(payload.get_data_ptr());
   } else {
     const Cycle now = context_.clock.cycle_of(now_ps());
@@ -45,6 +52,14 @@ void PostProcessor::take_parameters(tlm::tlm_generic_payload& payload, sc_core::
     delay = to_sc_time(context_.clock.at(std::max(now, drained)) - now_ps());
   }
   payload.set_response_status(tlm::TLM_OK_RESPONSE);
+}
+
+// Traces a record that is written to its place at `at`.
+void PostProcessor::trace_record(std::uint64_t record, const std::uint8_t* bytes, Picoseconds at) const {
+  Trace& trace = *context_.observers.trace;
+  record_write_.high(&trace, at, at + context_.clock.period_ps());
+  trace.change(record_address_, at, record);
+  trace.change(record_data_, at, bytes, kPostParameterBytes);
 }
 
 void PostProcessor::take_results(tlm::tlm_generic_payload& payload, sc_core::sc_time&) {

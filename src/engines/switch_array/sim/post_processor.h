@@ -57,6 +57,7 @@ class PostProcessor : public sc_core::sc_module {
   void drain_chunk(const DrainMessage::WholeChunk& results);
   void process_pixel(const ConvRun& run, const std::int32_t* sums);
   std::uint64_t output_address(const ArrayChunk& chunk, int row, int column) const;
+  void trace_record(std::uint64_t record, const std::uint8_t* bytes, Picoseconds at) const;
   void complete();
 
   SimContext context_;
@@ -71,6 +72,8 @@ class PostProcessor : public sc_core::sc_module {
   int pixel_bytes_ = 0;
   std::deque<Completion> completions_;
   tlm::tlm_generic_payload payload_;
+  Strobe record_write_;
+  SignalId record_address_ = -1, record_data_ = -1;
 };
 
 }  // namespace tilebeat::switch_array

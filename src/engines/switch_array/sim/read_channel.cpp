@@ -88,20 +88,17 @@ void ReadChannel::deliver(Cycle now) {
       std::vector<std::uint8_t> data = port.take_front();
       data_ledger.explain(port.trail(), now);
       StreamMessage message{StreamMessage::Data{data.data(), next.bytes, port.trail()}};
+      stretches_.clear();
+      std::swap(message.answer.stretches, stretches_);
       send_(stream, message);
-      const StreamMessage::Answer& taken = message.answer;
+      StreamMessage::Answer& taken = message.answer;
       port.recycle(std::move(data));
       written = taken.written;
       bytes += next.bytes;
-      data_ledger.enter(Activity::kBusy, now);
-      data_ledger.spend(Activity::kBankWrite, taken.blocked);
-      data_ledger.spend(Activity::kBusy, taken.accepted - now - taken.blocked);
+      book_beats(taken, now);
+      std::swap(message.answer.stretches, stretches_);
       stream_free_ = taken.accepted;
       landing_freed_ += next.bytes;
-      if (Trace* trace = context_.trace(); trace != nullptr) {
-        trace->change(busy_signal_, context_.clock.at(now), 1);
-        trace->change(busy_signal_, context_.clock.at(stream_free_), 0);
-      }
     }
     if (next.last) {
       show_work(context_, *this, streaming_.front(), stream_begin_, std::max(written, now + 1),
@@ -110,6 +107,23 @@ void ReadChannel::deliver(Cycle now) {
       streaming_.pop_front();
     }
   }
+}
+
+// Books the cycles of a burst's beats as the sink does, each beat behind its own wait for a queue.
+void ReadChannel::book_beats(const StreamMessage::Answer& taken, Cycle now) {
+  Trace* const trace = context_.trace();
+  data_ledger.enter(Activity::kBusy, now);
+  Cycle at = now;
+  const auto book = [&](Cycle blocked, Cycle beats) {
+    data_ledger.spend(Activity::kBankWrite, blocked);
+    data_ledger.spend(Activity::kBusy, beats);
+    at += blocked + beats;
+    if (trace == nullptr) return;
+    trace->change(busy_signal_, context_.clock.at(at - beats), 1);
+    trace->change(busy_signal_, context_.clock.at(at), 0);
+  };
+  for (const auto& stretch : taken.stretches) book(stretch.blocked, stretch.beats);
+  if (taken.stretches.empty()) book(taken.blocked, taken.accepted - now - taken.blocked);
 }
 
 // Makes the cutter point at the next burst to request; false when there is none.

@@ -58,7 +58,7 @@ void SwitchNetwork::declare_signals() {
   column_block_signal_ = trace.add_signal(name(), "column_block", 16, Radix::kDecimal);
   for (int i = 0; i < config_.rows; ++i) {
     const std::string lane = fmt::format("sw{}", i);
-    word_signals_.push_back(trace.add_signal(name(), lane, std::min(8 * config_.port_channels, 64)));
+    word_signals_.push_back(trace.add_signal(name(), lane, 8 * config_.port_channels));
     row_signals_.push_back(trace.add_signal(name(), lane + "_h", 16, Radix::kDecimal));
     column_signals_.push_back(trace.add_signal(name(), lane + "_w", 16, Radix::kDecimal));
     valid_.emplace_back(&trace, name(), lane + "_valid");
@@ -408,10 +408,14 @@ void SwitchNetwork::trace_switch(Cycle now) {
   trace.change(row_block_signal_, at, to_unsigned(switch_.beat.row_block));
   trace.change(column_block_signal_, at, to_unsigned(switch_.beat.column_block));
   for (std::size_t i = 0; i < switch_.lanes.size(); ++i) {
-    std::uint64_t word = 0;
     const auto p = to_size(config_.port_channels);
-    std::memcpy(&word, switch_.words.data() + i * p, std::min<std::size_t>(p, 8));
-    trace.change(word_signals_[i], at, word);
+    if (p > sizeof(std::uint64_t)) {
+      trace.change(word_signals_[i], at, switch_.words.data() + i * p, p);
+    } else {
+      std::uint64_t word = 0;
+      std::memcpy(&word, switch_.words.data() + i * p, p);
+      trace.change(word_signals_[i], at, word);
+    }
     const Selection& selection = switch_.lanes[i].selection;
     if (selection.valid) {
       valid_[i].high(&trace, at, context_.clock.at(now + 1));

@@ -7,6 +7,7 @@
 
 #include <deque>
 #include <optional>
+#include <string>
 #include <vector>
 
 namespace tilebeat::wfold {
@@ -56,6 +57,11 @@ class LineReader {
   /// The next cycle after `now` in which a fetch can begin that cannot begin now, or -1.
   Cycle next_room(Cycle now) const;
 
+  /// Declares the signals below `scope`: the windows that have arrived or are on their way.
+  void declare_signals(Trace& trace, const std::string& scope);
+  /// Traces them in cycle `now`, which begins at `at`.
+  void trace(Trace& trace, Picoseconds at, Cycle now) const;
+
   LineReaderStats stats;
 
  private:
@@ -81,8 +87,14 @@ class LineReader {
   // The line that leaves next.
   std::int64_t next_tile_ = 0;
   int next_refill_ = 0, next_line_ = 0;
-  WfoldTile tile_;                             // the tile that it belongs to
-  bool exists_ = false;                        // whether it has a byte of the map
+  WfoldTile tile_;       // the tile that it belongs to
+  bool exists_ = false;  // whether it has a byte of the map
+  // Windows in use and the bytes that they hold; of the oldest one its row, its first byte and the byte after
+  // its last one, and the lines that have not left; whether the next line can leave.
+  struct Signals {
+    SignalId windows, bytes, row, begin, end, lines, valid;
+  };
+  std::optional<Signals> signals_;
   mutable std::optional<std::size_t> needed_;  // requests of its window, once they are counted
 };
 

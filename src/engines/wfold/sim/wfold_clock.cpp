@@ -30,17 +30,6 @@ void WfoldMaster::tell_slaves(SlaveClock& clock) {
   }
 }
 
-void WfoldMaster::trace_clock(const SlaveClock& clock, Cycle now) {
-  Trace& trace = *context_.observers.trace;
-  const Picoseconds at = context_.clock.at(now);
-  trace.change(beat_signal_, at, clock.beat ? 1 : 0);
-  trace.change(broadcast_signal_, at, clock.line ? 1 : 0);
-  trace.change(weights_signal_, at, clock.port_read ? 1 : 0);
-  if (!clock.beat) return;
-  trace.change(tile_signal_, at, to_unsigned(clock.beat->at.tile));
-  trace.change(refill_signal_, at, to_unsigned(clock.beat->at.refill));
-}
-
 // The cause that keeps the next beat from being done in this cycle; kBusy when nothing does.
 Activity WfoldMaster::beat_blocker(Cycle now) const {
   const WfoldBeat& beat = beat_.beat;

@@ -13,6 +13,7 @@
 #include <deque>
 #include <map>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include <systemc>
@@ -64,7 +65,12 @@ class WfoldSlave : public sc_core::sc_module {
     return third_.data() + (to_signed(half) * kernels_ + kernel) * most_results_;
   }
   void declare_signals();
+  void declare_third();
   void trace_beat(const SlaveClock::Beat& beat, const WfoldSchedule& schedule);
+  void trace_results(const SlaveClock::Beat& beat, int unit, int granularity, const std::int32_t* pairs,
+                     const std::int32_t* sums);
+  void trace_third(int half, int kernel);
+  void trace_read(const ResultRead& read, Picoseconds at);
 
   SimContext context_;
   WfoldConfig config_;
@@ -93,6 +99,17 @@ class WfoldSlave : public sc_core::sc_module {
   std::vector<SignalId> unit_signals_;
   std::vector<SignalId> shared_operands_, unit_operands_;  // of the second buffer, of the first one
   Strobe valid_;                                           // the compute units work on a beat
+  // The compute units' outputs, the third buffer's ports, and what it holds.
+  struct ThirdSignals {
+    int outputs = 1;                    // of a unit, at most
+    bool shown = false;                 // some of the outputs, sums and lines are recorded
+    std::vector<SignalId> out, sum;     // [unit][output]
+    std::vector<SignalId> lines;        // [half][kernel]: the results of all units
+    SignalId write_half, write_kernel;  // what a beat adds to
+    SignalId read_half, read_kernel, read_column;
+    Strobe write, read;
+  };
+  std::optional<ThirdSignals> third_signals_;
 };
 
 /// Widens `count` bytes of a map and subtracts the zero point.
@@ -155,6 +172,9 @@ class WfoldWriter : public sc_core::sc_module {
   void drain(Cycle now);
   void read_slices(std::int64_t first, std::int64_t end);
   void tell_drained(Cycle now);
+  void declare_signals(Trace& trace);
+  void trace_slice(int column, int kernel, Picoseconds at);
+  void trace_request(const Staged& staged, Cycle now);
   Activity result_blocker(Cycle now) const;
   Activity request_blocker(Cycle now) const;
   bool request(Cycle now);
@@ -183,7 +203,10 @@ class WfoldWriter : public sc_core::sc_module {
   Activity news_ = Activity::kHost;                        // the cause that replaces it in cycle `news_at_`
   Cycle news_at_ = 0;
   MessageSender send_;
-  SignalId drain_signal_ = -1;
+  // The drain: column and first channel of what leaves the third buffers. The write port: its requests.
+  SignalId drain_signal_ = -1, column_signal_ = -1, channel_signal_ = -1, address_signal_ = -1,
+           bytes_signal_ = -1, data_signal_ = -1;
+  Strobe write_;
 };
 
 /// The W-fold engine of document 003 figure 5: the master's reading and writing halves and the slaves, joined

@@ -46,13 +46,7 @@ WfoldMaster::WfoldMaster(sc_core::sc_module_name name, const SimContext& context
   SC_METHOD(step);
   sensitive << wake_;
   dont_initialize();
-  if (Trace* trace = context_.trace(); trace != nullptr) {
-    beat_signal_ = trace->add_signal(this->name(), "beat", 1);
-    broadcast_signal_ = trace->add_signal(this->name(), "broadcast", 1);
-    weights_signal_ = trace->add_signal(this->name(), "weights", 1);
-    tile_signal_ = trace->add_signal(this->name(), "tile", 32, Radix::kDecimal);
-    refill_signal_ = trace->add_signal(this->name(), "refill", 16, Radix::kDecimal);
-  }
+  if (Trace* trace = context_.trace(); trace != nullptr) declare_signals(*trace);
 }
 
 void WfoldMaster::take(const Instruction& instruction, Cycle) {
@@ -76,6 +70,7 @@ void WfoldMaster::step() {
   if (gate_.hold(context_.jitter)) return;
   const Cycle now = context_.clock.cycle_of(now_ps());
   reader.take(now);
+  if (Trace* trace = context_.trace(); trace != nullptr) reader.trace(*trace, context_.clock.at(now), now);
   if (state_ == State::kFinishing && now >= finish_at_) finish_run(now);
   if (state_ == State::kIdle || state_ == State::kDraining) begin_next(now);
   if (state_ == State::kAligning) align(now);

@@ -106,6 +106,7 @@ class WfoldMaster : public CommandedUnit {
   bool kernels_there(Cycle now) const;
   void commit_beat(Cycle now);
   void tell_slaves(SlaveClock& clock);
+  void declare_signals(Trace& trace);
   void trace_clock(const SlaveClock& clock, Cycle now);
 
   // Tile granularity: one call when something has arrived.
@@ -162,8 +163,11 @@ class WfoldMaster : public CommandedUnit {
   // index of the first line of each step, over all refills of a tile
   std::vector<std::ptrdiff_t> step_lines_;
   MessageSender send_;
-  SignalId beat_signal_ = -1, broadcast_signal_ = -1, weights_signal_ = -1, tile_signal_ = -1,
-           refill_signal_ = -1;
+  struct Signals {
+    SignalId beat = -1, broadcast = -1, weights = -1, tile = -1, refill = -1;
+    SignalId slot = -1, group = -1, line = -1;  // of the line that is being broadcast, and its bytes
+  };
+  Signals signals_;
 };
 
 }  // namespace tilebeat::wfold

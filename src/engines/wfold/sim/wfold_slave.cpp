@@ -10,11 +10,6 @@
 #include <fmt/format.h>
 
 namespace tilebeat::wfold {
-namespace {
-
-constexpr std::uint64_t kNineBits = 0x1FF;
-
-}  // namespace
 
 void widen_line(const std::uint8_t* bytes, int count, const ConvSetup& setup, std::int16_t* out) {
   const auto zero = static_cast<std::int16_t>(setup.input_zero_point);
@@ -59,29 +54,6 @@ WfoldSlave::WfoldSlave(sc_core::sc_module_name name, const SimContext& context, 
 
 WfoldSlave::~WfoldSlave() {
   report_.clear_extension(&accesses_);  // the payload would free it
-}
-
-void WfoldSlave::declare_signals() {
-  Trace& trace = *context_.observers.trace;
-  kernel_row_signal_ = trace.add_signal(name(), "kh", 16, Radix::kDecimal);
-  kernel_column_signal_ = trace.add_signal(name(), "kw", 16, Radix::kDecimal);
-  block_signal_ = trace.add_signal(name(), "block", 16, Radix::kDecimal);
-  const bool kernels_first = config_.first_buffer == FirstBuffer::kKernels;
-  channel_signal_ = trace.add_signal(name(), kernels_first ? "window" : "k", 16, Radix::kDecimal);
-  slot_signal_ = trace.add_signal(name(), kernels_first ? "first_slot" : "second_slot", 8, Radix::kDecimal);
-  for (int unit = 0; unit < config_.compute_units; ++unit)
-    unit_signals_.push_back(trace.add_signal(name(), fmt::format("cu{}_w", unit), 16, Radix::kSigned));
-  valid_ = Strobe(&trace, name(), "valid");
-  // The multipliers' operands: nine bits signed (SPEC NU-1).
-  for (int lane = 0; lane < config_.line_bytes; ++lane)
-    shared_operands_.push_back(trace.add_signal(
-        fmt::format("{}.{}", name(), kernels_first ? "map" : "kernel"),
-        fmt::format("{}{}", kernels_first ? "x" : "w", lane), 9, Radix::kSigned, Shown::kWhenNamed));
-  for (int i = 0; i < config_.compute_units * config_.line_bytes; ++i)
-    unit_operands_.push_back(
-        trace.add_signal(fmt::format("{}.cu{}", name(), i / config_.line_bytes),
-                         fmt::format("{}{}", kernels_first ? "w" : "x", i % config_.line_bytes), 9,
-                         Radix::kSigned, Shown::kWhenNamed));
 }
 
 // A kernel line: bytes after subtraction of the zero point, at their places, filled up to the granularity, Ws
@@ -207,7 +179,12 @@ void WfoldSlave::run_beat(const SlaveClock::Beat& beat, const WfoldJob& job) {
   mac_lines(latched_.data(), config_.compute_units, config_.line_bytes, kernel_line(beat.slot),
             pairs_.data());
   add_results(pairs_.data(), job.run.granularity, most_results_, sums);
-  if (!unit_signals_.empty() && context_.trace() != nullptr) trace_beat(beat, job.schedule);
+  if (context_.trace() == nullptr) return;
+  trace_beat(beat, job.schedule);
+  for (int unit = 0; unit < config_.compute_units; ++unit)
+    trace_results(beat, unit, job.run.granularity, pairs_.data() + unit * config_.line_bytes / 2,
+                  sums + unit * job.schedule.fold());
+  trace_third(beat.half, beat.at.kernel);
 }
 
 // Every unit multiplies the kernel line that it has latched with the line of columns that all share.
@@ -222,8 +199,11 @@ void WfoldSlave::run_latched_beat(const SlaveClock::Beat& beat, const WfoldJob& 
     std::fill_n(pairs_.begin(), line_bytes / 2, 0);
     mac_lines(window_.data(), 1, line_bytes, latched, pairs_.data());
     add_results(pairs_.data(), job.run.granularity, line_bytes / 2, sums);
+    if (context_.trace() == nullptr) continue;
+    trace_results(beat, unit, job.run.granularity, pairs_.data(), sums);
+    trace_third(beat.half, unit);
   }
-  if (!unit_signals_.empty() && context_.trace() != nullptr) trace_beat(beat, job.schedule);
+  if (context_.trace() != nullptr) trace_beat(beat, job.schedule);
 }
 
 // The adder trees: the products of a position, here in pairs, are added to its result.
@@ -232,30 +212,6 @@ void WfoldSlave::add_results(const std::int32_t* pairs, int granularity, int cou
   const int of_result = granularity / 2;
   for (int i = 0; i < count / of_result; ++i, pairs += of_result)
     sums[i] = std::accumulate(pairs, pairs + of_result, sums[i]);
-}
-
-void WfoldSlave::trace_beat(const SlaveClock::Beat& beat, const WfoldSchedule& schedule) {
-  Trace& trace = *context_.observers.trace;
-  const Picoseconds at = now_ps();
-  const WfoldRefill refill = schedule.refill(beat.at.refill);
-  valid_.high(&trace, at, at + context_.clock.period_ps());
-  const auto show = [&](const std::vector<SignalId>& signals, const std::int16_t* operands) {
-    for (std::size_t i = 0; i < signals.size(); ++i)
-      trace.change(signals[i], at, static_cast<std::uint16_t>(operands[i]) & kNineBits);
-  };
-  const bool kernels_first = schedule.shape().kernels_first();
-  show(shared_operands_, kernels_first ? window_.data() : kernel_line(beat.slot));
-  if (beat.selects) show(unit_operands_, latched_.data());
-  trace.change(kernel_row_signal_, at, to_unsigned(refill.kernel_row));
-  trace.change(kernel_column_signal_, at, to_unsigned(nth(schedule.steps(refill.part), beat.at.step)));
-  trace.change(block_signal_, at, to_unsigned(refill.block));
-  trace.change(channel_signal_, at, to_unsigned(kernels_first ? beat.at.window : beat.at.kernel));
-  trace.change(slot_signal_, at, to_unsigned(beat.slot));
-  for (std::size_t unit = 0; unit < unit_signals_.size(); ++unit) {
-    trace.change(
-        unit_signals_[unit], at,
-        static_cast<std::uint16_t>(beat.map_column + (kernels_first ? 0 : to_int(unit)) * schedule.fold()));
-  }
 }
 
 // ---- tile granularity ----
@@ -316,8 +272,9 @@ void WfoldSlave::take_chunk(tlm::tlm_generic_payload& payload, sc_core::sc_time&
 
 // ---- results ----
 
-void WfoldSlave::read_results(tlm::tlm_generic_payload& payload, sc_core::sc_time&) {
+void WfoldSlave::read_results(tlm::tlm_generic_payload& payload, sc_core::sc_time& delay) {
   const auto& read = message_of<ResultRead>(payload, results);
+  if (context_.trace() != nullptr) trace_read(read, now_ps() + static_cast<Picoseconds>(delay.value()));
   std::int32_t* out = read.results;
   for (int column = read.first_column; column < read.end_column; ++column) {
     for (int k = read.first_kernel; k < read.end_kernel; ++k) {

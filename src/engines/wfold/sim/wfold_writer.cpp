@@ -25,8 +25,7 @@ WfoldWriter::WfoldWriter(sc_core::sc_module_name name, const SimContext& context
   SC_METHOD(step);
   sensitive << wake_;
   dont_initialize();
-  if (Trace* trace = context_.trace(); trace != nullptr)
-    drain_signal_ = trace->add_signal(this->name(), "drain", 1);
+  if (Trace* trace = context_.trace(); trace != nullptr) declare_signals(*trace);
 }
 
 void WfoldWriter::take_tile(tlm::tlm_generic_payload& payload, sc_core::sc_time&) {
@@ -149,6 +148,7 @@ void WfoldWriter::read_slices(std::int64_t first, std::int64_t end) {
   for (std::int64_t slice = first; slice < end; ++slice) {
     const auto column = to_int(slice / column_slices_);
     const auto begin = to_int(slice % column_slices_) * kernels_per_slice_;
+    trace_slice(column, begin, now_ps() + (slice - first) * context_.clock.period_ps());
     for (int kernel = begin; kernel < std::min(begin + kernels_per_slice_, front.tile.kernels); ++kernel) {
       std::int32_t value = 0;
       read.first_column = column, read.end_column = column + 1;
@@ -233,6 +233,7 @@ bool WfoldWriter::request(Cycle now) {
   staged_.pop_front();
   under_way_.push_back(std::move(staged.completes));
   const int bytes = count_of(staged.data);
+  trace_request(staged, now);
   ++stats.requests;
   stats.bytes += bytes;
   port.issue(tlm::TLM_WRITE_COMMAND, staged.address, bytes, std::move(staged.data), now);
