@@ -1,11 +1,14 @@
 #pragma once
 
 #include "base/copy_word.h"
+#include "fabric/timed_writes.h"
 #include "fabric/transport.h"
+#include "sim/clock.h"
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <cstring>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -13,21 +16,71 @@
 
 namespace tilebeat {
 
+/// A bank's memory as who has direct access to it reads and writes it. What is read is what lies there now,
+/// or at a later time by the writes that have been handed over; what is written is handed over with its time.
+struct DirectCells {
+  std::uint8_t* cells = nullptr;  ///< byte 0 of the bank
+  std::uint64_t end = 0;          ///< the first byte that is not granted
+  bool writable = false;
+  TimedWrites* row = nullptr;
+  std::uint32_t bank = 0;
+  std::uint8_t port = 0;
+
+  /// Writes what is due by now; the cells may then be read.
+  void commit() const { row->commit(now_ps()); }
+  /// Reads what lies there at time `at`, now or later, after `commit`.
+  void read(std::uint64_t address, std::uint8_t* to, std::size_t bytes, Picoseconds at) const {
+    copy_word(to, cells + address, bytes);
+    row->look_ahead(bank, address, to, bytes, at);
+  }
+  /// A run that begins in this bank, of one word at byte `address` at time `at`.
+  WriteRun run(std::uint64_t address, std::size_t word_bytes, Picoseconds at) const {
+    WriteRun run;
+    run.due = at, run.address = address, run.bank = bank, run.port = port;
+    run.word_bytes = static_cast<std::uint32_t>(word_bytes);
+    return run;
+  }
+};
+
+/// Asks for direct memory access to the bank behind `socket`, to the region of byte `address`; none when the
+/// bank refuses.
+template <class Socket>
+std::optional<DirectCells> ask_for_cells(Socket& socket, tlm::tlm_command command, std::uint64_t address,
+                                         DirectAccess::Keeps keeps = DirectAccess::Keeps::kContents) {
+  DirectAccess direct;
+  direct.keeps = keeps;
+  tlm::tlm_generic_payload payload;
+  payload.set_command(command);
+  payload.set_address(address);
+  payload.set_extension(&direct);
+  tlm::tlm_dmi dmi;
+  const bool granted = socket->get_direct_mem_ptr(payload, dmi) && direct.row != nullptr;
+  payload.clear_extension(&direct);  // the payload would free it
+  if (!granted) return std::nullopt;
+  return DirectCells{dmi.get_dmi_ptr() - dmi.get_start_address(),
+                     dmi.get_end_address() + 1,
+                     dmi.is_write_allowed(),
+                     direct.row,
+                     direct.bank,
+                     direct.port};
+}
+
 /// Reads single words of a row of banks for one module: from their memory where all of them grant that for
-/// good (KeepsNothing), else with one transport each. The module itself ensures that no port reads twice in a
-/// cycle, which a directly read bank would not notice. `settle` tells the banks of the direct reads.
+/// good (DirectAccess::Keeps::kNothing), else with one transport each. The module itself ensures that no port
+/// reads twice in a cycle, which a directly read bank would not notice. `settle` tells the banks of the
+/// direct reads.
 class DirectReader {
  public:
   DirectReader(std::size_t banks, int word_bytes)
       : word_bytes_(to_size(word_bytes)), read_(banks, 0), access_(tlm::TLM_READ_COMMAND, word_bytes) {}
 
-  /// Reads the word at byte `address` of a bank into `to`, `delay` from now. Reads nothing beyond the bank's
-  /// end. `Banks` are initiator sockets, one per bank.
+  /// Reads the word at byte `address` of a bank into `to`, at the present time `now`. Reads nothing beyond
+  /// the bank's end. `Banks` are initiator sockets, one per bank.
   template <class Banks>
-  void read(Banks& banks, std::size_t bank, std::uint64_t address, std::uint8_t* to,
-            const sc_core::sc_time& delay = sc_core::sc_time()) {
+  void read(Banks& banks, std::size_t bank, std::uint64_t address, std::uint8_t* to, Picoseconds now) {
     if (!asked_) ask(banks);
-    if (memory_.empty()) return access_(banks[bank], address, to, delay);
+    if (memory_.empty()) return access_(banks[bank], address, to);
+    if (now != committed_) commit(now);
     if (address + word_bytes_ > bank_bytes_) return;
     copy_word(to, memory_[bank] + address, word_bytes_);
     ++read_[bank];
@@ -42,74 +95,93 @@ class DirectReader {
   template <class Banks>
   void ask(Banks& banks) {
     asked_ = true;
-    KeepsNothing keeps_nothing;
-    tlm::tlm_generic_payload payload;
-    payload.set_command(tlm::TLM_READ_COMMAND);
-    payload.set_extension(&keeps_nothing);
     for (auto& bank : banks) {
-      tlm::tlm_dmi dmi;
-      if (!bank->get_direct_mem_ptr(payload, dmi)) break;
-      memory_.push_back(dmi.get_dmi_ptr());
-      bank_bytes_ = dmi.get_end_address() + 1;
+      const auto cells = ask_for_cells(bank, tlm::TLM_READ_COMMAND, 0, DirectAccess::Keeps::kNothing);
+      if (!cells) break;
+      memory_.push_back(cells->cells);
+      bank_bytes_ = cells->end;
+      if (std::find(rows_.begin(), rows_.end(), cells->row) == rows_.end()) rows_.push_back(cells->row);
     }
-    payload.clear_extension(&keeps_nothing);
     if (memory_.size() < read_.size()) memory_.clear();
+  }
+  // Once a time is enough: whoever writes at the present time does not do it by TimedWrites.
+  void commit(Picoseconds now) {
+    committed_ = now;
+    for (TimedWrites* row : rows_) row->commit(now);
   }
 
   std::size_t word_bytes_;
   bool asked_ = false;
   std::uint64_t bank_bytes_ = 0;
   std::vector<const std::uint8_t*> memory_;  // byte 0 of each bank; empty: they want transports
+  std::vector<TimedWrites*> rows_;           // rows that the banks belong to
+  Picoseconds committed_ = -1;               // the latest time at which they were committed
   std::vector<std::int64_t> read_;           // words by bank that it has not been told of
   WordAccess access_;
 };
 
-/// Writes the words of one module into the memory of a row of banks, where all of them grant exclusive direct
-/// memory access to the region (SramBank): a word is then a copy instead of a transport. `settle` tells the
-/// banks of the words. The module passes `invalidate_direct_mem_ptr` of its sockets on to `withdraw`.
+/// Writes the words of one module into a row of banks that share one TimedWrites, where all of them grant
+/// exclusive direct memory access to the region (SramBank): words are then handed over as runs instead of by
+/// a transport each, and lie in the banks from their clocks on. `settle` tells the banks of the words. The
+/// module passes `invalidate_direct_mem_ptr` of its sockets on to `withdraw`.
 class DirectWriter {
  public:
   /// `region_bytes`: size of the regions that the banks grant.
   DirectWriter(std::size_t banks, int word_bytes, std::uint64_t region_bytes)
-      : word_bytes_(to_size(word_bytes)), region_bytes_(region_bytes), written_(banks, 0) {
-    payload_.set_command(tlm::TLM_WRITE_COMMAND);
-  }
+      : word_bytes_(to_size(word_bytes)), region_bytes_(region_bytes), written_(banks, 0) {}
 
   /// Asks for the region that byte `address` of the banks lies in, unless it is granted; false when a bank
-  /// refuses. `Banks` are initiator sockets, one a bank.
+  /// refuses, or is not in one row with the others, in their order. `Banks` are initiator sockets, one a
+  /// bank.
   template <class Banks>
   bool open(Banks& banks, std::uint64_t address) {
-    const std::uint64_t region = address / region_bytes_;
-    if (!memory_.empty() && region == region_) return true;
-    std::vector<std::uint8_t*> memory;
-    payload_.set_address(address);
+    if (granted_ && address - begin_ < region_bytes_) return true;
+    std::optional<DirectCells> first;
+    std::uint32_t next = 0;
     for (auto& bank : banks) {
-      tlm::tlm_dmi dmi;
-      if (!bank->get_direct_mem_ptr(payload_, dmi) || !dmi.is_write_allowed()) return false;
-      memory.push_back(dmi.get_dmi_ptr() - dmi.get_start_address());
+      const auto cells = ask_for_cells(bank, tlm::TLM_WRITE_COMMAND, address);
+      if (!cells || !cells->writable) return false;
+      if (!first) first = cells;
+      if (cells->row != first->row || cells->bank != next++ || cells->port != first->port) return false;
     }
-    memory_ = std::move(memory);
-    region_ = region;
+    if (!first || first->row->banks() != written_.size()) return false;
+    granted_ = first;
+    begin_ = address / region_bytes_ * region_bytes_;
     return true;
   }
-  /// Bank addresses [begin, end] are no longer granted.
+  /// Bank addresses [begin, end] are no longer granted; words that were handed over are written all the same.
   void withdraw(std::uint64_t begin, std::uint64_t end) {
-    if (begin / region_bytes_ <= region_ && region_ <= end / region_bytes_) memory_.clear();
+    if (begin < begin_ + region_bytes_ && begin_ <= end) granted_.reset();
   }
-  /// Writes a word; its region is open.
-  void write(std::size_t bank, std::uint64_t address, const std::uint8_t* from) {
-    copy_word(memory_[bank] + address, from, word_bytes_);
-    ++written_[bank];
+  /// Writes what is due by now, so that not too many words wait.
+  void commit() const {
+    if (granted_) granted_->commit();
   }
-  /// Writes successive words to one address of `count` banks, from bank `first` on.
-  void write_row(std::size_t first, std::size_t count, std::uint64_t address, const std::uint8_t* from) {
-    std::uint8_t* const* const banks = memory_.data() + first;
-    with_word_size(word_bytes_, [&, count, address, from, banks](auto size) {
-      const std::uint8_t* word = from;
-      for (std::size_t i = 0; i < count; ++i, word += size) std::memcpy(banks[i] + address, word, size);
-    });
-    std::int64_t* const written = written_.data() + first;
-    for (std::size_t i = 0; i < count; ++i) ++written[i];
+  /// Hands over `count` words of one bank, `step` bytes apart from `address` on, the first one at time `at`,
+  /// one every `period`. Its region is open.
+  void write(std::size_t bank, std::uint64_t address, std::uint64_t step, int count, const std::uint8_t* from,
+             Picoseconds at, Picoseconds period) {
+    WriteRun run = granted_->run(address, word_bytes_, at);
+    run.bank = static_cast<std::uint32_t>(bank), run.step = step;
+    run.words = static_cast<std::uint32_t>(count), run.interval = period;
+    granted_->row->add(run, from);
+    written_[bank] += count;
+  }
+  /// Hands over `count` words that go into bank after bank, from address `address` of bank `bank` on and
+  /// behind the last bank to the next word of the first one: `together` at time `at`, as many every `period`.
+  void write_across(std::size_t bank, std::uint64_t address, int count, int together,
+                    const std::uint8_t* from, Picoseconds at, Picoseconds period) {
+    WriteRun run = granted_->run(address, word_bytes_, at);
+    run.bank = static_cast<std::uint32_t>(bank), run.step = word_bytes_;
+    run.words = static_cast<std::uint32_t>(count), run.together = static_cast<std::uint32_t>(together);
+    run.interval = period, run.walk = WriteRun::Walk::kAcrossBanks;
+    granted_->row->add(run, from);
+    const std::size_t banks = written_.size();
+    for (std::size_t i = 0; i < banks; ++i) written_[i] += count / to_signed(banks);
+    for (std::size_t i = 0; i < to_size(count) % banks; ++i) {
+      ++written_[bank];
+      if (++bank == banks) bank = 0;
+    }
   }
   /// Tells the banks what has been written so far.
   template <class Banks>
@@ -119,10 +191,9 @@ class DirectWriter {
 
  private:
   std::size_t word_bytes_;
-  std::uint64_t region_bytes_, region_ = 0;  // the open one
-  std::vector<std::uint8_t*> memory_;  // by bank: pointer to its address 0; empty: no direct access is open
-  std::vector<std::int64_t> written_;  // words by bank that it has not been told of
-  tlm::tlm_generic_payload payload_;
+  std::uint64_t region_bytes_, begin_ = 0;  // the first byte of the open region
+  std::optional<DirectCells> granted_;      // the first bank's; none: no direct access is open
+  std::vector<std::int64_t> written_;       // words by bank that it has not been told of
 };
 
 }  // namespace tilebeat

@@ -75,10 +75,11 @@ Scratchpad::Scratchpad(sc_core::sc_module_name name, const SimContext& context, 
       accessed_(to_size(config.banks)) {
   socket.register_nb_transport_fw(this, &Scratchpad::receive);
   socket.register_transport_dbg(this, &Scratchpad::debug);
+  const auto row = std::make_shared<TimedWrites>(to_size(config.banks));
   for (int i = 0; i < config.banks; ++i) {
-    banks_.push_back(std::make_unique<SramBank>(fmt::format("bank{}", i).c_str(), context,
-                                                size_bytes / config.banks,
-                                                to_int(bus_and_region_ports()) + engine_ports));
+    banks_.push_back(std::make_unique<SramBank>(
+        fmt::format("bank{}", i).c_str(), context, size_bytes / config.banks,
+        to_int(bus_and_region_ports()) + engine_ports, 1, BankPlace{row, to_size(i)}));
     auto& port = nth(bank_ports_, i);
     port.bind(banks_.back()->ports[0]);
     port.register_invalidate_direct_mem_ptr(this, &Scratchpad::withdraw_cells, i);

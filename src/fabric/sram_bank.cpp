@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <utility>
 
 namespace tilebeat {
 namespace {
@@ -22,15 +23,20 @@ std::size_t first_byte(const sc_core::sc_object& bank) {
 }  // namespace
 
 SramBank::SramBank(sc_core::sc_module_name name, const SimContext& context, std::int64_t size_bytes,
-                   int port_count, int regions)
+                   int port_count, int regions, BankPlace place)
     : sc_module(name),
       ports("port", to_size(port_count)),
       context_(context),
+      place_(std::move(place)),
       period_ps_(context.clock.period_ps()),
       region_bytes_(to_unsigned(size_bytes / regions)),
       size_bytes_(to_unsigned(size_bytes)),
-      storage_(zero_pages(to_size(size_bytes) + kPage) + first_byte(*this)),
       ports_(to_size(port_count)) {
+  // Banks of one memory are accessed at the same address in the same cycle. Each begins in another cache line
+  // of its page, or all of these accesses would fall into the same few sets of the machine's cache.
+  cells_ = zero_pages(to_size(size_bytes) + kPage) + first_byte(*this);
+  if (!place_.row) place_ = {std::make_shared<TimedWrites>(1), 0};
+  place_.row->join(place_.number, *this);
   for (std::size_t i = 0; i < ports_.size(); ++i) {
     ports_[i].bank = this;
     ports[i].bind(ports_[i]);
@@ -60,6 +66,7 @@ void SramBank::inject_fault(std::int64_t address, std::uint8_t mask) {
   fault_address_ = address;
   fault_mask_ = mask;
   granted_regions_ = exclusive_regions_ = 0;
+  watch();
   for (auto& port : ports) port->invalidate_direct_mem_ptr(0, size_bytes_ - 1);
 }
 
@@ -79,7 +86,8 @@ void SramBank::access(Port& port, tlm::tlm_generic_payload& payload, sc_core::sc
     payload.set_response_status(tlm::TLM_ADDRESS_ERROR_RESPONSE);
     return;
   }
-  Picoseconds at = static_cast<Picoseconds>(simcontext()->time_stamp().value() + delay.value());
+  const auto now = static_cast<Picoseconds>(simcontext()->time_stamp().value());
+  Picoseconds at = now + to_signed(delay.value());
   if (at < port.free_at) {
     delay += to_sc_time(port.free_at - at);
     at = port.free_at;
@@ -87,48 +95,86 @@ void SramBank::access(Port& port, tlm::tlm_generic_payload& payload, sc_core::sc
   port.free_at = at + period_ps_;
   ++port.stats.accesses;
   port.stats.bytes += length;
-  std::uint8_t* cell = storage_ + address;
+  place_.row->commit(now);
   if (payload.get_command() == tlm::TLM_WRITE_COMMAND) {
-    copy_word(cell, payload.get_data_ptr(), length);
-    if (fault_mask_ != 0 || granted_regions_ != 0) written(address, length);
+    store(port, payload, at, now);
   } else {
-    copy_word(payload.get_data_ptr(), cell, length);
+    copy_word(payload.get_data_ptr(), cells_ + address, length);
+    if (at > now) place_.row->look_ahead(place_.number, address, payload.get_data_ptr(), length, at);
   }
   if (context_.trace() != nullptr) trace_access(port, payload, at);
   payload.set_response_status(tlm::TLM_OK_RESPONSE);
+}
+
+// Writes the data of an access that is made at time `at`.
+void SramBank::store(const Port& port, const tlm::tlm_generic_payload& payload, Picoseconds at,
+                     Picoseconds now) {
+  const std::uint64_t address = payload.get_address();
+  const unsigned length = payload.get_data_length();
+  const bool is_watched = watched_begin_ < address + length && address < watched_end_;
+  if (at > now) {
+    // Who reads without transports hears of the write now, and again when it is made if he has asked by then.
+    if (is_watched) withdraw_written(address, address + length);
+    WriteRun word;
+    word.due = at, word.address = address;
+    word.bank = static_cast<std::uint32_t>(place_.number);
+    word.word_bytes = length;
+    word.port = port_number(port);
+    place_.row->add(word, payload.get_data_ptr());
+    return;
+  }
+  copy_word(cells_ + address, payload.get_data_ptr(), length);
+  if (is_watched) written(address, address + length);
 }
 
 void SramBank::trace_access(const Port& port, const tlm::tlm_generic_payload& payload, Picoseconds at) {
   port.valid.high(context_.observers.trace, at, at + period_ps_);
   if (port.data_signal < 0 && port.address_signal < 0) return;
   Trace& trace = *context_.observers.trace;
-  const std::uint8_t* const bytes = storage_ + payload.get_address();
-  const auto count = std::min<std::size_t>(payload.get_data_length(), to_size(port.word_bytes));
-  if (port.data_signal >= 0 && port.word_bytes > to_int(sizeof(std::uint64_t))) {
-    trace.change(port.data_signal, at, bytes, count);
-  } else if (port.data_signal >= 0) {
-    std::uint64_t value = 0;
-    std::memcpy(&value, bytes, count);
-    trace.change(port.data_signal, at, value);
-  }
-  trace.change(port.address_signal, at, payload.get_address() / port.address_unit);
+  const std::uint64_t address = payload.get_address();
+  shown_.assign(
+      payload.get_data_ptr(),
+      payload.get_data_ptr() + std::min<std::size_t>(payload.get_data_length(), to_size(port.word_bytes)));
+  // What a stuck cell makes of a write is shown.
+  if (payload.is_write()) falsify(address, address + shown_.size(), shown_.data());
+  if (port.data_signal >= 0) trace.change(port.data_signal, at, shown_.data(), shown_.size());
+  trace.change(port.address_signal, at, address / port.address_unit);
 }
 
-// After a write: applies the faulty cell, and withdraws direct access to the changed region.
-void SramBank::written(std::uint64_t address, unsigned length) {
+// After a write: applies the faulty cell, and withdraws direct access to changed regions.
+void SramBank::written(std::uint64_t begin, std::uint64_t end) {
+  falsify(begin, end, cells_ + begin);
+  withdraw_written(begin, end);
+}
+
+void SramBank::falsify(std::uint64_t begin, std::uint64_t end, std::uint8_t* bytes) const {
   const auto fault = to_unsigned(fault_address_);
-  if (fault >= address && fault < address + length) storage_[fault] ^= fault_mask_;
-  // No division for the usual one or two regions: this is called for every word.
-  const std::uint64_t region = address < region_bytes_       ? 0
-                               : address < 2 * region_bytes_ ? 1
-                                                             : address / region_bytes_;
-  if ((granted_regions_ >> region & 1) != 0) withdraw(region);
+  if (fault_mask_ != 0 && fault >= begin && fault < end) bytes[fault - begin] ^= fault_mask_;
+}
+
+void SramBank::withdraw_written(std::uint64_t begin, std::uint64_t end) {
+  for (std::uint64_t region = begin / region_bytes_; region < 32 && region * region_bytes_ < end; ++region) {
+    if ((granted_regions_ >> region & 1) != 0) withdraw(region);
+  }
+}
+
+// Watches the bytes whose writes change more than cells: those that are granted, and a faulty one.
+void SramBank::watch() {
+  watched_begin_ = size_bytes_, watched_end_ = 0;
+  const auto add = [this](std::uint64_t begin, std::uint64_t end) {
+    watched_begin_ = std::min(watched_begin_, begin), watched_end_ = std::max(watched_end_, end);
+  };
+  for (std::uint64_t region = 0; region < 32; ++region) {
+    if ((granted_regions_ >> region & 1) != 0) add(region * region_bytes_, (region + 1) * region_bytes_);
+  }
+  if (fault_mask_ != 0) add(to_unsigned(fault_address_), to_unsigned(fault_address_) + 1);
 }
 
 // Withdraws direct access to a region; notifies all ports except `but`, which knows already.
 void SramBank::withdraw(std::uint64_t region, const Port* but) {
   granted_regions_ &= ~(std::uint32_t{1} << region);
   exclusive_regions_ &= ~(std::uint32_t{1} << region);
+  watch();
   for (std::size_t i = 0; i < ports_.size(); ++i) {
     if (&ports_[i] != but)
       ports[i]->invalidate_direct_mem_ptr(region * region_bytes_, (region + 1) * region_bytes_ - 1);
@@ -143,6 +189,7 @@ bool SramBank::grant(const Port& port, tlm::tlm_command command, std::uint64_t r
   const std::uint32_t excluded = exclusive ? granted_regions_ | exclusive_regions_ : exclusive_regions_;
   if ((excluded & bit) != 0) withdraw(region, &port);
   (exclusive ? exclusive_regions_ : granted_regions_) |= bit;
+  watch();
   return true;
 }
 
@@ -152,9 +199,16 @@ tlm::tlm_sync_enum SramBank::Port::nb_transport_fw(tlm::tlm_generic_payload&, tl
 }
 
 bool SramBank::Port::get_direct_mem_ptr(tlm::tlm_generic_payload& payload, tlm::tlm_dmi& dmi) {
-  if (payload.get_extension<KeepsNothing>() != nullptr) {
+  bank->place_.row->commit(now_ps());
+  auto* const direct = payload.get_extension<DirectAccess>();
+  if (direct != nullptr) {
+    direct->row = bank->place_.row.get();
+    direct->bank = static_cast<std::uint32_t>(bank->place_.number);
+    direct->port = bank->port_number(*this);
+  }
+  if (direct != nullptr && direct->keeps == DirectAccess::Keeps::kNothing) {
     if (bank->context_.observers.trace != nullptr) return false;
-    dmi.set_dmi_ptr(bank->storage_);
+    dmi.set_dmi_ptr(bank->cells_);
     dmi.set_start_address(0);
     dmi.set_end_address(bank->size_bytes_ - 1);
     dmi.allow_read();
@@ -163,7 +217,7 @@ bool SramBank::Port::get_direct_mem_ptr(tlm::tlm_generic_payload& payload, tlm::
   const std::uint64_t region = payload.get_address() / bank->region_bytes_;
   if (payload.get_address() >= bank->size_bytes_) return false;
   if (!bank->grant(*this, payload.get_command(), region)) return false;
-  dmi.set_dmi_ptr(bank->storage_ + region * bank->region_bytes_);
+  dmi.set_dmi_ptr(bank->cells_ + region * bank->region_bytes_);
   dmi.set_start_address(region * bank->region_bytes_);
   dmi.set_end_address((region + 1) * bank->region_bytes_ - 1);
   if (bank->fault_mask_ != 0)
@@ -177,10 +231,11 @@ unsigned SramBank::Port::transport_dbg(tlm::tlm_generic_payload& payload) {
   const std::uint64_t address = payload.get_address();
   const unsigned length = payload.get_data_length();
   if (address + length > bank->size_bytes_) return 0;
-  std::uint8_t* cell = bank->storage_ + address;
+  bank->place_.row->commit(now_ps());
+  std::uint8_t* cell = bank->cells_ + address;
   if (payload.is_write()) {
     std::memcpy(cell, payload.get_data_ptr(), length);
-    bank->written(address, length);
+    bank->written(address, address + length);
   } else {
     std::memcpy(payload.get_data_ptr(), cell, length);
   }

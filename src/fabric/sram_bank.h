@@ -1,9 +1,12 @@
 #pragma once
 
+#include "fabric/timed_writes.h"
 #include "fabric/transport.h"
 #include "sim/context.h"
 
 #include <cstdint>
+#include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -17,26 +20,36 @@ struct BankPortStats {
   std::int64_t bytes = 0;
 };
 
+/// The place of a bank in a row of banks that are written together.
+struct BankPlace {
+  std::shared_ptr<TimedWrites> row;
+  std::size_t number = 0;
+};
+
 /// One on-chip memory bank with a fixed number of ports, each one access of any width up to its word a cycle.
 ///
-/// Latency: an access at cycle t is done in cycle t; the reader registers the data. Throughput: one access a
-/// port and cycle. Back-pressure: a second access of a port in the same cycle is answered with an annotated
-/// delay to the next free cycle; nothing waits. Ports have one initiator each. Direct memory access is
-/// granted a region at a time and withdrawn with the first write into that region through any port; of a bank
-/// with a stuck cell for reading alone. Asked for with TLM_WRITE_COMMAND it is exclusive: the one who has it
-/// writes without the bank noticing, so that all other grants of the region are withdrawn, and it is, in
-/// turn, when somebody else asks. A bank that is traced, or has a stuck cell, grants none of these. To who
-/// keeps nothing (KeepsNothing) a bank that is not traced grants that all of it may be read for good. Who
-/// uses it where the bank's counters are reported says which accesses it stands for with a TLM_IGNORE_COMMAND
-/// transaction (AccessCount; data length: bytes of one access), so that the counters of both granularities
-/// agree (SPEC CY-3, HI-7). A scratchpad counts its words itself.
-class SramBank : public sc_core::sc_module {
+/// Latency: an access at cycle t is done in cycle t; the reader registers the data. A write that is annotated
+/// with a later time waits in the row's TimedWrites: reads of that time and later see it, from whichever
+/// port, and none before (SPEC CY-1). Throughput: one access a port and cycle. Back-pressure: a second access
+/// of a port in the same cycle is answered with an annotated delay to the next free cycle; nothing waits.
+/// Ports have one initiator each. Direct memory access is granted a region at a time and withdrawn with the
+/// first write into that region through any port; of a bank with a stuck cell for reading alone. Asked for
+/// with TLM_WRITE_COMMAND it is exclusive: the one who has it writes without the bank noticing, so that all
+/// other grants of the region are withdrawn, and it is, in turn, when somebody else asks. A bank that is
+/// traced, or has a stuck cell, grants none of these. To who keeps nothing (DirectAccess) a bank that is not
+/// traced grants that all of it may be read for good. Who has direct access commits the row's TimedWrites
+/// before it reads, and hands its own writes to them. Who uses it where the bank's counters are reported says
+/// which accesses it stands for with a TLM_IGNORE_COMMAND transaction (AccessCount; data length: bytes of one
+/// access), so that the counters of both granularities agree (SPEC CY-3, HI-7). A scratchpad counts its words
+/// itself.
+class SramBank : public sc_core::sc_module, private TimedCells {
  public:
   sc_core::sc_vector<tlm::tlm_target_socket<>> ports;
 
   /// `regions` equal parts, each granted and withdrawn by itself for direct memory access (at most 32).
+  /// Without a `place` the bank is a row of its own.
   SramBank(sc_core::sc_module_name name, const SimContext& context, std::int64_t size_bytes, int port_count,
-           int regions = 1);
+           int regions = 1, BankPlace place = {});
 
   /// Traces the accesses of `port` as `trace_accesses` does, and under `signal` the bytes of each, at most
   /// `word_bytes`, which are `shown` as the others are or not.
@@ -72,20 +85,26 @@ class SramBank : public sc_core::sc_module {
     std::uint64_t address_unit = 1;  // of the address signal, in bytes
   };
   void access(Port& port, tlm::tlm_generic_payload& payload, sc_core::sc_time& delay);
-  void written(std::uint64_t address, unsigned length);
+  void store(const Port& port, const tlm::tlm_generic_payload& payload, Picoseconds at, Picoseconds now);
+  void written(std::uint64_t begin, std::uint64_t end) override;
+  void falsify(std::uint64_t begin, std::uint64_t end, std::uint8_t* bytes) const override;
+  void withdraw_written(std::uint64_t begin, std::uint64_t end);
+  void watch();
   void withdraw(std::uint64_t region, const Port* but = nullptr);
   bool grant(const Port& port, tlm::tlm_command command, std::uint64_t region);
   void trace_access(const Port& port, const tlm::tlm_generic_payload& payload, Picoseconds at);
+  std::uint8_t port_number(const Port& port) const {
+    return static_cast<std::uint8_t>(&port - ports_.data());
+  }
 
   SimContext context_;
+  BankPlace place_;
   Picoseconds period_ps_;
   std::uint64_t region_bytes_;
   std::uint32_t granted_regions_ = 0, exclusive_regions_ = 0;  // a bit each
   std::uint64_t size_bytes_;
-  // Banks of one memory are accessed at the same address in the same cycle. Each begins in another cache line
-  // of its page, or all of these accesses would fall into the same few sets of the machine's cache.
-  std::uint8_t* storage_;
   std::vector<Port> ports_;
+  std::vector<std::uint8_t> shown_;  // the bytes of the traced access
   std::int64_t fault_address_ = -1;
   std::uint8_t fault_mask_ = 0;
 };

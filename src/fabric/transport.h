@@ -129,11 +129,22 @@ struct AccessCount : tlm::tlm_extension<AccessCount> {
   }
 };
 
-/// Marks a request for direct memory access whose sender only reads the present contents and keeps no
-/// pointer, so that it needs no notice of writes.
-struct KeepsNothing : tlm::tlm_extension<KeepsNothing> {
-  tlm::tlm_extension_base* clone() const override { return new KeepsNothing(*this); }
-  void copy_from(const tlm::tlm_extension_base& /*other*/) override {}
+class TimedWrites;
+
+/// Comes with a request for direct memory access to a bank: says what the sender keeps, and brings back the
+/// writes on their way to the bank's row, which its memory alone does not show.
+struct DirectAccess : tlm::tlm_extension<DirectAccess> {
+  /// kNothing: the sender only reads the present contents and derives nothing from them, so that it needs no
+  /// notice of writes.
+  enum class Keeps : std::uint8_t { kContents, kNothing };
+  Keeps keeps = Keeps::kContents;
+  TimedWrites* row = nullptr;  ///< answer; it lives as long as the bank
+  std::uint32_t bank = 0;      ///< answer: number of the bank in its row
+  std::uint8_t port = 0;       ///< answer: number of the port
+  tlm::tlm_extension_base* clone() const override { return new DirectAccess(*this); }
+  void copy_from(const tlm::tlm_extension_base& other) override {
+    *this = static_cast<const DirectAccess&>(other);
+  }
 };
 
 /// Reports `accesses` of `bytes` each through `socket`, as a TLM_IGNORE_COMMAND with an AccessCount. Takes no

@@ -79,7 +79,8 @@ std::unordered_set<std::string> scopes_of(const Signals& signals) {
   std::unordered_set<std::string> scopes;
   for (const auto& signal : signals) {
     std::string scope = signal.info.scope;
-    while (scopes.insert(scope).second && scope.find('.') != std::string::npos) scope.resize(scope.rfind('.'));
+    while (scopes.insert(scope).second && scope.find('.') != std::string::npos)
+      scope.resize(scope.rfind('.'));
   }
   return scopes;
 }
@@ -235,9 +236,10 @@ void VcdWriter::record(SignalId signal, Picoseconds at, std::uint64_t value, boo
 void VcdWriter::change(SignalId signal, Picoseconds at, const std::uint8_t* bytes, std::size_t count) {
   if (!records(signal, at)) return;
   const std::size_t words = words_of(nth(signals_, signal).info);
+  count = std::min(count, words * sizeof(std::uint64_t));
   if (words == 1) {
     std::uint64_t value = 0;
-    std::memcpy(&value, bytes, std::min(count, sizeof value));
+    std::memcpy(&value, bytes, count);
     return record(signal, at, value, true);
   }
   if (!ordered_) order_signals();

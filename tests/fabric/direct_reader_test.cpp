@@ -37,7 +37,7 @@ struct Bench {
   }
   std::uint32_t read(std::size_t bank, std::uint64_t address) {
     std::array<std::uint8_t, kWord> word{0xEE, 0xEE, 0xEE, 0xEE};
-    reader.read(reading.sockets, bank, address, word.data());
+    reader.read(reading.sockets, bank, address, word.data(), now_ps());
     std::uint32_t value = 0;
     std::memcpy(&value, word.data(), kWord);
     return value;
@@ -56,6 +56,7 @@ TEST(DirectReader, CY_3_sees_what_lies_there_at_the_time) {
   bench.write(1, 60, 7);
   EXPECT_EQ(bench.read(0, 8), 0x01020304U);
   EXPECT_EQ(bench.read(1, 60), 7U);
+  sc_core::sc_start(to_sc_time(1000));  // the port makes one write a cycle
   bench.write(0, 8, 5);
   EXPECT_EQ(bench.read(0, 8), 5U);
 }

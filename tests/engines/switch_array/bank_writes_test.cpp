@@ -235,10 +235,12 @@ TEST(BankWritesProperty, CY_3_words_stored_directly_are_those_of_single_writes) 
         std::vector<std::unique_ptr<SramBank>> banks;
         std::vector<std::function<void(tlm::tlm_generic_payload&)>> readers;
         const auto bind = [&](auto& sockets, int words, int regions) {
+          const auto row = std::make_shared<TimedWrites>(sockets.size());
+          std::size_t in_row = 0;
           for (auto& socket : sockets) {
             const std::int64_t bytes = std::int64_t{words} * config.port_channels;
             banks.push_back(std::make_unique<SramBank>(("bank" + std::to_string(banks.size())).c_str(),
-                                                       context, bytes, 1, regions));
+                                                       context, bytes, 1, regions, BankPlace{row, in_row++}));
             socket.bind(banks.back()->ports[0]);
             readers.emplace_back([&socket](tlm::tlm_generic_payload& p) { socket->transport_dbg(p); });
             // Of a byte that nothing is written to.
@@ -253,6 +255,7 @@ TEST(BankWritesProperty, CY_3_words_stored_directly_are_those_of_single_writes) 
         sc_core::sc_start(sc_core::SC_ZERO_TIME);
         std::string text;
         int value = 0;
+        Cycle written = 0;
         for (const Part& part : parts) {
           if (part.after > 0) sc_core::sc_start(to_sc_time(part.after));
           std::vector<std::uint8_t> data(static_cast<std::size_t>(part.bytes));
@@ -267,7 +270,10 @@ TEST(BankWritesProperty, CY_3_words_stored_directly_are_those_of_single_writes) 
           send(to.socket, message);
           for (const Cycle at : {message.answer.accepted, message.answer.blocked, message.answer.written})
             text += std::to_string(at) + " ";
+          written = std::max(written, message.answer.written);
         }
+        const Cycle now = context.clock.cycle_of(now_ps());
+        if (written > now) sc_core::sc_start(to_sc_time(1000 * (written - now)));
         loader.settle();
         arrangement.settle();
         for (std::size_t i = 0; i < banks.size(); ++i) {

@@ -98,7 +98,8 @@ const std::vector<std::int16_t>& OffsetUnit::widened_kernels(const Slice& slice)
   const std::vector<Beat>& beats = job.schedule.beats(slice.group);
   const auto vector = to_size(job.schedule.vector()), count = to_size(slice.count);
   bytes_.resize(to_size(elements_of(beats)) * count);
-  kernels_.direct_read(job.run.weights + to_unsigned(slice.weights), bytes_.data(), count_of(bytes_));
+  kernels_.direct_read(job.run.weights + to_unsigned(slice.weights), bytes_.data(), count_of(bytes_),
+                       context_.clock.cycle_of(now_ps()));
   wide.assign(count * width_, 0);
   const std::uint8_t* from = bytes_.data();
   for (std::size_t b = 0; b < beats.size(); ++b) {
@@ -113,6 +114,7 @@ const std::vector<std::int16_t>& OffsetUnit::widened_kernels(const Slice& slice)
 void OffsetUnit::widen_threads(const std::vector<Beat>& beats) {
   if (widened_) return;
   widened_ = true;
+  const Cycle now = context_.clock.cycle_of(now_ps());
   const Job& job = *job_;
   const auto vector = to_size(job.schedule.vector());
   wide_threads_.assign(threads_.size() * width_, 0);
@@ -130,7 +132,7 @@ void OffsetUnit::widen_threads(const std::vector<Beat>& beats) {
       for (std::size_t t = 0; t < stretch.operands.size(); ++t) {
         const Operand& operand = stretch.operands[t];
         if (operand.bytes == 0) continue;
-        lines_.direct_read(operand.address + to_unsigned(moved), bytes_.data(), size);
+        lines_.direct_read(operand.address + to_unsigned(moved), bytes_.data(), size, now);
         widen(bytes_.data(), size, rolling::OperandName::kA, job.conv,
               wide_threads_.data() + t * width_ + (stretch.begin + i) * vector);
       }
@@ -152,15 +154,16 @@ void OffsetUnit::multiply_slice(const Slice& slice) {
                           slice.count, to_int(width_), sums_.data(), to_size(config_.columns));
   if (!job.run.last) return;
   if (!job.records.empty() && group_ == 0) read_records(job, slice);
+  const Cycle now = context_.clock.cycle_of(now_ps());
   const auto offset = to_unsigned(slice.first * dtype_size(job.conv.output_type));
   for (std::size_t t = 0; t < threads_.size(); ++t) {
     const std::vector<std::uint8_t> row =
         post_processed(job, slice, sums_.data() + t * to_size(config_.columns));
     const std::uint64_t address = threads_[t].result + offset;
     if (faulty_)
-      results_.write(address, row.data(), count_of(row), 0);
+      results_.write(address, row.data(), count_of(row), to_int(rows_[t].sent - now));
     else
-      results_.direct_write(address, row.data(), count_of(row));
+      results_.direct_write(address, row.data(), count_of(row), rows_[t].sent);
   }
 }
 

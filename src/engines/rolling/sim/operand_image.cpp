@@ -55,7 +55,7 @@ void OperandImage::read_map(const ImageSource& source, std::vector<std::int16_t>
   map.resize(size);
   if (map.empty()) return;
   std::vector<std::uint8_t> bytes(size);
-  source.port.direct_read(run.map, bytes.data(), to_int(size));
+  source.port.direct_read(run.map, bytes.data(), to_int(size), source.from);
   widen(bytes.data(), to_int(size), OperandName::kA, source.conv, map.data());
 }
 
@@ -170,7 +170,7 @@ void OperandImage::read_kernels(const ImageSource& source) {
   begin(source, source.schedule.product().k);
   const auto n = to_size(source.schedule.product().n);
   bytes_.resize(lines_ * n), wide_.resize(bytes_.size());
-  source.port.direct_read(source.run.weights, bytes_.data(), count_of(bytes_));
+  source.port.direct_read(source.run.weights, bytes_.data(), count_of(bytes_), source.from);
   widen(bytes_.data(), count_of(bytes_), OperandName::kB, source.conv, wide_.data());
   if (source.setup.transposition == Transposition::kWhileLoading) {
     transpose(source);

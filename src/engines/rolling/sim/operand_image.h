@@ -23,6 +23,7 @@ struct ImageSource {
   const RollingSetup& setup;
   const RollingRun& run;
   const ScratchpadPort& port;
+  Cycle from;  ///< the cycle from which on the operands are read
 };
 
 /// All rows or columns of one operand of a run in the form that they have in registers, one cut after the

@@ -216,7 +216,7 @@ void ScratchpadLoader::transpose(const Job& job, Cycle now) {
       const auto delay = [&] { return to_int(requests_.settled_at() - now); };
       const int accesses = port.accesses(address, bytes);
       if (tile)
-        port.direct_read(address, lines.data(), bytes);
+        port.direct_read(address, lines.data(), bytes, requests_.settled_at());
       else
         port.read(address, lines.data(), bytes, delay());
       requests_.spend(Activity::kBusy, accesses);
@@ -226,7 +226,7 @@ void ScratchpadLoader::transpose(const Job& job, Cycle now) {
           nth(columns, kernel * elements.size + element) = nth(lines, element * kernels + kernel);
       }
       if (tile)
-        port.direct_write(address, columns.data(), bytes);
+        port.direct_write(address, columns.data(), bytes, requests_.settled_at());
       else
         port.write(address, columns.data(), bytes, delay());
       requests_.spend(Activity::kBusy, accesses);
@@ -297,7 +297,7 @@ int ScratchpadLoader::access(Round& round, Line& made) {
     if (granularity_ == Granularity::kClock) {
       accesses += port.read(piece.address, to, piece.bytes, accesses);
     } else {
-      port.direct_read(piece.address, to, piece.bytes);
+      port.direct_read(piece.address, to, piece.bytes, requests_.settled_at() + accesses);
       accesses += port.accesses(piece.address, piece.bytes);
     }
     bytes += piece.bytes;
@@ -407,7 +407,7 @@ void ScratchpadLoader::pass_others(const Round& round, Load::Kind kind, LineFlow
       continue;
     }
     std::array<std::uint8_t, OperandLines::kRecordBytes> record{};
-    port.direct_read(pieces.front().address, record.data(), OperandLines::kRecordBytes);
+    port.direct_read(pieces.front().address, record.data(), OperandLines::kRecordBytes, next_turn_);
     round.column->records.push_back(decode_post_parameter(record.data()));
   }
 }

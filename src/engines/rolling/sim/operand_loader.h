@@ -198,7 +198,7 @@ class ScratchpadLoader : public OperandLoader {
 
   static KernelsKey key_of(const Job& job);
   ImageSource source_of(const Job& job) const {
-    return {job.schedule, job.lines, job.conv, job.setup, job.run, port};
+    return {job.schedule, job.lines, job.conv, job.setup, job.run, port, next_turn_};
   }
   void begin_kernels(const Job& job, bool unchanged);
   void request_until(Rounds& rounds, Cycle last);

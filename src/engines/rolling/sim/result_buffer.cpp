@@ -243,7 +243,7 @@ void ResultBuffer::write_row(Drain& drain, Cycle at) {
   if (granularity_ == Granularity::kClock)
     staged_.push_back({address, row_, sent, nullptr});
   else
-    port->direct_write(address, row_.data(), bytes);
+    port->direct_write(address, row_.data(), bytes, sent);
   ++drain.next_row;
 }
 

@@ -23,8 +23,7 @@ ScratchpadPort::ScratchpadPort(const std::string& name, const SimContext& contex
       period_(context.clock.period_ps()),
       memory_(memory),
       width_(width_bytes),
-      shifts_(shifts_of(memory)),
-      direct_(to_size(memory.banks)) {
+      shifts_(shifts_of(memory)) {
   for (auto& bank : banks) bank.register_invalidate_direct_mem_ptr(this, &ScratchpadPort::withdraw);
 }
 
@@ -135,32 +134,41 @@ int ScratchpadPort::write(std::uint64_t address, const std::uint8_t* from, int b
 }
 
 ScratchpadPort::Contents ScratchpadPort::open_direct() {
+  if (!direct_.empty()) direct_.front().commit();  // may withdraw it
   if (!withdrawn_) return Contents::kUnchanged;
   withdrawn_ = false;
-  for (std::size_t bank = 0; bank < direct_.size(); ++bank) {
-    tlm::tlm_dmi dmi;
-    payload_.set_command(tlm::TLM_READ_COMMAND);  // read access, so that writes of others revoke the pointer
-    payload_.set_address(0);
-    if (!banks[bank]->get_direct_mem_ptr(payload_, dmi))
-      throw SimulationError(fmt::format("{}: a bank refuses direct memory access", banks.name()));
-    direct_[bank] = dmi.get_dmi_ptr();
+  direct_.clear();
+  for (auto& bank : banks) {
+    // Read access, so that writes of others revoke it.
+    const auto cells = ask_for_cells(bank, tlm::TLM_READ_COMMAND, 0);
+    if (!cells) throw SimulationError(fmt::format("{}: a bank refuses direct memory access", banks.name()));
+    direct_.push_back(*cells);
   }
   return Contents::kWritten;
 }
 
-void ScratchpadPort::direct_read(std::uint64_t address, std::uint8_t* to, int bytes) const {
+void ScratchpadPort::direct_read(std::uint64_t address, std::uint8_t* to, int bytes, Cycle at) const {
+  direct_.front().commit();
   for (std::uint64_t offset = offset_of(address, bytes); bytes > 0;) {
     const Word word = word_at(offset, bytes);
-    std::memcpy(to, direct_[word.bank] + word.address, to_size(word.bytes));
+    direct_[word.bank].read(word.address, to, to_size(word.bytes), at * period_);
     to += word.bytes, offset += to_unsigned(word.bytes), bytes -= word.bytes;
   }
 }
 
-void ScratchpadPort::direct_write(std::uint64_t address, const std::uint8_t* from, int bytes) const {
-  for (std::uint64_t offset = offset_of(address, bytes); bytes > 0;) {
-    const Word word = word_at(offset, bytes);
-    std::memcpy(direct_[word.bank] + word.address, from, to_size(word.bytes));
-    from += word.bytes, offset += to_unsigned(word.bytes), bytes -= word.bytes;
+void ScratchpadPort::direct_write(std::uint64_t address, const std::uint8_t* from, int bytes,
+                                  Cycle at) const {
+  direct_.front().commit();
+  std::uint64_t offset = offset_of(address, bytes);
+  for (; bytes > 0; ++at) {
+    int left = access_bytes(offset, bytes);
+    bytes -= left;
+    while (left > 0) {
+      const Word word = word_at(offset, left);
+      const DirectCells& bank = direct_[word.bank];
+      bank.row->add(bank.run(word.address, to_size(word.bytes), at * period_), from);
+      from += word.bytes, offset += to_unsigned(word.bytes), left -= word.bytes;
+    }
   }
 }
 

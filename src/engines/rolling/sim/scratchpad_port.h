@@ -1,5 +1,6 @@
 #pragma once
 
+#include "fabric/direct_access.h"
 #include "fabric/scratchpad.h"
 #include "fabric/transport.h"
 #include "sim/context.h"
@@ -55,8 +56,10 @@ class ScratchpadPort {
   /// whether that has happened since the previous request.
   enum class Contents : std::uint8_t { kUnchanged, kWritten };
   Contents open_direct();
-  void direct_read(std::uint64_t address, std::uint8_t* to, int bytes) const;
-  void direct_write(std::uint64_t address, const std::uint8_t* from, int bytes) const;
+  /// Reads what lies there in cycle `at`, the present one or a later one.
+  void direct_read(std::uint64_t address, std::uint8_t* to, int bytes, Cycle at) const;
+  /// Hands over a write whose first access is in cycle `at`.
+  void direct_write(std::uint64_t address, const std::uint8_t* from, int bytes, Cycle at) const;
 
  private:
   struct Word {
@@ -83,7 +86,7 @@ class ScratchpadPort {
   std::optional<Shifts> shifts_;
   Scratchpad* target_ = nullptr;
   std::uint64_t base_ = 0, size_ = 0;
-  std::vector<std::uint8_t*> direct_;  // by bank: direct pointer
+  std::vector<DirectCells> direct_;  // by bank; empty: never requested
   bool withdrawn_ = true;
   tlm::tlm_generic_payload payload_;
   struct Signals {

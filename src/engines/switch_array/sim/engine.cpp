@@ -13,6 +13,8 @@ SwitchArrayEngine::SwitchArrayEngine(sc_core::sc_module_name name, const SimCont
                                      Granularity granularity, bool trace_accumulators, BuildOrder& order)
     : sc_module(name), input_banks(to_size(config.rows)), parameter_banks(to_size(config.columns)) {
   const int p = config.port_channels;
+  const auto input_row = std::make_shared<TimedWrites>(to_size(config.rows));
+  const auto parameter_row = std::make_shared<TimedWrites>(to_size(config.columns));
   std::vector<std::function<void()>> steps;
   steps.emplace_back([&] {
     arrangement = std::make_unique<InputArrangement>("arrangement", context, config, bytes_per_clock);
@@ -37,7 +39,7 @@ SwitchArrayEngine::SwitchArrayEngine(sc_core::sc_module_name name, const SimCont
       const std::string bank = fmt::format("b{}", i);
       auto& slot = nth(input_banks, i);
       slot = std::make_unique<SramBank>(bank.c_str(), context, std::int64_t{2} * config.bank_depth_words * p,
-                                        2, 2);
+                                        2, 2, BankPlace{input_row, to_size(i)});
       slot->trace_port(fmt::format("{}.banks", this->name()), bank, kReadPort, p, p);
       slot->trace_port(fmt::format("{}.banks", this->name()), bank + "_write", kWritePort, p, p);
     });
@@ -47,7 +49,7 @@ SwitchArrayEngine::SwitchArrayEngine(sc_core::sc_module_name name, const SimCont
       const std::string bank = fmt::format("w{}", i);
       auto& slot = nth(parameter_banks, i);
       slot = std::make_unique<SramBank>(bank.c_str(), context, std::int64_t{config.parameter_depth_words} * p,
-                                        2);
+                                        2, 1, BankPlace{parameter_row, to_size(i)});
       slot->trace_port(fmt::format("{}.parameters", this->name()), bank, kReadPort, p, p);
       slot->trace_port(fmt::format("{}.parameters", this->name()), bank + "_write", kWritePort, p, p);
     });

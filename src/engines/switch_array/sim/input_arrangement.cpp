@@ -56,6 +56,7 @@ void InputArrangement::begin_slice(int channel) {
 void InputArrangement::b_transport(tlm::tlm_generic_payload& payload, sc_core::sc_time&) {
   auto& message = message_of<StreamMessage>(payload, stream);
   if (std::holds_alternative<StreamMessage::Data>(message.content)) note_access();
+  direct_.commit();
   take_stream(
       message, queues_, ledger, context_.clock.cycle_of(now_ps()), bytes_per_clock_,
       [this](const Instruction& load) { begin(load.operation.get<LoadInput>()); },
@@ -124,15 +125,14 @@ void InputArrangement::take_beat(const std::uint8_t* bytes, int count, Cycle rea
   write_words();
 }
 
-// Writes into the banks' memory, where the banks grant direct access.
+// Hands the words over, each with the cycle in which its bank writes it.
 void InputArrangement::write_words() {
   const auto copy = to_unsigned(tile_.copy * config_.bank_depth_words) * to_unsigned(config_.port_channels);
   if (direct_.open(bank_write, copy)) {
-    for (const Words& words : words_) {
-      const std::uint8_t* from = words.from;
-      std::uint64_t address = words.address;
-      for (int n = 0; n < words.count; ++n, from += config_.port_channels, address += plane_bytes_)
-        direct_.write(to_size(words.bank), address, from);
+    for (std::size_t i = 0; i < words_.size(); ++i) {
+      const Words& words = words_[i];
+      direct_.write(to_size(words.bank), words.address, plane_bytes_, words.count, words.from,
+                    context_.clock.at(queues_.write_at(i)), context_.clock.period_ps());
     }
     return;
   }

@@ -52,6 +52,7 @@ void ParameterLoader::begin(const LoadKernels& load) {
 void ParameterLoader::b_transport(tlm::tlm_generic_payload& payload, sc_core::sc_time&) {
   auto& message = message_of<StreamMessage>(payload, stream);
   if (std::holds_alternative<StreamMessage::Data>(message.content)) note_access();
+  direct_.commit();
   take_stream(
       message, queues_, ledger, context_.clock.cycle_of(now_ps()), bytes_per_clock_,
       [this](const Instruction& load) { begin(load.operation.get<LoadKernels>()); },
@@ -93,9 +94,9 @@ void ParameterLoader::take_beat(const std::uint8_t* bytes, int count, Cycle read
   write_items();
 }
 
-// Stores leading beats of whole words (at most one per bank) directly in the banks' memory when the queues
-// are empty. Returns the number of beats; 0 when the first beat is of another kind, or the banks grant no
-// direct access.
+// Hands leading beats of whole words (at most one per bank) over at once, where the banks grant direct access
+// and the queues are empty. Returns the number of beats; 0 when the first beat is of another kind, or the
+// banks grant no direct access.
 int ParameterLoader::store_beats(const std::uint8_t* bytes, int count, Cycle ready) {
   const int p = config_.port_channels, beat = std::min(count, bytes_per_clock_), of_beat = beat / p;
   if (open_ || load_.group_channels != 0 || of_beat * p != beat || of_beat > config_.columns) return 0;
@@ -104,15 +105,11 @@ int ParameterLoader::store_beats(const std::uint8_t* bytes, int count, Cycle rea
   if (beats == 0 || !direct_.open(bank_write, 0) ||
       !queues_.take_rows(ready, beats, column_, of_beat, config_.columns))
     return 0;
-  for (int left = beats * of_beat; left > 0;) {
-    const auto address = to_unsigned((load_.parameter_word + word_) * p);
-    const int row = std::min(config_.columns - column_, left);
-    direct_.write_row(to_size(column_), to_size(row), address, bytes);
-    left -= row;
-    bytes += to_signed(row) * p;
-    column_ += row;
-    if (column_ == config_.columns) column_ = 0, ++word_;
-  }
+  const Cycle first_written = queues_.next_beat() - beats + 1;
+  direct_.write_across(to_size(column_), to_unsigned((load_.parameter_word + word_) * p), beats * of_beat,
+                       of_beat, bytes, context_.clock.at(first_written), context_.clock.period_ps());
+  word_ += (column_ + beats * of_beat) / config_.columns;
+  column_ = (column_ + beats * of_beat) % config_.columns;
   return beats;
 }
 
@@ -172,6 +169,8 @@ void ParameterLoader::end_item() {
 
 void ParameterLoader::write_items() {
   const Picoseconds now = now_ps();
+  const Picoseconds period = context_.clock.period_ps();
+  const bool direct = direct_.open(bank_write, 0);
   sc_core::sc_time delay;
   Cycle written = -1;  // the cycle that `delay` leads to
   for (std::size_t i = 0; i < writes_.size(); ++i) {
@@ -181,7 +180,9 @@ void ParameterLoader::write_items() {
       delay = to_sc_time(context_.clock.at(written) - now);
     }
     const std::uint8_t* from = w.bytes != nullptr ? w.bytes : assembled_.data() + w.from;
-    if (w.bank < config_.columns) {
+    if (w.bank < config_.columns && direct) {
+      direct_.write(to_size(w.bank), w.address, 0, 1, from, context_.clock.at(written), period);
+    } else if (w.bank < config_.columns) {
       write_word_(nth(bank_write, w.bank), w.address, from, delay);
     } else {
       write_record_(post_write, w.address, from, delay);

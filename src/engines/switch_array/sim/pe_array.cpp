@@ -69,9 +69,10 @@ void PeArray::read_words(const ArrayOperands::Kernels& kernels) {
   const int p = config_.port_channels;
   std::uint8_t* const words = kernel_words_[next_read_].data();
   next_read_ = (next_read_ + 1) % kernel_words_.size();
+  const Picoseconds now = now_ps();
   for (int column = 0; column < config_.columns; ++column)
     words_.read(parameter_read, to_size(column), to_unsigned(kernels.word) * to_unsigned(p),
-                words + column * p);
+                words + column * p, now);
 }
 
 // Returns the cycles by which the beat was held back.
@@ -182,6 +183,7 @@ const std::vector<std::int16_t>& PeArray::read_kernels(const ConvRun& run, const
     count_accesses(bank, beats, p);
   }
   const std::size_t elements = to_size(words) * to_size(config_.columns * padded_);
+  for (TimedWrites* row : kernel_rows_) row->commit(now_ps());  // may withdraw, and so forget kernels
   const auto [known, is_new] = chunk_kernels_.try_emplace(run.parameter_word);
   std::vector<std::int16_t>& packed = known->second;
   if (!is_new &&
@@ -193,11 +195,11 @@ const std::vector<std::int16_t>& PeArray::read_kernels(const ConvRun& run, const
   }
   wide_chunk_kernels_.resize(elements);
   for (int column = 0; column < config_.columns; ++column) {
-    tlm::tlm_dmi dmi;
-    payload_.set_address(0);
-    if (!nth(parameter_read, column)->get_direct_mem_ptr(payload_, dmi))
-      throw SimulationError("a parameter bank refuses direct memory access");
-    const std::uint8_t* word = dmi.get_dmi_ptr() + to_signed(run.parameter_word) * p;
+    const auto cells = ask_for_cells(nth(parameter_read, column), tlm::TLM_READ_COMMAND, 0);
+    if (!cells) throw SimulationError("a parameter bank refuses direct memory access");
+    if (std::find(kernel_rows_.begin(), kernel_rows_.end(), cells->row) == kernel_rows_.end())
+      kernel_rows_.push_back(cells->row);
+    const std::uint8_t* word = cells->cells + to_signed(run.parameter_word) * p;
     widen_words(word, to_int(words), p, setup_.weight_type == DType::kUint8, setup_.weight_zero_point,
                 wide_chunk_kernels_.data() + column * words * padded_);
   }

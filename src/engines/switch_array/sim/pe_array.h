@@ -68,6 +68,7 @@ class PeArray : public sc_core::sc_module {
   /// until a bank is written.
   std::map<std::uint32_t, std::vector<std::int16_t>> chunk_kernels_;
   std::vector<std::vector<std::int16_t>> spare_kernels_;  ///< storage of such that are forgotten
+  std::vector<TimedWrites*> kernel_rows_;                 ///< rows that the banks belong to
   std::vector<std::int16_t> wide_chunk_kernels_;
 
   DirectReader words_;  // reader of the parameter buffer, in clock granularity

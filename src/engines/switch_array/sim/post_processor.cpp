@@ -3,6 +3,7 @@
 #include "base/types.h"
 #include "engines/switch_array/config.h"
 #include "engines/switch_array/sim/input_arrangement.h"
+#include "fabric/direct_access.h"
 #include "tilebeat/error.h"
 #include "units/matrix_unit.h"
 #include "units/post_processing.h"
@@ -24,7 +25,7 @@ PostProcessor::PostProcessor(sc_core::sc_module_name name, const SimContext& con
       context_(context),
       config_(config),
       shape_(array_shape(config)),
-      parameters_(to_size(config.parameter_slots * config.columns)),
+      records_(to_size(config.parameter_slots * config.columns)),
       slot_drained_(to_size(config.parameter_slots)),
       pixel_(to_size(config.columns) * 4) {
   drain.register_b_transport(this, &PostProcessor::take_results);
@@ -39,13 +40,24 @@ PostProcessor::PostProcessor(sc_core::sc_module_name name, const SimContext& con
   }
 }
 
+PostRecords::PostRecords(std::size_t count) : records_(count) {
+  cells_ = reinterpret_cast<std::uint8_t*>(records_.data());
+  row_.join(0, *this);
+}
+
+void PostRecords::write(std::size_t number, const PostParameter& record, Picoseconds at) {
+  WriteRun run;
+  run.due = at, run.address = number * sizeof record, run.word_bytes = sizeof record;
+  row_.add(run, reinterpret_cast<const std::uint8_t*>(&record));
+}
+
 // Takes a record; or answers, for a transaction without a command, how long its slot is held.
 void PostProcessor::take_parameters(tlm::tlm_generic_payload& payload, sc_core::sc_time& delay) {
   const auto record = payload.get_address() / kPostParameterBytes;
   if (payload.is_write()) {
-    if (context_.trace() != nullptr)
-      trace_record(record, payload.get_data_ptr(), now_ps() + to_signed(delay.value()));
-    parameters_[record] = decode_post_parameter(payload.get_data_ptr());
+    const Picoseconds at = now_ps() + to_signed(delay.value());
+    if (context_.trace() != nullptr) trace_record(record, payload.get_data_ptr(), at);
+    records_.write(record, decode_post_parameter(payload.get_data_ptr()), at);
   } else {
     const Cycle now = context_.clock.cycle_of(now_ps());
     const Cycle drained = slot_drained_[record / to_unsigned(config_.columns)];
@@ -74,7 +86,7 @@ void PostProcessor::take_results(tlm::tlm_generic_payload& payload, sc_core::sc_
 }
 
 void PostProcessor::take_cycle(const DrainMessage::OneCycle& results) {
-  begin_results(results.chunk.run);
+  begin_results(results.chunk.run, results.last_mac);
   drain_lanes(results);
   book_drain(results.last_mac);
   hold_slot(results.chunk.run, results.last_mac);
@@ -82,14 +94,16 @@ void PostProcessor::take_cycle(const DrainMessage::OneCycle& results) {
 }
 
 void PostProcessor::take_chunk(const DrainMessage::WholeChunk& results) {
-  begin_results(results.chunk.run);
+  begin_results(results.chunk.run, results.last_macs.front());
   drain_chunk(results);
   for (const Cycle last_mac : results.last_macs) book_drain(last_mac);
   hold_slot(results.chunk.run, results.last_macs.back());
   complete_chunk(results.chunk, results.last_macs.back());
 }
 
-void PostProcessor::begin_results(const ConvRun& run) {
+// Results whose sums are copied in cycle `copied`, with the records that lie in the registers then.
+void PostProcessor::begin_results(const ConvRun& run, Cycle copied) {
+  records_.commit(context_.clock.at(copied));
   pixel_bytes_ = run.kernels * dtype_size(setup_.output_type);
 }
 
@@ -124,13 +138,13 @@ void PostProcessor::drain_lanes(const DrainMessage::OneCycle& results) {
   const ArrayChunk& chunk = results.chunk;
   const ChunkGeometry& g = chunk.schedule.geometry();
   for (int lane = 0; lane < shape_.lanes(); ++lane) {
-    const Cycle at =
-        results.last_mac + Cycle{lane + 1} * config_.drain_clocks_per_lane + config_.post_latency_cycles;
+    const Cycle at = written_at(results.last_mac, lane);
     for (int group = 0; group < shape_.groups; ++group) {
       const int row = results.beat.row_block * shape_.groups + group;
       const int column = results.beat.column_block * shape_.lanes() + lane;
       if (row >= g.rows || column >= g.columns) continue;
-      process_pixel(chunk.run, results.sums + to_signed(group * shape_.lanes() + lane) * results.stride);
+      process_pixel(chunk.run, results.sums + to_signed(group * shape_.lanes() + lane) * results.stride,
+                    pixel_.data());
       transport(nth(output, group), payload_, tlm::TLM_WRITE_COMMAND, output_address(chunk, row, column),
                 pixel_.data(), static_cast<unsigned>(pixel_bytes_),
                 to_sc_time(context_.clock.at(at) - now_ps()));
@@ -138,19 +152,26 @@ void PostProcessor::drain_lanes(const DrainMessage::OneCycle& results) {
   }
 }
 
-// Tile granularity: the same results through the direct memory interface.
+// Tile granularity: the same results through the direct memory interface, the lanes of a group together.
 void PostProcessor::drain_chunk(const DrainMessage::WholeChunk& results) {
   const ArrayChunk& chunk = results.chunk;
   const ChunkGeometry& g = chunk.schedule.geometry();
-  tlm::tlm_dmi dmi;
-  payload_.set_address(0);
-  if (!output[0]->get_direct_mem_ptr(payload_, dmi))
-    throw SimulationError("the output buffer refuses direct memory access");
+  const auto cells = ask_for_cells(output[0], tlm::TLM_READ_COMMAND, 0);
+  if (!cells) throw SimulationError("the output buffer refuses direct memory access");
+  cells->commit();
+  lanes_.resize(to_size(shape_.lanes() * pixel_bytes_));
   for (int row = 0; row < g.rows; ++row) {
-    for (int column = 0; column < g.columns; ++column) {
-      process_pixel(chunk.run, results.sums + (to_signed(row) * g.columns + column) * results.stride);
-      const std::uint64_t address = output_address(chunk, row, column);
-      std::memcpy(dmi.get_dmi_ptr() + address, pixel_.data(), to_size(pixel_bytes_));
+    for (int first = 0, block = 0; first < g.columns; first += shape_.lanes(), ++block) {
+      const int lanes = std::min(shape_.lanes(), g.columns - first);
+      const std::int32_t* sums = results.sums + (to_signed(row) * g.columns + first) * results.stride;
+      for (int lane = 0; lane < lanes; ++lane, sums += results.stride)
+        process_pixel(chunk.run, sums, lanes_.data() + to_signed(lane) * pixel_bytes_);
+      const int operation_cycle = row / shape_.groups * chunk.schedule.column_blocks() + block;
+      WriteRun run = cells->run(output_address(chunk, row, first), to_size(pixel_bytes_),
+                                context_.clock.at(written_at(nth(results.last_macs, operation_cycle), 0)));
+      run.words = static_cast<std::uint32_t>(lanes), run.step = chunk.run.output_stride;
+      run.interval = config_.drain_clocks_per_lane * context_.clock.period_ps();
+      cells->row->add(run, lanes_.data());
     }
   }
   for (int group = 0; group < shape_.groups; ++group) {
@@ -159,19 +180,24 @@ void PostProcessor::drain_chunk(const DrainMessage::WholeChunk& results) {
   }
 }
 
+// The cycle in which a lane's results are written, after an operation cycle's last MAC.
+Cycle PostProcessor::written_at(Cycle last_mac, int lane) const {
+  return last_mac + Cycle{lane + 1} * config_.drain_clocks_per_lane + config_.post_latency_cycles;
+}
+
 std::uint64_t PostProcessor::output_address(const ArrayChunk& chunk, int row, int column) const {
   const auto pixel = to_unsigned(row) * to_unsigned(chunk.schedule.geometry().columns) + to_unsigned(column);
   return chunk.run.output_base + pixel * chunk.run.output_stride;
 }
 
-void PostProcessor::process_pixel(const ConvRun& run, const std::int32_t* sums) {
-  const PostParameter* parameter = parameters_.data() + to_signed(run.slot) * config_.columns;
+void PostProcessor::process_pixel(const ConvRun& run, const std::int32_t* sums, std::uint8_t* to) {
+  const PostParameter* parameter = records_.data() + to_signed(run.slot) * config_.columns;
   if (is_byte(setup_.output_type)) {
-    post_process_bytes(sums, run.kernels, setup_, parameter, pixel_.data());
+    post_process_bytes(sums, run.kernels, setup_, parameter, to);
   } else {
     for (int k = 0; k < run.kernels; ++k) {
       const std::int32_t value = post_process(sums[k], setup_, parameter[k]);
-      std::memcpy(pixel_.data() + std::ptrdiff_t{k} * 4, &value, 4);
+      std::memcpy(to + std::ptrdiff_t{k} * 4, &value, 4);
     }
   }
   stats.results += run.kernels;

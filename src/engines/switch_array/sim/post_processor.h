@@ -2,6 +2,7 @@
 
 #include "engines/switch_array/config.h"
 #include "engines/switch_array/sim/array_messages.h"
+#include "fabric/timed_writes.h"
 #include "fabric/transport.h"
 #include "observe/statistics.h"
 #include "sim/context.h"
@@ -18,6 +19,22 @@ namespace tilebeat::switch_array {
 struct PostStats {
   std::int64_t results = 0;      ///< results written to the output buffer
   std::int64_t lane_drains = 0;  ///< lanes drained, surplus lanes included
+};
+
+/// The registers of post-parameter records, by slot and column. A record lies there from its clock on.
+class PostRecords : private TimedCells {
+ public:
+  explicit PostRecords(std::size_t count);
+  /// Writes a record at time `at`, now or later.
+  void write(std::size_t number, const PostParameter& record, Picoseconds at);
+  /// Writes what is due at time `now`; `data` are then the records of that time.
+  void commit(Picoseconds now) { row_.commit(now); }
+  const PostParameter* data() const { return records_.data(); }
+
+ private:
+  void written(std::uint64_t /*begin*/, std::uint64_t /*end*/) override {}
+  std::vector<PostParameter> records_;
+  TimedWrites row_{1};
 };
 
 /// The path from the PE array's shadow registers to the output buffer (SPEC SW-8, NU-2): bias, clamp or relu,
@@ -49,13 +66,14 @@ class PostProcessor : public sc_core::sc_module {
   void take_parameters(tlm::tlm_generic_payload& payload, sc_core::sc_time& delay);
   void take_cycle(const DrainMessage::OneCycle& results);
   void take_chunk(const DrainMessage::WholeChunk& results);
-  void begin_results(const ConvRun& run);
+  void begin_results(const ConvRun& run, Cycle copied);
   void book_drain(Cycle last_mac);
   void hold_slot(const ConvRun& run, Cycle last_mac);
   void complete_chunk(const ArrayChunk& chunk, Cycle last_mac);
   void drain_lanes(const DrainMessage::OneCycle& results);
   void drain_chunk(const DrainMessage::WholeChunk& results);
-  void process_pixel(const ConvRun& run, const std::int32_t* sums);
+  Cycle written_at(Cycle last_mac, int lane) const;
+  void process_pixel(const ConvRun& run, const std::int32_t* sums, std::uint8_t* to);
   std::uint64_t output_address(const ArrayChunk& chunk, int row, int column) const;
   void trace_record(std::uint64_t record, const std::uint8_t* bytes, Picoseconds at) const;
   void complete();
@@ -66,9 +84,10 @@ class PostProcessor : public sc_core::sc_module {
   MethodGate gate_;
   sc_core::sc_event wake_;
   ConvSetup setup_;
-  std::vector<PostParameter> parameters_;  // [slot][column]
-  std::vector<Cycle> slot_drained_;        // by slot: the cycle after the last lane that uses it drained
-  std::vector<std::uint8_t> pixel_;        // one pixel's results as they are stored
+  PostRecords records_;
+  std::vector<Cycle> slot_drained_;  // by slot: the cycle after the last lane that uses it drained
+  std::vector<std::uint8_t> pixel_;  // one pixel's results as they are stored
+  std::vector<std::uint8_t> lanes_;  // those of the lanes of a group
   int pixel_bytes_ = 0;
   std::deque<Completion> completions_;
   tlm::tlm_generic_payload payload_;

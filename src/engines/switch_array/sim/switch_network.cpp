@@ -43,7 +43,7 @@ SwitchNetwork::SwitchNetwork(sc_core::sc_module_name name, const SimContext& con
   adders_.assign(to_size(config.adder_stages), read_);
   for (int bank = 0; bank < config.rows; ++bank) {
     nth(bank_read, bank).register_invalidate_direct_mem_ptr(this, &SwitchNetwork::withdraw_memory, bank);
-    for (auto& copy : bank_memory_) copy.push_back(nullptr);
+    for (auto& copy : bank_memory_) copy.emplace_back();
   }
   SC_METHOD(step);
   sensitive << wake_;
@@ -387,6 +387,7 @@ void SwitchNetwork::load_read_stage() {
 // One cycle of the read stage: the crossbar lets one lane read each bank, lowest lane first.
 void SwitchNetwork::read_lanes(Cycle now) {
   std::size_t kept = 0;
+  const Picoseconds at = context_.clock.at(now);
   for (const int lane : pending_) {
     Lane& l = nth(read_.lanes, lane);
     Cycle& last = nth(bank_read_at_, l.bank);
@@ -396,7 +397,7 @@ void SwitchNetwork::read_lanes(Cycle now) {
     }
     last = now;
     ++stats.bank_read_words;
-    words_.read(bank_read, to_size(l.bank), l.address, read_.words.data() + lane * config_.port_channels);
+    words_.read(bank_read, to_size(l.bank), l.address, read_.words.data() + lane * config_.port_channels, at);
   }
   pending_.resize(kept);
 }

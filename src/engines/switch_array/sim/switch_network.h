@@ -95,7 +95,8 @@ class SwitchNetwork : public CommandedUnit {
   // Tile granularity: one call a chunk.
   void run_tile(Cycle now);
   void read_tile();
-  const std::uint8_t* bank_memory(std::size_t bank);
+  const DirectCells& bank_memory(std::size_t bank);
+  std::uint64_t copy_begin() const;
   void withdraw_memory(int bank, sc_dt::uint64 begin, sc_dt::uint64 end);
 
   SwitchArrayConfig config_;
@@ -134,7 +135,7 @@ class SwitchNetwork : public CommandedUnit {
 
   // Direct memory interface of tile granularity, by copy and bank; and the last tile, valid until its memory
   // is withdrawn.
-  std::array<std::vector<const std::uint8_t*>, 2> bank_memory_;
+  std::array<std::vector<std::optional<DirectCells>>, 2> bank_memory_;
   TileOperands tile_;
   std::optional<ConvRun> tile_of_;
   DType tile_type_ = DType::kInt8;

@@ -43,22 +43,23 @@ void SwitchNetwork::run_tile(Cycle now) {
 }
 
 // The bank memory that the chunk reads; requested again after a withdrawal.
-const std::uint8_t* SwitchNetwork::bank_memory(std::size_t bank) {
-  const std::uint8_t*& memory = bank_memory_[run_.copy][bank];
-  if (memory == nullptr) {
-    tlm::tlm_dmi dmi;
-    payload_.set_address(std::uint64_t{run_.copy} *
-                         to_unsigned(config_.bank_depth_words * config_.port_channels));
-    if (!bank_read[bank]->get_direct_mem_ptr(payload_, dmi))
-      throw SimulationError("an input bank refuses direct memory access");
-    memory = dmi.get_dmi_ptr();
+const DirectCells& SwitchNetwork::bank_memory(std::size_t bank) {
+  std::optional<DirectCells>& memory = bank_memory_[run_.copy][bank];
+  if (!memory) {
+    memory = ask_for_cells(bank_read[bank], tlm::TLM_READ_COMMAND, copy_begin());
+    if (!memory) throw SimulationError("an input bank refuses direct memory access");
   }
-  return memory;
+  return *memory;
+}
+
+// The first byte of the copy of the banks that the chunk reads.
+std::uint64_t SwitchNetwork::copy_begin() const {
+  return std::uint64_t{run_.copy} * to_unsigned(config_.bank_depth_words * config_.port_channels);
 }
 
 void SwitchNetwork::withdraw_memory(int bank, sc_dt::uint64 begin, sc_dt::uint64) {
   const bool second = begin >= static_cast<sc_dt::uint64>(config_.bank_depth_words * config_.port_channels);
-  nth(bank_memory_[second ? 1 : 0], bank) = nullptr;
+  nth(bank_memory_[second ? 1 : 0], bank).reset();
   if (tile_of_ && tile_of_->copy == (second ? 1 : 0)) tile_of_.reset();
 }
 
@@ -68,6 +69,9 @@ void SwitchNetwork::read_tile() {
   const int p = config_.port_channels;
   for (std::size_t bank = 0; bank < census_.bank_reads.size(); ++bank) {
     count_accesses(bank_read[bank], census_.bank_reads[bank] * run_.planes, p);
+  }
+  for (const auto& memory : bank_memory_[run_.copy]) {
+    if (memory) memory->commit();  // may withdraw it
   }
   const bool same = tile_of_ && tile_of_->copy == run_.copy && tile_of_->height == run_.height &&
                     tile_of_->width == run_.width && tile_of_->first_plane == run_.first_plane &&
@@ -83,14 +87,15 @@ void SwitchNetwork::read_tile() {
   const int padded = padded_channels(p);
   tile_.height = run_.height, tile_.width = run_.width, tile_.depth = run_.planes * padded;
   tile_.pixels.resize(to_size(tile_.height) * to_size(tile_.width * tile_.depth));
+  const auto copy = to_signed(copy_begin());
   const std::ptrdiff_t plane_bytes = std::ptrdiff_t{arrangement_->words_per_plane()} * p;
   std::vector<std::uint8_t> pixel(to_size(run_.planes * p));
   std::int16_t* out = tile_.pixels.data();
   for (int h = 0; h < tile_.height; ++h) {
     for (int w = 0; w < tile_.width; ++w, out += tile_.depth) {
       const BankSlot slot = arrangement_->place(h, w);
-      const std::uint8_t* word =
-          bank_memory(to_size(slot.bank.value())) + run_.first_plane * plane_bytes + slot.address * p;
+      const std::uint8_t* word = bank_memory(to_size(slot.bank.value())).cells + copy +
+                                 run_.first_plane * plane_bytes + slot.address * p;
       for (int plane = 0; plane < run_.planes; ++plane)
         std::memcpy(pixel.data() + plane * p, word + plane * plane_bytes, to_size(p));
       widen_words(pixel.data(), run_.planes, p, setup_.input_type == DType::kUint8, setup_.input_zero_point,

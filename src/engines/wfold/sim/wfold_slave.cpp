@@ -1,5 +1,6 @@
 #include "engines/wfold/config.h"
 #include "engines/wfold/sim/wfold_engine.h"
+#include "fabric/direct_access.h"
 #include "kernels/mac.h"
 #include "tilebeat/error.h"
 #include "units/post_processing.h"
@@ -219,12 +220,11 @@ void WfoldSlave::add_results(const std::int32_t* pairs, int granularity, int cou
 // Loads all lines of a kernel tile in the order of the beats, and its records, through direct memory access.
 void WfoldSlave::load_kernels(const SlaveChunk& chunk) {
   const WfoldSchedule& schedule = chunk.job.schedule;
-  tlm::tlm_dmi dmi;
-  payload_.set_address(0);
-  if (!region->get_direct_mem_ptr(payload_, dmi))
-    throw SimulationError("a region of WRAM refuses direct memory access");
-  const std::uint8_t* base = dmi.get_dmi_ptr() + chunk.job.run.weights;
-  if (chunk.job.run.weights + to_unsigned(schedule.region_bytes()) > dmi.get_end_address() + 1)
+  const auto cells = ask_for_cells(region, tlm::TLM_READ_COMMAND, 0);
+  if (!cells) throw SimulationError("a region of WRAM refuses direct memory access");
+  cells->commit();
+  const std::uint8_t* base = cells->cells + chunk.job.run.weights;
+  if (chunk.job.run.weights + to_unsigned(schedule.region_bytes()) > cells->end)
     throw SimulationError(fmt::format("wfold.run: kernels beyond the region of {}", name()));
   const std::int64_t lines = chunk.tile.kernels_per_slave * schedule.steps_of_tile();
   kernel_lines_.resize(to_size(lines * config_.line_bytes));

@@ -1,0 +1,269 @@
+// Who moves a burst, or the results of an operation cycle, in one call writes each word in its clock: a
+// second port reads the banks in every clock and finds a word from its clock on and not before (SPEC CY-1).
+#include "engines/switch_array/operations.h"
+#include "engines/switch_array/sim/input_arrangement.h"
+#include "engines/switch_array/sim/parameter_loader.h"
+#include "engines/switch_array/sim/post_processor.h"
+#include "second_port.h"
+
+#include <array>
+#include <cstring>
+#include <functional>
+#include <memory>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+namespace tilebeat::testing::burst_writes {
+
+using switch_array::ArrayChunk;
+using switch_array::Beat;
+using switch_array::ChunkGeometry;
+using switch_array::ConvRun;
+using switch_array::DrainMessage;
+using switch_array::InputArrangement;
+using switch_array::LoadInput;
+using switch_array::LoadKernels;
+using switch_array::NewSetup;
+using switch_array::ParameterLoader;
+using switch_array::PostProcessor;
+using switch_array::RecordsKind;
+using switch_array::SwitchArrayConfig;
+using switch_array::SwitchSchedule;
+
+namespace {
+
+constexpr int kWidth = 16, kWord = 4;  // bytes of a beat, of a word
+constexpr std::uint8_t kNew = 0x5A;
+
+/// Takes whatever comes to it.
+struct Sink : sc_core::sc_module {
+  tlm_utils::simple_target_socket<Sink> socket;
+  explicit Sink(const sc_core::sc_module_name& name) : sc_module(name), socket("socket") {
+    socket.register_b_transport(this, &Sink::take);
+  }
+  void take(tlm::tlm_generic_payload& payload, sc_core::sc_time&) {
+    payload.set_response_status(tlm::TLM_OK_RESPONSE);
+  }
+};
+
+struct Source : sc_core::sc_module {
+  tlm_utils::simple_initiator_socket<Source> socket;
+  explicit Source(const sc_core::sc_module_name& name) : sc_module(name), socket("socket") {}
+  /// Streams an instruction and `bytes` bytes of value kNew in one call.
+  void stream(const Operation& operation, int bytes) {
+    Instruction instruction;
+    instruction.operation = operation;
+    send(socket, StreamMessage{StreamMessage::Begin{instruction}});
+    const std::vector<std::uint8_t> data(static_cast<std::size_t>(bytes), kNew);
+    const WaitTrail trail;
+    StreamMessage message{StreamMessage::Data{data.data(), bytes, trail}};
+    send(socket, message);
+  }
+  MessageSender send;
+};
+
+/// Whether the banks' loader may write directly, or a stuck cell (of a byte that nothing is written to) makes
+/// it write every word by a transport.
+enum class Way { kDirect, kTransports };
+
+struct BurstWrites : ::testing::TestWithParam<Way> {
+  BurstWrites() {
+    strict_systemc();
+    config.rows = 4, config.columns = 4, config.groups = 1;
+    config.parameter_depth_words = config.bank_depth_words = 16;
+  }
+  template <class Sockets>
+  void bind(Sockets& sockets) {
+    for (std::size_t i = 0; i < banks.banks.size(); ++i) {
+      sockets[i].bind(banks.banks[i]->ports[0]);
+      if (GetParam() == Way::kTransports) banks.banks[i]->inject_fault(127, 1);
+    }
+    sc_core::sc_start(sc_core::SC_ZERO_TIME);
+  }
+  /// Reads word `word` of every bank in each of `cycles` cycles; `written(bank, word)` is the cycle of a
+  /// word, -1 of one that is not written.
+  void expect_words(Cycle cycles, int words, const std::function<Cycle(int, int)>& written) {
+    for (Cycle now = 0; now < cycles; ++now) {
+      for (int bank = 0; bank < 4; ++bank) {
+        const auto bytes =
+            banks.readers[static_cast<std::size_t>(bank)]->read(0, static_cast<std::size_t>(kWord * words));
+        for (int word = 0; word < words; ++word) {
+          const Cycle from = written(bank, word);
+          EXPECT_EQ(bytes[static_cast<std::size_t>(kWord * word)], from >= 0 && now >= from ? kNew : 0)
+              << "bank " << bank << ", word " << word << " in cycle " << now;
+        }
+      }
+      sc_core::sc_start(to_sc_time(1000));
+    }
+  }
+  SimContext context{ClockDomain(1000)};
+  SwitchArrayConfig config;
+  WatchedBanks banks{context, 4, 128, 2, 2};
+  Source source{"source"};
+};
+INSTANTIATE_TEST_SUITE_P(Ways, BurstWrites, ::testing::Values(Way::kDirect, Way::kTransports),
+                         [](const auto& test) {
+                           return test.param == Way::kDirect ? "direct" : "transports";
+                         });
+
+TEST_P(BurstWrites, CY_1_a_second_port_sees_each_kernel_word_at_its_clock) {
+  config.parameter_depth_words = 32;  // all of the bank is one region
+  ParameterLoader loader("loader", context, config, kWidth);
+  Sink records("records");
+  loader.post_write.bind(records.socket);
+  source.socket.bind(loader.stream);
+  bind(loader.bank_write);
+  LoadKernels load;
+  load.words = 6;  // a word a bank and beat
+  source.stream(load, 6 * kWidth);
+  expect_words(9, 6, [](int, int word) { return word + 1; });
+}
+
+TEST_P(BurstWrites, CY_1_a_second_port_sees_each_word_of_a_narrow_beat_at_its_clock) {
+  config.parameter_depth_words = 32;
+  ParameterLoader loader("loader", context, config, kWidth / 2);
+  Sink records("records");
+  loader.post_write.bind(records.socket);
+  source.socket.bind(loader.stream);
+  bind(loader.bank_write);
+  LoadKernels load;
+  load.words = 3;  // two beats a word: columns 0 and 1, columns 2 and 3
+  source.stream(load, 3 * kWidth);
+  expect_words(9, 3, [](int bank, int word) { return 2 * word + bank / 2 + 1; });
+}
+
+// Beats of six bytes: a word is written in the cycle after the beat with its last byte.
+TEST_P(BurstWrites, CY_1_a_second_port_sees_each_kernel_word_of_two_beats_at_its_clock) {
+  config.parameter_depth_words = 32;
+  ParameterLoader loader("loader", context, config, 6);
+  Sink records("records");
+  loader.post_write.bind(records.socket);
+  source.socket.bind(loader.stream);
+  bind(loader.bank_write);
+  LoadKernels load;
+  load.words = 3;
+  source.stream(load, 3 * kWidth);
+  expect_words(11, 3, [](int bank, int word) { return ceil_div(kWord * (4 * word + bank + 1), 6); });
+}
+
+// Pixel n of four words lies in bank n: beat n brings it, and the bank writes a word a cycle.
+TEST_P(BurstWrites, CY_1_a_second_port_sees_each_word_of_a_map_at_its_clock) {
+  InputArrangement arrangement("arrangement", context, config, kWidth);
+  source.socket.bind(arrangement.stream);
+  bind(arrangement.bank_write);
+  LoadInput load;
+  load.height = 1, load.width = 4, load.channels = 16;
+  source.stream(load, 4 * kWidth);
+  expect_words(10, 4, [](int bank, int word) { return bank + 1 + word; });
+}
+
+// Pixels of three channels: a beat completes five words, and the last one of the map comes with beat 1.
+TEST_P(BurstWrites, CY_1_a_second_port_sees_each_word_that_is_put_together_at_its_clock) {
+  InputArrangement arrangement("arrangement", context, config, kWidth);
+  source.socket.bind(arrangement.stream);
+  bind(arrangement.bank_write);
+  LoadInput load;
+  load.height = 1, load.width = 8, load.channels = 3;
+  source.stream(load, 24);
+  // Pixel n in bank n % 4, word n / 4; pixel 4 follows pixel 0 in bank 0, pixel 5 ends in beat 1.
+  expect_words(6, 2, [](int, int word) { return word == 0 ? 1 : 2; });
+}
+
+// ---- post-processor ----
+
+/// A post-processor of two groups of two lanes and an output buffer with a second port.
+struct DrainedResults : ::testing::Test {
+  DrainedResults() {
+    strict_systemc();
+    config.rows = 4, config.columns = 4, config.groups = 2;
+    config.drain_clocks_per_lane = 3, config.post_latency_cycles = 4;
+  }
+  void build() {
+    post = std::make_unique<PostProcessor>("post", context, config);
+    source.socket.bind(post->drain);
+    loader.socket.bind(post->parameters);
+    for (std::size_t group = 0; group < 2; ++group)
+      post->output[group].bind(buffer.banks.front()->ports[group]);
+    post->completion.bind(completions.socket);
+    sc_core::sc_start(sc_core::SC_ZERO_TIME);
+    run.rows = 4, run.columns = 4, run.kernels = 4, run.output_stride = 16;
+    geometry.rows = geometry.columns = geometry.height = geometry.width = 4;
+    setup.post_parameters = true;
+    source.send(source.socket, DrainMessage{NewSetup{setup}});
+  }
+  ArrayChunk chunk() const { return {run, instruction, schedule}; }
+  /// Expects value `value` of each pixel from the cycle in which its lane is written on, 0 before. Operation
+  /// cycle i has its last MAC in cycle `last_macs`[i].
+  void expect_pixels(const std::vector<Cycle>& last_macs, std::int32_t value, Cycle cycles) {
+    for (Cycle now = context.clock.cycle_of(now_ps()); now < cycles; ++now) {
+      const auto bytes = buffer.readers.front()->read(0, 256);
+      for (int pixel = 0; pixel < 16; ++pixel) {
+        const int row = pixel / 4, column = pixel % 4, lane = column % 2;
+        const std::size_t operation_cycle = static_cast<std::size_t>(row / 2 * 2 + column / 2);
+        const bool there =
+            operation_cycle < last_macs.size() && now >= last_macs[operation_cycle] + (lane + 1) * 3 + 4;
+        std::int32_t read = 0;
+        std::memcpy(&read, bytes.data() + 16 * pixel, sizeof read);
+        EXPECT_EQ(read, there ? value : 0) << "row " << row << ", column " << column << " in cycle " << now;
+      }
+      sc_core::sc_start(to_sc_time(1000));
+    }
+  }
+  SimContext context{ClockDomain(1000)};
+  SwitchArrayConfig config;
+  WatchedBanks buffer{context, 1, 256, 3};
+  Source source{"source"}, loader{"loader"};
+  Sink completions{"completions"};
+  std::unique_ptr<PostProcessor> post;
+  ConvRun run;
+  ConvSetup setup;
+  Instruction instruction;
+  ChunkGeometry geometry{4, 4, 4, 4};
+  SwitchSchedule schedule{{4, 4, 2, 4}, geometry};
+};
+
+TEST_F(DrainedResults, CY_1_a_second_port_sees_each_lane_of_an_operation_cycle_at_its_clock) {
+  build();
+  const std::vector<std::int32_t> sums(16, 77);
+  for (const int column_block : {0, 1}) {
+    Beat beat;
+    beat.column_block = column_block;
+    source.send(source.socket, DrainMessage{DrainMessage::OneCycle{chunk(), sums.data(), 4, beat,
+                                                                   column_block * 9, column_block == 1}});
+  }
+  expect_pixels({0, 9}, 77, 30);
+}
+
+TEST_F(DrainedResults, CY_1_a_second_port_sees_each_lane_of_a_chunk_at_its_clock) {
+  build();
+  const std::vector<std::int32_t> sums(16 * 4, 77);
+  const std::vector<Cycle> last_macs{2, 11, 17, 30};
+  source.send(source.socket, DrainMessage{DrainMessage::WholeChunk{chunk(), sums.data(), 4, last_macs}});
+  expect_pixels(last_macs, 77, 50);
+}
+
+// A record is in its register from its clock on: the last MAC of that clock copies it, no earlier one does.
+TEST_F(DrainedResults, CY_1_lanes_use_a_record_from_its_clock_on) {
+  config.records = RecordsKind::kCopied;
+  build();
+  PostParameter record;
+  record.bias = 100;
+  const std::array<std::uint8_t, kPostParameterBytes> bytes = encode(record);
+  WordAccess write(tlm::TLM_WRITE_COMMAND, kPostParameterBytes);
+  for (std::uint64_t column = 0; column < 4; ++column)
+    write(loader.socket, column * kPostParameterBytes, bytes.data(), to_sc_time(15 * 1000));
+  const std::vector<std::int32_t> sums(16, 77);
+  for (const int column_block : {0, 1}) {
+    Beat beat;
+    beat.column_block = column_block;
+    source.send(source.socket, DrainMessage{DrainMessage::OneCycle{chunk(), sums.data(), 4, beat,
+                                                                   9 + 6 * column_block, column_block == 1}});
+  }
+  sc_core::sc_start(to_sc_time(40 * 1000));
+  EXPECT_EQ(buffer.readers.front()->read(0, 1).front(), 77);
+  EXPECT_EQ(buffer.readers.front()->read(2 * 16, 1).front(), 177);
+}
+
+}  // namespace
+}  // namespace tilebeat::testing::burst_writes
