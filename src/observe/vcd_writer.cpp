@@ -79,7 +79,8 @@ std::unordered_set<std::string> scopes_of(const Signals& signals) {
   std::unordered_set<std::string> scopes;
   for (const auto& signal : signals) {
     std::string scope = signal.info.scope;
-    while (scopes.insert(scope).second && scope.find('.') != std::string::npos) scope.resize(scope.rfind('.'));
+    while (scopes.insert(scope).second && scope.find('.') != std::string::npos)
+      scope.resize(scope.rfind('.'));
   }
   return scopes;
 }
