@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 namespace tilebeat::testing {
@@ -26,7 +27,7 @@ class OrderTrace : public Trace {
   }
   void change(SignalId signal, Picoseconds at, const std::uint8_t* bytes, std::size_t count) override {
     changes_.push_back(std::to_string(at) + " " + declared_[static_cast<std::size_t>(signal)] + " " +
-                       std::string(bytes, bytes + count));
+                       fmt::format("{:02x}", fmt::join(bytes, bytes + count, "")));
   }
   void text(SignalId signal, Picoseconds at, std::string_view text) override {
     changes_.push_back(std::to_string(at) + " " + declared_[static_cast<std::size_t>(signal)] + " " +

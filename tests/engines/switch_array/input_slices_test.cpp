@@ -3,6 +3,7 @@
 #include "chip_run.h"
 #include "recording_trace.h"
 
+#include <algorithm>
 #include <array>
 
 #include <fmt/format.h>
@@ -47,7 +48,7 @@ HardwareConfig core_of(int queue_words) {
   return hardware;
 }
 
-/// Cycles in which the load channel streams, as text, or what went wrong.
+/// Cycles from the first beat that the load channel streams to the last one, as text, or what went wrong.
 std::string streamed(const HardwareConfig& hardware, int channels, int slice, Granularity granularity) {
   const std::string load = fmt::format(
       "load.input address={:#x} row_stride={} pixel_stride={} height={} width={} channels={} slice={}",
@@ -60,7 +61,14 @@ std::string streamed(const HardwareConfig& hardware, int channels, int slice, Gr
     ChipRun run(hardware, plan_of({{0, {load, "halt"}}}), options);
     run.run();
     if (!run.error.empty() || !run.unbalanced().empty()) return run.error + run.unbalanced();
-    return std::to_string(trace.busy("chip.cluster0.core0.load.streaming", hardware.clock_ps()));
+    const std::string streaming = "chip.cluster0.core0.load.streaming";
+    const std::int64_t beats = std::int64_t{kHeight} * kMapWidth * channels / kBeat;
+    if (const auto seen = trace.busy(streaming, hardware.clock_ps()); seen != beats)
+      return fmt::format("{} beats, {} are shown", beats, seen);
+    const auto changes = trace.of(streaming);
+    const auto begin =
+        std::find_if(changes.begin(), changes.end(), [](const auto& c) { return c.second != 0; });
+    return std::to_string((changes.back().first - begin->first) / hardware.clock_ps());
   });
 }
 
