@@ -94,7 +94,7 @@ class SharesOn : public ::testing::TestWithParam<Engine> {
 TEST_P(SharesOn, MA_1_OP_1_products) {
   ShareTally tally;
   const auto enough = [&] { return tally.shared >= budget(15) && tally.raw >= budget(2) && tally.cut >= 1; };
-  check_cases_until(enough, budget(30), [&] {
+  check_cases_until(enough, budget(30, 15), [&] {
     const RandomProducts products({20, 500, 30, 3});
     RC_LOG() << products.text() << "\n";
     HardwareConfig hardware = random_hardware();
