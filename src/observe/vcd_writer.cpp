@@ -87,7 +87,7 @@ std::unordered_set<std::string> scopes_of(const Signals& signals) {
 
 // Adds the lowest `digits` binary digits of a value.
 void add_digits(std::string& line, const std::vector<std::uint64_t>& value, std::int64_t digits) {
-  static const auto kDigitsOfByte = [] {
+  static const auto digits_of_byte = [] {
     std::array<std::array<char, 8>, 256> all{};
     for (std::size_t byte = 0; byte < all.size(); ++byte) {
       for (std::size_t bit = 0; bit < 8; ++bit) all[byte][7 - bit] = (byte >> bit & 1) != 0 ? '1' : '0';
@@ -99,8 +99,8 @@ void add_digits(std::string& line, const std::vector<std::uint64_t>& value, std:
   };
   std::int64_t i = digits / 8;
   if (const std::size_t more = to_size(digits % 8); more > 0)
-    line.append(kDigitsOfByte[byte(i)].data() + 8 - more, more);
-  while (i-- > 0) line.append(kDigitsOfByte[byte(i)].data(), 8);
+    line.append(digits_of_byte[byte(i)].data() + 8 - more, more);
+  while (i-- > 0) line.append(digits_of_byte[byte(i)].data(), 8);
 }
 
 // Bytes of a line #TIME.

@@ -49,7 +49,8 @@ void WfoldSlave::declare_signals() {
 
 void WfoldSlave::declare_third() {
   Trace& trace = *context_.observers.trace;
-  ThirdSignals& signals = third_signals_.emplace();
+  third_signals_ = ThirdSignals{};
+  ThirdSignals& signals = *third_signals_;
   signals.outputs = config_.line_bytes / config_.smallest_pci;
   const int units = config_.compute_units;
   const std::string scope = fmt::format("{}.third", name());
