@@ -475,10 +475,10 @@ void VcdWriter::write_dump(Picoseconds last) {
     signal.known = spool_->take(signal.value);
     return signal;
   };
+  if (last < filter_.begin) return;  // the window lies behind the end
   std::pair<Picoseconds, int> next{last + 1, 0};
   const auto look = [&] { next = spool_->empty() ? std::pair{last + 1, 0} : spool_->next(); };
   for (look(); next.first < filter_.begin; look()) take(next.second);
-  if (last < filter_.begin) return;
   open_window();
   auto late = late_.cbegin();
   std::map<int, const Late*> held;  // by rank: what holds when the window opens
