@@ -153,9 +153,9 @@ class DirectWriter {
   void withdraw(std::uint64_t begin, std::uint64_t end) {
     if (begin < begin_ + region_bytes_ && begin_ <= end) granted_.reset();
   }
-  /// Writes what is due by now, so that not too many words wait.
+  /// Writes runs that are due by now, so that few of them wait.
   void commit() const {
-    if (granted_) granted_->commit();
+    if (granted_) granted_->row->commit_whole_runs(now_ps());
   }
   /// Hands over `count` words of one bank, `step` bytes apart from `address` on, the first one at time `at`,
   /// one every `period`. Its region is open.

@@ -90,29 +90,69 @@ void TimedWrites::make_room_for_turn() {
   first_ = 0, end_ = kept;
 }
 
-void TimedWrites::write_due(Picoseconds now) {
-  while (first_ < end_ && turns_[first_].due <= now) {
-    Turn turn = turns_[first_];
-    Pending& earliest = run_of(turn);
-    const std::uint32_t words = words_until(turn, now);
-    write(earliest.run, bytes_at(earliest.from), words);
-    if (words == earliest.run.words) {
-      earliest.run.words = 0;
-      ++first_;
-      continue;
-    }
-    advance(earliest.run, words);
-    earliest.from += std::uint64_t{words} * earliest.run.word_bytes;
-    turn.due = earliest.run.due;
-    std::size_t place = first_;
-    for (; place + 1 < end_ && turns_[place + 1] < turn; ++place) turns_[place] = turns_[place + 1];
-    turns_[place] = turn;
+void TimedWrites::commit_whole_runs(Picoseconds now) {
+  for (; first_ < end_ && run_of(turns_[first_]).last_due <= now; ++first_) {
+    if (several_ports_ && first_ + 1 < end_ && turns_[first_ + 1].due <= run_of(turns_[first_]).last_due)
+      break;
+    Pending& earliest = run_of(turns_[first_]);
+    write_words(earliest, earliest.run.words);
   }
   first_due_ = first_ < end_ ? turns_[first_].due : kNever;
 }
 
-// Number of words of the earliest run that are written before any other run's. One port writes a bank's words
-// in the order in which they come, so that runs of a single port need not be taken turn by turn.
+// Runs of several ports are written word by word in the order of time: they may meet. One port writes a
+// bank's words in the order in which they come, so that its runs are written one after the other.
+void TimedWrites::write_due(Picoseconds now) {
+  if (several_ports_) {
+    write_in_turns(now);
+  } else {
+    left_.clear();
+    for (; first_ < end_ && turns_[first_].due <= now; ++first_) {
+      const Turn& turn = turns_[first_];
+      Pending& pending = run_of(turn);
+      const Picoseconds next = write_words(pending, words_until(turn, now));
+      if (pending.run.words > 0) left_.push_back({next, turn.number});
+    }
+    // Those that have words left go on among the later ones, nearly always in front of them.
+    for (; !left_.empty(); left_.pop_back()) {
+      std::size_t place = --first_;
+      for (; place + 1 < end_ && turns_[place + 1] < left_.back(); ++place) turns_[place] = turns_[place + 1];
+      turns_[place] = left_.back();
+    }
+  }
+  first_due_ = first_ < end_ ? turns_[first_].due : kNever;
+}
+
+void TimedWrites::write_in_turns(Picoseconds now) {
+  while (first_ < end_ && turns_[first_].due <= now) {
+    Turn turn = turns_[first_];
+    Pending& earliest = run_of(turn);
+    turn.due = write_words(earliest, words_until(turn, now));
+    if (earliest.run.words == 0) {
+      ++first_;
+      continue;
+    }
+    std::size_t place = first_;
+    for (; place + 1 < end_ && turns_[place + 1] < turn; ++place) turns_[place] = turns_[place + 1];
+    turns_[place] = turn;
+  }
+}
+
+// Writes the next words of a run and returns when those behind them are due.
+Picoseconds TimedWrites::write_words(Pending& pending, std::uint32_t words) {
+  WriteRun& run = pending.run;
+  write(run, bytes_at(pending.from), words);
+  if (words == run.words) {
+    run.words = 0;
+  } else {
+    advance(run, words);
+    pending.from += std::uint64_t{words} * run.word_bytes;
+  }
+  return run.due;
+}
+
+// Number of words of the earliest run that are written by time `now`, of several ports' before any other
+// run's.
 std::uint32_t TimedWrites::words_until(const Turn& turn, Picoseconds now) const {
   const Pending& pending = run_of(turn);
   const WriteRun& run = pending.run;

@@ -71,6 +71,9 @@ class TimedWrites {
   void commit(Picoseconds now) {
     if (first_due_ <= now) write_due(now);
   }
+  /// Writes the earliest runs, as far as all their words are due at time `now`: for who hands runs over, so
+  /// that few of them wait.
+  void commit_whole_runs(Picoseconds now);
   /// Changes `length` bytes, which were read from byte `address` of a bank, to what they will be at time `at`
   /// by the writes that have been handed over.
   void look_ahead(std::size_t bank, std::uint64_t address, std::uint8_t* bytes, std::size_t length,
@@ -105,6 +108,8 @@ class TimedWrites {
   void make_room_for_run();
   void make_room_for_turn();
   void write_due(Picoseconds now);
+  void write_in_turns(Picoseconds now);
+  Picoseconds write_words(Pending& pending, std::uint32_t words);
   std::uint32_t words_until(const Turn& turn, Picoseconds now) const;
   void write(const WriteRun& run, const std::uint8_t* from, std::uint32_t words);
   void write_across(const WriteRun& run, const std::uint8_t* from, std::uint32_t words);
@@ -130,6 +135,7 @@ class TimedWrites {
   std::vector<std::uint8_t> bytes_;  // of pending runs, and of some that are written
   std::uint64_t first_byte_ = 0;     // number of the byte at index 0
   std::uint64_t end_byte_ = 0;       // number of the byte behind the last one
+  std::vector<Turn> left_;           // of runs that are written in part
   bool several_ports_ = false;       // pending runs may be of several ports
 };
 

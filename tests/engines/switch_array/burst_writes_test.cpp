@@ -10,6 +10,7 @@
 #include <cstring>
 #include <functional>
 #include <memory>
+#include <ostream>
 #include <vector>
 
 #include <gtest/gtest.h>
@@ -66,6 +67,9 @@ struct Source : sc_core::sc_module {
 /// Whether the banks' loader may write directly, or a stuck cell (of a byte that nothing is written to) makes
 /// it write every word by a transport.
 enum class Way { kDirect, kTransports };
+void PrintTo(Way way, std::ostream* out) {
+  *out << (way == Way::kDirect ? "direct" : "transports");
+}
 
 struct BurstWrites : ::testing::TestWithParam<Way> {
   BurstWrites() {
@@ -97,76 +101,63 @@ struct BurstWrites : ::testing::TestWithParam<Way> {
       sc_core::sc_start(to_sc_time(1000));
     }
   }
+  /// A parameter loader, `width` bytes a cycle, streams `words` words a bank.
+  void load_kernels(int width, int words) {
+    config.parameter_depth_words = 32;  // all of the bank is one region
+    loader = std::make_unique<ParameterLoader>("loader", context, config, width);
+    records = std::make_unique<Sink>("records");
+    loader->post_write.bind(records->socket);
+    source.socket.bind(loader->stream);
+    bind(loader->bank_write);
+    LoadKernels load;
+    load.words = words;
+    source.stream(load, 4 * kWord * words);
+  }
+  /// An input arrangement streams a row of pixels.
+  void load_row(int width, int channels) {
+    arrangement = std::make_unique<InputArrangement>("arrangement", context, config, kWidth);
+    source.socket.bind(arrangement->stream);
+    bind(arrangement->bank_write);
+    LoadInput load;
+    load.height = 1, load.width = width, load.channels = channels;
+    source.stream(load, width * channels);
+  }
   SimContext context{ClockDomain(1000)};
   SwitchArrayConfig config;
   WatchedBanks banks{context, 4, 128, 2, 2};
+  std::unique_ptr<Sink> records;
+  std::unique_ptr<ParameterLoader> loader;
+  std::unique_ptr<InputArrangement> arrangement;
   Source source{"source"};
 };
 INSTANTIATE_TEST_SUITE_P(Ways, BurstWrites, ::testing::Values(Way::kDirect, Way::kTransports),
-                         [](const auto& test) {
-                           return test.param == Way::kDirect ? "direct" : "transports";
-                         });
+                         [](const auto& test) { return ::testing::PrintToString(test.param); });
 
 TEST_P(BurstWrites, CY_1_a_second_port_sees_each_kernel_word_at_its_clock) {
-  config.parameter_depth_words = 32;  // all of the bank is one region
-  ParameterLoader loader("loader", context, config, kWidth);
-  Sink records("records");
-  loader.post_write.bind(records.socket);
-  source.socket.bind(loader.stream);
-  bind(loader.bank_write);
-  LoadKernels load;
-  load.words = 6;  // a word a bank and beat
-  source.stream(load, 6 * kWidth);
+  load_kernels(kWidth, 6);  // a word a bank and beat
   expect_words(9, 6, [](int, int word) { return word + 1; });
 }
 
 TEST_P(BurstWrites, CY_1_a_second_port_sees_each_word_of_a_narrow_beat_at_its_clock) {
-  config.parameter_depth_words = 32;
-  ParameterLoader loader("loader", context, config, kWidth / 2);
-  Sink records("records");
-  loader.post_write.bind(records.socket);
-  source.socket.bind(loader.stream);
-  bind(loader.bank_write);
-  LoadKernels load;
-  load.words = 3;  // two beats a word: columns 0 and 1, columns 2 and 3
-  source.stream(load, 3 * kWidth);
+  load_kernels(kWidth / 2, 3);  // two beats a word: columns 0 and 1, columns 2 and 3
   expect_words(9, 3, [](int bank, int word) { return 2 * word + bank / 2 + 1; });
 }
 
 // Beats of six bytes: a word is written in the cycle after the beat with its last byte.
 TEST_P(BurstWrites, CY_1_a_second_port_sees_each_kernel_word_of_two_beats_at_its_clock) {
-  config.parameter_depth_words = 32;
-  ParameterLoader loader("loader", context, config, 6);
-  Sink records("records");
-  loader.post_write.bind(records.socket);
-  source.socket.bind(loader.stream);
-  bind(loader.bank_write);
-  LoadKernels load;
-  load.words = 3;
-  source.stream(load, 3 * kWidth);
+  load_kernels(6, 3);
   expect_words(11, 3, [](int bank, int word) { return ceil_div(kWord * (4 * word + bank + 1), 6); });
 }
 
 // Pixel n of four words lies in bank n: beat n brings it, and the bank writes a word a cycle.
 TEST_P(BurstWrites, CY_1_a_second_port_sees_each_word_of_a_map_at_its_clock) {
-  InputArrangement arrangement("arrangement", context, config, kWidth);
-  source.socket.bind(arrangement.stream);
-  bind(arrangement.bank_write);
-  LoadInput load;
-  load.height = 1, load.width = 4, load.channels = 16;
-  source.stream(load, 4 * kWidth);
+  load_row(4, 16);
   expect_words(10, 4, [](int bank, int word) { return bank + 1 + word; });
 }
 
 // Pixels of three channels: a beat completes five words, and the last one of the map comes with beat 1.
 TEST_P(BurstWrites, CY_1_a_second_port_sees_each_word_that_is_put_together_at_its_clock) {
-  InputArrangement arrangement("arrangement", context, config, kWidth);
-  source.socket.bind(arrangement.stream);
-  bind(arrangement.bank_write);
-  LoadInput load;
-  load.height = 1, load.width = 8, load.channels = 3;
-  source.stream(load, 24);
-  // Pixel n in bank n % 4, word n / 4; pixel 4 follows pixel 0 in bank 0, pixel 5 ends in beat 1.
+  load_row(8, 3);
   expect_words(6, 2, [](int, int word) { return word == 0 ? 1 : 2; });
 }
 
