@@ -18,8 +18,9 @@
 namespace tilebeat {
 namespace {
 
-constexpr std::size_t kFlushAt = 1 << 16;   // pending changes
+constexpr std::size_t kFlushAt = 1 << 14;   // pending changes
 constexpr std::size_t kPassOnAt = 1 << 16;  // bytes of text
+constexpr std::size_t kSlack = 8;           // bytes that may be written behind a text
 constexpr const char* kClockCode = "!";     // signals count on from the next code
 // Room for the last line of a truncated dump.
 constexpr std::int64_t kReserve = 128;
@@ -45,14 +46,14 @@ std::vector<std::string> split(const std::string& scope) {
   return parts;
 }
 
-std::size_t words_of(const SignalInfo& info) {
-  return to_size(ceil_div(info.width_bits, kWordBits));
+std::size_t words_of(int width_bits) {
+  return to_size(ceil_div(width_bits, kWordBits));
 }
 
 // Number of binary digits of a value; 0 has one.
-std::int64_t digits_of(const std::vector<std::uint64_t>& value) {
-  for (std::size_t i = value.size(); i-- > 0;) {
-    if (value[i] != 0) return to_signed(i) * kWordBits + (kWordBits - __builtin_clzll(value[i]));
+int digits_of(const std::uint64_t* value, std::size_t words) {
+  for (std::size_t i = words; i-- > 0;) {
+    if (value[i] != 0) return to_int(i) * kWordBits + (kWordBits - __builtin_clzll(value[i]));
   }
   return 1;
 }
@@ -78,15 +79,16 @@ template <class Signals>
 std::unordered_set<std::string> scopes_of(const Signals& signals) {
   std::unordered_set<std::string> scopes;
   for (const auto& signal : signals) {
-    std::string scope = signal.info.scope;
+    std::string scope = signal.scope;
     while (scopes.insert(scope).second && scope.find('.') != std::string::npos)
       scope.resize(scope.rfind('.'));
   }
   return scopes;
 }
 
-// Adds the lowest `digits` binary digits of a value.
-void add_digits(std::string& line, const std::vector<std::uint64_t>& value, std::int64_t digits) {
+// Writes the lowest `digits` binary digits of a value, and up to seven bytes of rubbish behind them. Returns
+// the end of the digits.
+char* write_digits(char* to, const std::uint64_t* value, int digits) {
   static const auto digits_of_byte = [] {
     std::array<std::array<char, 8>, 256> all{};
     for (std::size_t byte = 0; byte < all.size(); ++byte) {
@@ -94,13 +96,15 @@ void add_digits(std::string& line, const std::vector<std::uint64_t>& value, std:
     }
     return all;
   }();
-  const auto byte = [&](std::int64_t i) {
-    return nth(value, i * 8 / kWordBits) >> (i * 8 % kWordBits) & 0xFF;
-  };
-  std::int64_t i = digits / 8;
-  if (const std::size_t more = to_size(digits % 8); more > 0)
-    line.append(digits_of_byte[byte(i)].data() + 8 - more, more);
-  while (i-- > 0) line.append(digits_of_byte[byte(i)].data(), 8);
+  for (std::size_t i = to_size((digits - 1) / kWordBits) + 1; i-- > 0;) {
+    const int of_word = digits - to_int(i) * kWordBits;
+    std::uint64_t word = value[i] << (kWordBits - of_word);
+    char* const end = to + of_word;
+    for (; to < end; to += 8, word <<= 8) std::memcpy(to, digits_of_byte[word >> 56].data(), 8);
+    to = end;
+    digits -= of_word;
+  }
+  return to;
 }
 
 // Bytes of a line #TIME.
@@ -148,23 +152,19 @@ std::vector<std::string> VcdWriter::unmatched_patterns() const {
 SignalId VcdWriter::declare(const SignalInfo& info) {
   check_identifiers(info);
   if (!wanted(info.scope + "." + info.name, info.name, info.shown)) return -1;
-  Signal signal;
-  signal.info = info;
-  signal.known = info.width_bits == 1;  // a strobe is low until it is heard of
-  signal.value.resize(words_of(info));
-  signals_.push_back(std::move(signal));
+  signals_.push_back(info);
   return static_cast<SignalId>(signals_.size()) - 1;
 }
 
 std::vector<SignalInfo> VcdWriter::signals() const {
   std::vector<SignalInfo> all{{order_.empty() ? "soc" : top(), "clk", 1, Radix::kHexadecimal}};
-  for (const int id : order_) all.push_back(nth(signals_, id).info);
+  for (const int id : order_) all.push_back(nth(signals_, id));
   return all;
 }
 
 std::vector<std::int64_t> VcdWriter::activity() const {
   std::vector<std::int64_t> all{0};
-  for (const int id : order_) all.push_back(nth(signals_, id).activity);
+  for (const int id : order_) all.push_back(nth(tracks_, nth(rank_, id)).activity);
   return all;
 }
 
@@ -175,7 +175,7 @@ void VcdWriter::add_busy_times(Picoseconds last) {
     const auto found = busy.find(signal);
     if (found == busy.end()) return;
     const Picoseconds from = std::max(found->second, filter_.begin);
-    nth(signals_, signal).activity += std::max<Picoseconds>(0, std::min(at, last) - from);
+    nth(tracks_, nth(rank_, signal)).activity += std::max<Picoseconds>(0, std::min(at, last) - from);
     busy.erase(found);
   };
   for (const Late& late : late_) {
@@ -187,7 +187,7 @@ void VcdWriter::add_busy_times(Picoseconds last) {
 
 // The outermost scope.
 std::string VcdWriter::top() const {
-  return split(nth(signals_, order_.front()).info.scope).front();
+  return split(nth(signals_, order_.front()).scope).front();
 }
 
 void VcdWriter::text(SignalId signal, Picoseconds at, std::string_view text) {
@@ -235,7 +235,7 @@ void VcdWriter::record(SignalId signal, Picoseconds at, std::uint64_t value, boo
 
 void VcdWriter::change(SignalId signal, Picoseconds at, const std::uint8_t* bytes, std::size_t count) {
   if (!records(signal, at)) return;
-  const std::size_t words = words_of(nth(signals_, signal).info);
+  const std::size_t words = words_of(nth(signals_, signal).width_bits);
   count = std::min(count, words * sizeof(std::uint64_t));
   if (words == 1) {
     std::uint64_t value = 0;
@@ -258,20 +258,34 @@ void VcdWriter::flush_when_many() {
   flush_at_ = std::max(kFlushAt, 2 * pending_changes_);
 }
 
-void VcdWriter::put(std::string_view text) {
-  if (truncated_) return;
-  if (bytes_ + ssize(text) + kReserve > filter_.max_bytes) {
+// Whether `bytes` more are within the limit; otherwise the dump ends here.
+bool VcdWriter::fits(std::int64_t bytes) {
+  if (truncated_) return false;
+  if (bytes_ + bytes + kReserve > filter_.max_bytes) {
     end_early();
-    return;
+    return false;
   }
-  bytes_ += ssize(text);
-  waiting_ += text;
-  if (waiting_.size() >= kPassOnAt) pass_on();
+  bytes_ += bytes;
+  if (waiting_.size() < filled_ + to_size(bytes) + kSlack) {
+    pass_on();
+    waiting_.resize(std::max(waiting_.size(), kPassOnAt + to_size(bytes) + kSlack));
+  }
+  return true;
+}
+
+void VcdWriter::put(std::string_view text) {
+  if (fits(ssize(text))) append(text);
+}
+
+// Adds a text for which there is room.
+void VcdWriter::append(std::string_view text) {
+  std::memcpy(waiting_.data() + filled_, text.data(), text.size());
+  filled_ += text.size();
 }
 
 void VcdWriter::pass_on() {
-  sink_(waiting_);
-  waiting_.clear();
+  sink_({waiting_.data(), filled_});
+  filled_ = 0;
 }
 
 void VcdWriter::end_early() {
@@ -279,7 +293,8 @@ void VcdWriter::end_early() {
   const std::string end =
       fmt::format("$comment trace ended: size cap of {} bytes reached $end\n", filter_.max_bytes);
   bytes_ += ssize(end);
-  waiting_ += end;
+  pass_on();
+  sink_(end);
 }
 
 void VcdWriter::order_signals() {
@@ -288,17 +303,27 @@ void VcdWriter::order_signals() {
   rank_.resize(signals_.size());
   std::iota(order_.begin(), order_.end(), 0);
   std::sort(order_.begin(), order_.end(), [&](int a, int b) {
-    const SignalInfo& x = nth(signals_, a).info;
-    const SignalInfo& y = nth(signals_, b).info;
+    const SignalInfo& x = nth(signals_, a);
+    const SignalInfo& y = nth(signals_, b);
     return x.scope != y.scope ? split(x.scope) < split(y.scope) : natural_less(x.name, y.name);
   });
   for (std::size_t rank = 0; rank < order_.size(); ++rank) {
     nth(rank_, order_[rank]) = to_int(rank);
-    nth(signals_, order_[rank]).code = code_of(to_int(rank));
+    const int width = nth(signals_, order_[rank]).width_bits;
+    tracks_.push_back({values_.size(), width, false, code_of(to_int(rank))});
+    values_.resize(values_.size() + words_of(width));
   }
   check_names();
-  last_of_rank_.resize(order_.size(), -1);
+  forget_values();
+  last_of_rank_.resize(order_.size());
+  touched_.resize(words_of(to_int(order_.size())));
   clock_edge_ = filter_.begin / clock_period_ * clock_period_;
+}
+
+// A strobe is low until it is heard of, anything else unknown.
+void VcdWriter::forget_values() {
+  for (Track& signal : tracks_) signal.known = signal.width_bits == 1;
+  std::fill(values_.begin(), values_.end(), 0);
 }
 
 // A path names one signal, or a scope: viewers and converters disagree about what is both.
@@ -306,7 +331,7 @@ void VcdWriter::check_names() const {
   const std::unordered_set<std::string> scopes = scopes_of(signals_);
   const SignalInfo* before = nullptr;
   for (const int id : order_) {
-    const SignalInfo& info = nth(signals_, id).info;
+    const SignalInfo& info = nth(signals_, id);
     const std::string path = info.scope + "." + info.name;
     if (scopes.count(path) > 0) throw std::logic_error(path + ": a scope and a variable");
     if (before != nullptr && before->name == info.name && before->scope == info.scope)
@@ -320,18 +345,18 @@ std::string VcdWriter::header() const {
   std::vector<std::string> open{order_.empty() ? "soc" : top()};
   text += fmt::format("$scope module {} $end\n$var wire 1 {} clk $end\n", open.front(), kClockCode);
   for (const int id : order_) {
-    const Signal& signal = nth(signals_, id);
-    const std::vector<std::string> scope = split(signal.info.scope);
+    const SignalInfo& info = nth(signals_, id);
+    const std::vector<std::string> scope = split(info.scope);
     std::size_t common = 0;
     while (common < open.size() && common < scope.size() && open[common] == scope[common]) ++common;
     for (std::size_t i = open.size(); i > common; --i) text += "$upscope $end\n";
     for (std::size_t i = common; i < scope.size(); ++i)
       text += fmt::format("$scope module {} $end\n", scope[i]);
     open = scope;
-    const int width = signal.info.width_bits;
+    const int width = info.width_bits;
     const std::string range = width > 1 ? fmt::format(" [{}:0]", width - 1) : "";
-    text += fmt::format("$var {} {} {} {}{} $end\n", signal.info.radix == Radix::kText ? "string" : "wire",
-                        width, signal.code, signal.info.name, range);
+    text += fmt::format("$var {} {} {} {}{} $end\n", info.radix == Radix::kText ? "string" : "wire", width,
+                        nth(tracks_, nth(rank_, id)).code, info.name, range);
   }
   for (std::size_t i = open.size(); i > 0; --i) text += "$upscope $end\n";
   return text + "$enddefinitions $end\n";
@@ -351,49 +376,64 @@ void VcdWriter::flush_before(Picoseconds limit) {
 
 // Collects what an instant changes: of a signal's changes the last one counts.
 void VcdWriter::collect(Picoseconds at, const Instant& instant) {
-  ranks_.clear();
-  for (std::size_t i = 0; i < instant.changes.size(); ++i) {
-    const int rank = instant.changes[i].rank;
-    if (nth(last_of_rank_, rank) < 0) ranks_.push_back(rank);
-    nth(last_of_rank_, rank) = to_int(i);
-  }
-  std::sort(ranks_.begin(), ranks_.end());
   if (at >= filter_.begin && !values_before_) collect_values_before();
-  for (const int rank : ranks_) {
-    const Change& c = nth(instant.changes, std::exchange(nth(last_of_rank_, rank), -1));
-    Signal& signal = nth(signals_, nth(order_, rank));
-    const std::size_t words = signal.value.size();
-    const std::uint64_t* const value = words > 1 ? instant.words.data() + c.value : &c.value;
-    bool differs = signal.known != c.known;
-    for (std::size_t i = 0; i < words && c.known; ++i)
-      differs |= std::exchange(signal.value[i], value[i]) != value[i];
-    signal.known = c.known;
-    if (!differs) continue;
-    if (at < filter_.begin) continue;
-    ++signal.activity;
-    spool_->add(at, rank, signal.known, signal.value);
-    count(signal, at);
+  std::size_t first = touched_.size(), last = 0;  // words of touched_
+  for (std::size_t i = 0; i < instant.changes.size(); ++i) {
+    const auto rank = to_unsigned(std::int64_t{instant.changes[i].rank});
+    last_of_rank_[rank] = to_int(i);
+    touched_[rank / kWordBits] |= std::uint64_t{1} << rank % kWordBits;
+    first = std::min<std::size_t>(first, rank / kWordBits),
+    last = std::max<std::size_t>(last, rank / kWordBits);
   }
+  for (std::size_t i = first; i <= last; ++i) {
+    for (std::uint64_t left = std::exchange(touched_[i], 0); left != 0; left &= left - 1) {
+      const int rank = to_int(i) * kWordBits + __builtin_ctzll(left);
+      collect(at, rank, nth(instant.changes, nth(last_of_rank_, rank)), instant.words.data());
+    }
+  }
+}
+
+// Collects a change, where it is one. `words` are those of the wide signals of its instant.
+void VcdWriter::collect(Picoseconds at, int rank, const Change& change, const std::uint64_t* words) {
+  Track& signal = nth(tracks_, rank);
+  bool differs = std::exchange(signal.known, change.known) != change.known;
+  if (change.known) {
+    const std::size_t count = words_of(signal.width_bits);
+    const std::uint64_t* const value = count > 1 ? words + change.value : &change.value;
+    const std::uint64_t top = ~std::uint64_t{0} >> (count * kWordBits - to_size(signal.width_bits));
+    for (std::size_t i = 0; i < count; ++i) {
+      const std::uint64_t word = i + 1 == count ? value[i] & top : value[i];
+      differs |= std::exchange(values_[signal.first + i], word) != word;
+    }
+  }
+  if (!differs || at < filter_.begin) return;
+  ++signal.activity;
+  spool_->add(at, rank, signal.known, &values_[signal.first], signal.bytes());
+  // The bytes that it will have in the dump, and the edges of clk before it.
+  if (at != counted_time_) {
+    const Picoseconds since = at - std::max(counted_time_, filter_.begin);
+    collected_ += time_bytes(at) + since / (clock_period_ / 2) * (time_bytes(at) + 3);
+    counted_time_ = at;
+  }
+  collected_ += line_bytes(signal);
 }
 
 // Collects the values that hold before the window.
 void VcdWriter::collect_values_before() {
   values_before_ = true;
   if (filter_.begin == 0) return;
-  for (const int id : order_)
-    spool_->add(filter_.begin - 1, nth(rank_, id), nth(signals_, id).known, nth(signals_, id).value);
+  for (std::size_t rank = 0; rank < tracks_.size(); ++rank)
+    spool_->add(filter_.begin - 1, to_int(rank), tracks_[rank].known, &values_[tracks_[rank].first],
+                tracks_[rank].bytes());
 }
 
-// Counts the bytes that a change will have in the dump, and the edges of clk before it.
-void VcdWriter::count(const Signal& signal, Picoseconds at) {
-  if (at < filter_.begin) return;
-  if (at != counted_time_) {
-    const Picoseconds since = at - std::max(counted_time_, filter_.begin);
-    collected_ += time_bytes(at) + since / (clock_period_ / 2) * (time_bytes(at) + 3);
-    counted_time_ = at;
-  }
-  collected_ += 2 + ssize(signal.code);
-  if (signal.info.width_bits > 1) collected_ += 1 + (signal.known ? digits_of(signal.value) : 1);
+int VcdWriter::digits(const Track& signal) const {
+  return signal.known ? digits_of(&values_[signal.first], words_of(signal.width_bits)) : 1;
+}
+
+// Bytes of a line with the value of a signal.
+std::int64_t VcdWriter::line_bytes(const Track& signal) const {
+  return (signal.width_bits > 1 ? digits(signal) + 2 : 1) + ssize(signal.code) + 1;
 }
 
 // Writes the values at the opening of the window.
@@ -403,7 +443,10 @@ void VcdWriter::open_window() {
   put(fmt::format("#{}\n$dumpvars\n", filter_.begin));
   written_time_ = filter_.begin;
   put(fmt::format("0{}\n", kClockCode));
-  for (const int id : order_) write_value(nth(signals_, id));
+  for (const int id : order_) {
+    if (nth(signals_, id).radix != Radix::kText)
+      write_value(nth(tracks_, nth(rank_, id)));  // a text comes late
+  }
 }
 
 void VcdWriter::advance_to(Picoseconds at) {
@@ -426,23 +469,22 @@ void VcdWriter::write_clock_until(Picoseconds at) {
   }
 }
 
-void VcdWriter::write_value(const Signal& signal) {
-  if (signal.info.radix == Radix::kText) return;  // comes late
-  line_.clear();
-  if (signal.info.width_bits > 1) line_ += 'b';
-  if (!signal.known) {
-    line_ += 'x';
-  } else {
-    add_digits(line_, signal.value, std::min<std::int64_t>(digits_of(signal.value), signal.info.width_bits));
-  }
-  if (signal.info.width_bits > 1) line_ += ' ';
-  line_ += signal.code;
-  line_ += '\n';
-  put(line_);
+void VcdWriter::write_value(const Track& signal) {
+  if (!fits(line_bytes(signal))) return;
+  char* to = waiting_.data() + filled_;
+  if (signal.width_bits > 1) *to++ = 'b';
+  if (signal.known)
+    to = write_digits(to, &values_[signal.first], digits(signal));
+  else
+    *to++ = 'x';
+  if (signal.width_bits > 1) *to++ = ' ';
+  for (const char c : signal.code) *to++ = c;
+  *to++ = '\n';
+  filled_ = to_size(to - waiting_.data());
 }
 
 void VcdWriter::write_text(const Late& late) {
-  put(fmt::format(FMT_COMPILE("s{} {}\n"), late.text, nth(signals_, late.signal).code));
+  put(fmt::format(FMT_COMPILE("s{} {}\n"), late.text, nth(tracks_, nth(rank_, late.signal)).code));
 }
 
 void VcdWriter::finish(Picoseconds end) {
@@ -452,10 +494,7 @@ void VcdWriter::finish(Picoseconds end) {
   flush_before(last + 1);
   if (!values_before_) collect_values_before();
   closed_ = true;
-  for (Signal& signal : signals_) {
-    signal.known = signal.info.width_bits == 1;
-    std::fill(signal.value.begin(), signal.value.end(), 0);
-  }
+  forget_values();
   std::stable_sort(late_.begin(), late_.end(), [this](const Late& a, const Late& b) {
     return a.at != b.at ? a.at < b.at : nth(rank_, a.signal) < nth(rank_, b.signal);
   });
@@ -470,9 +509,9 @@ void VcdWriter::finish(Picoseconds end) {
 void VcdWriter::write_dump(Picoseconds last) {
   put(header());
   spool_->rewind();
-  const auto take = [this](int rank) -> const Signal& {
-    Signal& signal = nth(signals_, nth(order_, rank));
-    signal.known = spool_->take(signal.value);
+  const auto take = [this](int rank) -> const Track& {
+    Track& signal = nth(tracks_, rank);
+    signal.known = spool_->take(&values_[signal.first], signal.bytes());
     return signal;
   };
   if (last < filter_.begin) return;  // the window lies behind the end

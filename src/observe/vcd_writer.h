@@ -67,12 +67,14 @@ class VcdWriter : public Trace {
   Picoseconds window_begin() const { return filter_.begin; }
 
  private:
-  struct Signal {
-    bool known = false;                // value that has been collected, later that has been written
-    std::vector<std::uint64_t> value;  // the lowest 64 bits first
+  // A signal of the dump, with the value that has been collected, later that has been written.
+  struct Track {
+    std::size_t first = 0;  // of its words in values_, the lowest 64 bits first
+    int width_bits = 1;
+    bool known = false;
     std::string code;
-    SignalInfo info;
     std::int64_t activity = 0;
+    std::size_t bytes() const { return (to_size(width_bits) + 7) / 8; }
   };
   struct Change {
     int rank = 0;  // position of the signal in the header
@@ -100,15 +102,20 @@ class VcdWriter : public Trace {
   void flush_before(Picoseconds limit);
   void collect_values_before();
   void collect(Picoseconds at, const Instant& instant);
-  void count(const Signal& signal, Picoseconds at);
+  void collect(Picoseconds at, int rank, const Change& change, const std::uint64_t* words);
+  void forget_values();
+  int digits(const Track& signal) const;
+  std::int64_t line_bytes(const Track& signal) const;
   void advance_to(Picoseconds at);
   void write_clock_until(Picoseconds at);
   void open_window();
-  void write_value(const Signal& signal);
+  void write_value(const Track& signal);
   void write_text(const Late& late);
   void add_busy_times(Picoseconds last);
   void write_dump(Picoseconds last);
+  bool fits(std::int64_t bytes);
   void put(std::string_view text);
+  void append(std::string_view text);
   void pass_on();
   void end_early();
   std::string top() const;
@@ -120,15 +127,18 @@ class VcdWriter : public Trace {
   Picoseconds clock_period_;
   std::function<Picoseconds()> now_;
   std::function<void(std::string_view)> sink_;
-  std::vector<Signal> signals_;  // by SignalId
-  std::vector<int> order_;       // rank -> SignalId; empty until the first change
-  std::vector<int> rank_;        // SignalId -> rank
+  std::vector<SignalInfo> signals_;  // by SignalId
+  std::vector<int> order_;           // rank -> SignalId; empty until the first change
+  std::vector<int> rank_;            // SignalId -> rank
+  std::vector<Track> tracks_;        // by rank
+  std::vector<std::uint64_t> values_;
   std::map<Picoseconds, Instant> pending_;
   std::vector<Instant> spare_;                                // instants that are done, for their memory
   std::array<std::pair<Picoseconds, Instant*>, 2> latest_{};  // those of pending_ that were asked for last
   std::size_t pending_changes_ = 0,
-              flush_at_;                   // number of pending changes, and that at which they are collected
-  std::vector<int> last_of_rank_, ranks_;  // of an instant: the last change by rank, ranks that change
+              flush_at_;                // number of pending changes, and that at which they are collected
+  std::vector<int> last_of_rank_;       // of an instant: the last change by rank
+  std::vector<std::uint64_t> touched_;  // of an instant: a bit a rank that changes
   std::unique_ptr<ChangeSpool> spool_;
   std::set<std::string, std::less<>> texts_;  // all texts that there are
   std::vector<Late> late_;
@@ -138,7 +148,8 @@ class VcdWriter : public Trace {
   std::int64_t collected_ = 0;     // bytes that the collected changes will have in the dump
   Picoseconds written_time_ = -1;  // time of the latest #time line
   Picoseconds clock_edge_ = 0;     // next edge of clk to be drawn
-  std::string line_, waiting_;     // the line that is made, and text that the sink has not got
+  std::vector<char> waiting_;      // room for text that the sink has not got
+  std::size_t filled_ = 0;         // how much of it there is
   std::int64_t bytes_ = 0;
 };
 
