@@ -2,21 +2,16 @@
 
 #include "tilebeat/error.h"
 
-#include <array>
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
-#include <fstream>
-#include <sstream>
 #include <string>
 
 #include <fcntl.h>
 #include <fmt/format.h>
-#include <spawn.h>
 #include <sys/file.h>
 #include <sys/stat.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 namespace tilebeat {
@@ -54,6 +49,12 @@ void OutputFile::write(std::string_view text) {
   if (error_ != 0) return;
   errno = 0;
   if (std::fwrite(text.data(), 1, text.size(), file_) != text.size()) error_ = errno != 0 ? errno : EIO;
+}
+
+void OutputFile::rewrite(std::string_view text) {
+  std::rewind(file_);
+  write(text);
+  std::fseek(file_, 0, SEEK_END);
 }
 
 void OutputFile::close() {
@@ -175,80 +176,6 @@ void OutputFiles::commit(const std::vector<std::string>& obsolete) {
   folders_.clear();
   of_set_.clear();
   uninterrupted.let_go();
-}
-
-}  // namespace tilebeat
-
-extern char** environ;
-
-namespace tilebeat {
-namespace {
-
-constexpr const char* kConverter = "vcd2fst";
-// The place of the creation date in the header of an FST file.
-constexpr std::streamoff kDateOffset = 202, kDateBytes = 119;
-
-}  // namespace
-
-void require_fst_converter() {
-  const char* path = std::getenv("PATH");
-  std::istringstream folders(path != nullptr ? path : "");
-  for (std::string folder; std::getline(folders, folder, ':');) {
-    if (access((folder + "/" + kConverter).c_str(), X_OK) == 0) return;
-  }
-  throw UserError(
-      fmt::format("--fst: the converter {} is not installed (Debian package gtkwave)", kConverter));
-}
-
-FstConverter::FstConverter(OutputFile& fst) : fst_(fst) {
-  std::array<int, 2> ends{};
-  if (pipe2(ends.data(), O_CLOEXEC) != 0) refuse_to_write(fst_.target(), errno);
-  std::array<std::string, 5> arguments{kConverter, "-v", "-", "-f", fst_.temporary()};
-  std::array<char*, arguments.size() + 1> argv{};
-  for (std::size_t i = 0; i < arguments.size(); ++i) argv[i] = arguments[i].data();
-  posix_spawn_file_actions_t actions;
-  posix_spawn_file_actions_init(&actions);
-  posix_spawn_file_actions_adddup2(&actions, ends[0], STDIN_FILENO);
-  for (const int stream : {STDOUT_FILENO, STDERR_FILENO})
-    posix_spawn_file_actions_addopen(&actions, stream, "/dev/null", O_WRONLY, 0);
-  const int failed = posix_spawnp(&child_, kConverter, &actions, nullptr, argv.data(), environ);
-  posix_spawn_file_actions_destroy(&actions);
-  ::close(ends[0]);
-  pipe_ = ends[1];
-  if (failed == 0) return;
-  child_ = -1;
-  close();
-  throw UserError(fmt::format("--fst {}: {}: {}", fst_.target(), kConverter, std::strerror(failed)));
-}
-
-void FstConverter::write(std::string_view text) {
-  while (!text.empty() && !broken_) {
-    const ssize_t written = ::write(pipe_, text.data(), text.size());
-    if (written >= 0) {
-      text.remove_prefix(to_size(written));
-    } else if (errno != EINTR) {
-      broken_ = true;
-    }
-  }
-}
-
-// Ends the dump and waits for the converter. Returns whether it has succeeded.
-bool FstConverter::close() {
-  if (pipe_ >= 0) ::close(pipe_);
-  pipe_ = -1;
-  if (child_ < 0) return false;
-  int status = -1;
-  const bool ended = waitpid(child_, &status, 0) == child_;
-  child_ = -1;
-  return ended && WIFEXITED(status) && WEXITSTATUS(status) == 0 && !broken_;
-}
-
-void FstConverter::finish() {
-  if (!close()) throw UserError(fmt::format("--fst {}: {} failed", fst_.target(), kConverter));
-  std::fstream made(fst_.temporary(), std::ios::in | std::ios::out | std::ios::binary);
-  made.seekp(kDateOffset);
-  made.write(std::string(kDateBytes, '\0').data(), kDateBytes);
-  if (!made) throw UserError(fmt::format("--fst {}: {} made no FST file", fst_.target(), kConverter));
 }
 
 }  // namespace tilebeat

@@ -132,6 +132,8 @@ class OutputFile {
   OutputFile& operator=(const OutputFile&) = delete;
 
   void write(std::string_view text);
+  /// Writes over the beginning of what has been written, as much of it as `text` is long.
+  void rewrite(std::string_view text);
   void close();
   /// Throws UserError when writing has failed.
   void check() const;
@@ -184,32 +186,6 @@ class OutputFiles {
   int lock_ = -1;  // descriptor of the folder
   std::optional<ResultSet> set_;
   std::vector<std::string> of_set_;  // paths of its files
-};
-
-/// Throws UserError when GTKWave's converter `vcd2fst` is not installed.
-void require_fst_converter();
-
-/// Converts a Value Change Dump into FST while it is written: GTKWave's converter reads it from a pipe.
-class FstConverter {
- public:
-  /// Starts the converter, which writes `fst`. Throws UserError when it does not start.
-  explicit FstConverter(OutputFile& fst);
-  ~FstConverter() { close(); }
-  FstConverter(const FstConverter&) = delete;
-  FstConverter& operator=(const FstConverter&) = delete;
-
-  /// Takes the next part of the dump.
-  void write(std::string_view text);
-  /// Ends the file, which has no date. Throws UserError when the converter has failed.
-  void finish();
-
- private:
-  bool close();
-
-  OutputFile& fst_;
-  int pipe_ = -1;
-  int child_ = -1;  // process
-  bool broken_ = false;
 };
 
 /// A folder for files that nobody keeps; it goes with the object.

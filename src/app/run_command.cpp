@@ -157,7 +157,6 @@ void check_command(const RunCommand& command) {
     if (given && !command.has_waveform()) throw UserError(fmt::format("{} requires --vcd or --fst", option));
   }
   if (command.fst.empty()) return;
-  require_fst_converter();
   std::error_code ignored;
   if (std::filesystem::exists(command.fst, ignored) &&
       !std::filesystem::is_regular_file(command.fst, ignored))

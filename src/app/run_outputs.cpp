@@ -2,7 +2,7 @@
 
 #include "app/output_files.h"
 #include "config/hardware_config.h"
-#include "observe/vcd_writer.h"
+#include "observe/waveform_writer.h"
 #include "report/report.h"
 #include "system/simulation.h"
 #include "tilebeat/error.h"
@@ -24,6 +24,7 @@ TraceFilter filter_of(const RunCommand& command, Picoseconds period) {
   filter.begin = command.vcd_from * period;
   if (command.vcd_to) filter.end = *command.vcd_to * period;
   filter.max_bytes = command.vcd_max_mb << 20;
+  if (command.vcd.empty()) filter.counted = TraceSize::kChanges;
   return filter;
 }
 
@@ -54,13 +55,18 @@ RunOutputs::RunOutputs(const RunCommand& command, const HardwareConfig& hardware
 }
 
 void RunOutputs::open_waveform(const RunCommand& command) {
-  if (!command.vcd.empty()) vcd_file_ = &files_.open(command.vcd);
+  const TraceFilter filter = filter_of(command, period_);
+  if (!command.vcd.empty()) {
+    OutputFile& file = files_.open(command.vcd);
+    vcd_.emplace(filter.max_bytes, [&file](std::string_view text) { file.write(text); });
+  }
   if (const std::string view = places_.view(); !view.empty()) view_file_ = &files_.open(view);
-  if (!command.fst.empty()) fst_file_ = &files_.open(command.fst);
-  vcd_.emplace(filter_of(command, period_), period_, now_ps, [this](std::string_view text) {
-    if (vcd_file_ != nullptr) vcd_file_->write(text);
-    if (fst_) fst_->write(text);
-  });
+  if (!command.fst.empty()) {
+    OutputFile& file = files_.open(command.fst);
+    fst_.emplace([&file](std::string_view bytes) { file.write(bytes); },
+                 [&file](std::string_view bytes) { file.rewrite(bytes); });
+  }
+  waveform_.emplace(filter, period_, now_ps);
 }
 
 void RunOutputs::open_timeline(const RunCommand& command, const HardwareConfig& hardware, const Plan& plan) {
@@ -81,32 +87,34 @@ void RunOutputs::open_timeline(const RunCommand& command, const HardwareConfig& 
 }
 
 Observers RunOutputs::observers() {
-  return {vcd_ ? &*vcd_ : nullptr, timeline_ ? &*timeline_ : nullptr, konata_ ? &*konata_ : nullptr};
+  return {waveform_ ? &*waveform_ : nullptr, timeline_ ? &*timeline_ : nullptr,
+          konata_ ? &*konata_ : nullptr};
 }
 
 void RunOutputs::check() const {
   files_.check();
-  if (!vcd_ || vcd_->unmatched_patterns().empty()) return;
-  throw UserError(
-      fmt::format("--vcd-signals {}: no signal is called like that", vcd_->unmatched_patterns().front()));
+  if (!waveform_ || waveform_->unmatched_patterns().empty()) return;
+  throw UserError(fmt::format("--vcd-signals {}: no signal is called like that",
+                              waveform_->unmatched_patterns().front()));
 }
 
 void RunOutputs::write_waveform(const RunResult& result) {
   const Picoseconds end = (result.cycles + 1) * period_;
-  if (fst_file_ != nullptr) fst_.emplace(*fst_file_);
-  vcd_->finish(end);
-  if (fst_) fst_->finish();
+  std::vector<WaveformOutput*> outputs;
+  if (vcd_) outputs.push_back(&*vcd_);
+  if (fst_) outputs.push_back(&*fst_);
+  waveform_->finish(end, outputs);
   if (view_file_ != nullptr) {
     const std::string dump = std::filesystem::path(dump_name()).filename().string();
-    const Picoseconds begin = vcd_->window_begin();
+    const Picoseconds begin = waveform_->window_begin();
     const Picoseconds shown = command_.vcd_to ? std::min(end, *command_.vcd_to * period_) : end;
-    view_file_->write(gtkwave_view(vcd_->signals(), vcd_->activity(), dump, begin, shown));
+    view_file_->write(gtkwave_view(waveform_->signals(), waveform_->activity(), dump, begin, shown));
   }
 }
 
 void RunOutputs::write(const HardwareConfig& hardware, const nlohmann::ordered_json& provenance,
                        RunResult& result) {
-  if (vcd_) write_waveform(result);
+  if (waveform_) write_waveform(result);
   if (konata_) konata_->finish();
   if (timeline_)
     timeline_->write(result.cycles, [this](std::string_view text) { timeline_file_->write(text); });
@@ -124,10 +132,11 @@ void RunOutputs::write(const HardwareConfig& hardware, const nlohmann::ordered_j
 
 std::vector<std::string> RunOutputs::remarks(const RunResult& result) const {
   std::vector<std::string> remarks;
-  if (vcd_ && vcd_->truncated())
+  const bool truncated = (waveform_ && waveform_->truncated()) || (vcd_ && vcd_->truncated());
+  if (truncated)
     remarks.push_back(fmt::format("{} ends early: it reached the cap of {} MB (--vcd-max-mb)", dump_name(),
                                   command_.vcd_max_mb));
-  if (vcd_ && !vcd_->truncated() && command_.vcd_from > result.cycles)
+  if (waveform_ && !truncated && command_.vcd_from > result.cycles)
     remarks.push_back(fmt::format("{} shows nothing: the run ended at clock {}, --vcd-from is {}",
                                   dump_name(), result.cycles, command_.vcd_from));
   if (timeline_ && timeline_->ended_at())

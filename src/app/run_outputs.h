@@ -4,8 +4,9 @@
 #include "app/output_files.h"
 #include "config/hardware_config.h"
 #include "observe/chrome_timeline.h"
+#include "observe/fst_output.h"
 #include "observe/konata_log.h"
-#include "observe/vcd_writer.h"
+#include "observe/waveform_writer.h"
 #include "program/plan.h"
 #include "program/program_file.h"
 #include "report/run_result.h"
@@ -50,14 +51,13 @@ class RunOutputs {
   std::vector<std::string> inputs_;
   Picoseconds period_;
   OutputFiles files_;
-  std::optional<VcdWriter> vcd_;
-  std::optional<FstConverter> fst_;  // while the waveform is written
+  std::optional<WaveformWriter> waveform_;
+  std::optional<VcdOutput> vcd_;
+  std::optional<FstOutput> fst_;
   std::optional<ProgramIndex> programs_;
   std::optional<ChromeTimeline> timeline_;
   std::optional<KonataLog> konata_;
-  OutputFile* vcd_file_ = nullptr;
   OutputFile* view_file_ = nullptr;
-  OutputFile* fst_file_ = nullptr;
   OutputFile* timeline_file_ = nullptr;
   OutputFile* konata_file_ = nullptr;
 };

@@ -27,17 +27,23 @@ class ChangeSpool {
   /// Adds a change of the signal with a number, `rank`; times do not fall. The `bytes` of the value count
   /// where it is known.
   void add(Picoseconds at, int rank, bool known, const std::uint64_t* value, std::size_t bytes) {
-    if (buffer_.size() - place_ < kLargestNumbers) write_out();
+    if (place_ + kLargestNumbers > kBufferBytes) write_out();
     const bool moved = at != last_;
     put(to_unsigned(std::int64_t{rank}) << 2 | (moved ? 2U : 0U) | (known ? 1U : 0U));
     if (moved) put(to_unsigned(at - last_));
     last_ = at, ++left_;
+    if (!known) return;
     const char* from = reinterpret_cast<const char*>(value);
-    for (std::size_t left = known ? bytes : 0; left > 0;) {
-      if (place_ == buffer_.size()) write_out();
-      const std::size_t now = std::min(left, buffer_.size() - place_);
+    if (bytes <= kWord) {  // a copy of a constant length takes no call
+      std::memcpy(&buffer_[place_], from, kWord);
+      place_ += bytes;
+      return;
+    }
+    while (bytes > 0) {
+      if (place_ >= kBufferBytes) write_out();
+      const std::size_t now = std::min(bytes, kBufferBytes - place_);
       std::memcpy(&buffer_[place_], from, now);
-      place_ += now, from += now, left -= now;
+      place_ += now, from += now, bytes -= now;
     }
   }
   /// From now on changes are taken in the order in which they came. Throws UserError when one was not stored.
@@ -52,6 +58,8 @@ class ChangeSpool {
     last_ = 0, end_ = 0;
   }
   bool empty() const { return left_ == 0; }
+  /// Bytes of all changes that were added.
+  std::int64_t bytes() const { return written_ + to_signed(place_); }
   /// The time and the rank of the next change; its value is taken by `take`.
   std::pair<Picoseconds, int> next() {
     const std::uint64_t head = get();
@@ -62,18 +70,24 @@ class ChangeSpool {
   /// Takes the value of the change that `next` has named, of as many bytes as were added. Returns whether it
   /// is known.
   bool take(std::uint64_t* value, std::size_t bytes) {
+    if (known_ && bytes <= kWord && place_ + kWord <= end_) {
+      std::memcpy(value, &buffer_[place_], kWord);
+      *value &= ~std::uint64_t{0} >> (kWord - bytes) * 8;
+      place_ += bytes, bytes = 0;
+    }
     char* to = reinterpret_cast<char*>(value);
-    for (std::size_t left = known_ ? bytes : 0; left > 0;) {
+    while (known_ && bytes > 0) {
       if (place_ == end_) read_on();
-      const std::size_t now = std::min(left, end_ - place_);
+      const std::size_t now = std::min(bytes, end_ - place_);
       std::memcpy(to, &buffer_[place_], now);
-      place_ += now, to += now, left -= now;
+      place_ += now, to += now, bytes -= now;
     }
     --left_;
     return known_;
   }
 
  private:
+  static constexpr std::size_t kBufferBytes = 1 << 16, kWord = sizeof(std::uint64_t);
   static constexpr std::size_t kLargestNumbers = 20;  // bytes of two numbers
   void put(std::uint64_t number) {
     for (; number > 0x7F; number >>= 7) buffer_[place_++] = static_cast<char>((number & 0x7F) | 0x80);
@@ -83,7 +97,7 @@ class ChangeSpool {
     errno = 0;
     if (std::fwrite(buffer_.data(), 1, place_, file_.get()) != place_ && error_ == 0)
       error_ = errno != 0 ? errno : EIO;
-    place_ = 0;
+    written_ += to_signed(std::exchange(place_, 0));
   }
   std::uint64_t get() {
     std::uint64_t number = 0;
@@ -95,16 +109,16 @@ class ChangeSpool {
     }
   }
   void read_on() {
-    end_ = std::fread(buffer_.data(), 1, buffer_.size(), file_.get());
+    end_ = std::fread(buffer_.data(), 1, kBufferBytes, file_.get());
     place_ = 0;
     if (end_ == 0) throw UserError("a temporary file of the waveform cannot be read");
   }
   std::unique_ptr<std::FILE, int (*)(std::FILE*)> file_;
-  std::array<char, 1 << 16> buffer_;  // what is to be written, then what has been read
-  std::size_t place_ = 0, end_ = 0;   // of the buffer: the next byte, and the end of what has been read
-  int error_ = 0;                     // errno of the first write that failed
+  std::array<char, kBufferBytes + kWord> buffer_;  // what is to be written, then what has been read
+  std::size_t place_ = 0, end_ = 0;  // of the buffer: the next byte, and the end of what has been read
+  int error_ = 0;                    // errno of the first write that failed
   Picoseconds last_ = 0;
-  std::int64_t left_ = 0;
+  std::int64_t written_ = 0, left_ = 0;  // bytes, changes
   bool known_ = false;
 };
 

@@ -1,5 +1,5 @@
 #include "observe/trace.h"
-#include "observe/vcd_writer.h"
+#include "observe/waveform_writer.h"
 
 #include <algorithm>
 #include <cmath>

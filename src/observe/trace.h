@@ -48,6 +48,11 @@ class Trace {
   virtual void change(SignalId signal, Picoseconds at, const std::uint8_t* bytes, std::size_t count) = 0;
   /// The signal is unknown (x) from `at` on.
   virtual void unknown(SignalId signal, Picoseconds at) = 0;
+  /// The signal, of one bit, is high from `begin` to `end`, and low around it where nothing else is said.
+  virtual void pulse(SignalId signal, Picoseconds begin, Picoseconds end) {
+    change(signal, begin, 1);
+    change(signal, end, 0);
+  }
   /// A signal of Radix::kText has the value `text`, without spaces, from `at` on. Changes of one signal come
   /// in rising order, possibly after their time: the cause of a wait is known when the wait ends.
   virtual void text(SignalId signal, Picoseconds at, std::string_view text) = 0;
@@ -67,9 +72,7 @@ class Strobe {
       : signal_(trace != nullptr ? trace->declare({scope, name, 1, Radix::kHexadecimal, shown}) : -1) {}
   /// The port carries something from `begin` to `end`.
   void high(Trace* trace, Picoseconds begin, Picoseconds end) const {
-    if (signal_ < 0 || trace == nullptr) return;
-    trace->change(signal_, begin, 1);
-    trace->change(signal_, end, 0);
+    if (signal_ >= 0 && trace != nullptr) trace->pulse(signal_, begin, end);
   }
 
  private:

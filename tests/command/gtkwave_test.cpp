@@ -44,7 +44,7 @@ struct Shown {
 class Gtkwave : public ::testing::TestWithParam<const char*> {
  protected:
   void SetUp() override {
-    for (const char* program : {"gtkwave", "xvfb-run", "vcd2fst"}) {
+    for (const char* program : {"gtkwave", "xvfb-run"}) {
       if (!is_installed(program)) GTEST_SKIP() << program << " is not installed";
     }
     const CommandResult result =

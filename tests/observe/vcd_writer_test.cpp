@@ -1,7 +1,9 @@
 // The waveform writer: valid dumps, the same bytes in any order of declaration and recording (SPEC UI-3,
 // CY-4).
-#include "observe/vcd_writer.h"
-
+#include "fst_reader.h"
+#include "observe/fst_output.h"
+#include "observe/waveform_output.h"
+#include "observe/waveform_writer.h"
 #include "vcd_reader.h"
 
 #include <algorithm>
@@ -21,15 +23,25 @@ namespace {
 
 constexpr Picoseconds kDumpPeriod = 1000;
 
-/// A writer into a string.
+/// A waveform that becomes a dump in a string, and the same in GTKWave's format.
 struct Dump {
   explicit Dump(TraceFilter filter = {})
-      : writer(
-            std::move(filter), kDumpPeriod, [this] { return now; },
-            [this](std::string_view piece) { text += piece; }) {}
+      : output(filter.max_bytes, [this](std::string_view piece) { text += piece; }),
+        fst_output([this](std::string_view piece) { fst += piece; },
+                   [this](std::string_view header) { fst.replace(0, header.size(), header); }),
+        writer(std::move(filter), kDumpPeriod, [this] { return now; }) {}
+  /// Both forms show the same.
+  void finish(Picoseconds end) {
+    writer.finish(end, {&output, &fst_output});
+    if (truncated()) return;
+    EXPECT_EQ(Fst(fst).signals(), Vcd(text).changes_by_path());
+  }
+  bool truncated() const { return writer.truncated() || output.truncated(); }
   Picoseconds now = 0;
-  std::string text;
-  VcdWriter writer;
+  std::string text, fst;
+  VcdOutput output;
+  FstOutput fst_output;
+  WaveformWriter writer;
 };
 
 TEST(VcdWriter, UI_3_values_scopes_and_clock) {
@@ -38,7 +50,7 @@ TEST(VcdWriter, UI_3_values_scopes_and_clock) {
   dump.writer.change(a, 1000, 0x5a);
   dump.writer.change(b, 2000, 1);
   dump.writer.unknown(a, 3000);
-  dump.writer.finish(5000);
+  dump.finish(5000);
   const Vcd vcd(dump.text);
   EXPECT_EQ(vcd.timescale(), "1ps");
   EXPECT_FALSE(vcd.dated());
@@ -62,7 +74,7 @@ TEST(VcdWriter, UI_3_of_two_changes_at_an_instant_the_later_one_stands) {
   dump.writer.change(a, 1000, 3);
   dump.writer.change(a, 1000, 4);
   dump.writer.change(a, 2000, 4);
-  dump.writer.finish(3000);
+  dump.finish(3000);
   const Vcd vcd(dump.text);
   EXPECT_EQ(vcd.signal("a").at(1000), 4U);
   int changes = 0;
@@ -76,7 +88,7 @@ TEST(VcdWriter, UI_12_no_path_is_a_scope_and_a_variable) {
     dump.writer.add_signal("soc.unit", "a", 1);
     dump.writer.add_signal(scope, name, 1);
     try {
-      dump.writer.finish(1000);
+      dump.finish(1000);
     } catch (const std::logic_error&) {
       return true;
     }
@@ -100,7 +112,7 @@ TEST(VcdWriter, UI_12_activity_counts_changes_and_the_time_of_busy) {
   dump.writer.text(state, 1000, "busy");
   dump.writer.text(state, 2500, "no_work");
   dump.writer.text(state, 5000, "busy");
-  dump.writer.finish(7000);
+  dump.finish(7000);
   EXPECT_EQ(dump.writer.activity(), (std::vector<std::int64_t>{0, 3, 0, 3500})) << "clk, a, idle, state";
 }
 
@@ -119,7 +131,7 @@ TEST(VcdWriter, UI_7_texts_stand_where_they_belong_though_they_come_late) {
   dump.writer.text(state, 1250, "row_miss");
   dump.writer.text(state, 4000, "busy");
   dump.writer.text(other, 1250, "busy");
-  dump.writer.finish(7000);
+  dump.finish(7000);
   const Vcd vcd(dump.text);
   EXPECT_EQ(vcd.signal("soc.unit.state").texts, (Texts{{0, "no_work"}, {1250, "row_miss"}, {4000, "busy"}}));
   EXPECT_EQ(vcd.signal("soc.other.state").texts, (Texts{{1250, "busy"}}));
@@ -138,7 +150,7 @@ TEST(VcdWriter, UI_7_a_window_begins_with_the_texts_that_hold) {
   for (const auto& [at, text] : Texts{{0, "host"}, {1000, "busy"}, {3000, "output_drain"}, {5000, "busy"}})
     dump.writer.text(state, at, text);
   dump.now = 8000;
-  dump.writer.finish(8000);
+  dump.finish(8000);
   const Vcd vcd(dump.text);
   EXPECT_EQ(vcd.signal("soc.unit.state").texts, (Texts{{2000, "busy"}, {3000, "output_drain"}}));
   EXPECT_EQ(vcd.signal("soc.unit.state").times(5000),
@@ -157,8 +169,8 @@ TEST(VcdWriter, UI_7_a_cap_counts_texts_and_nothing_is_recorded_behind_it) {
     dump.writer.text(state, dump.now, dump.now / kDumpPeriod % 2 == 0 ? "busy" : "no_work");
   }
   EXPECT_TRUE(dump.writer.is_over());
-  dump.writer.finish(dump.now);
-  EXPECT_TRUE(dump.writer.truncated());
+  dump.finish(dump.now);
+  EXPECT_TRUE(dump.truncated());
   EXPECT_LE(static_cast<std::int64_t>(dump.text.size()), filter.max_bytes);
   const Vcd vcd(dump.text);
   ASSERT_EQ(vcd.comments().size(), 1U);
@@ -171,7 +183,7 @@ TEST(VcdWriter, UI_3_values_are_cut_to_their_width) {
   const SignalId a = dump.writer.add_signal("soc", "a", 4), wide = dump.writer.add_signal("soc", "wide", 64);
   dump.writer.change(a, 0, 0x1f);
   dump.writer.change(wide, 0, ~std::uint64_t{0});
-  dump.writer.finish(1000);
+  dump.finish(1000);
   const Vcd vcd(dump.text);
   EXPECT_EQ(vcd.signal("a").at(0), 0xfU);
   EXPECT_EQ(vcd.signal("wide").at(0), ~std::uint64_t{0});
@@ -186,7 +198,7 @@ TEST(VcdWriter, UI_12_words_of_any_width) {
   dump.writer.change(word, 1000, bytes.data(), bytes.size());
   dump.writer.change(odd, 1000, bytes.data(), 9);
   dump.writer.change(word, 2000, bytes.data(), bytes.size());
-  dump.writer.finish(3000);
+  dump.finish(3000);
   const std::string wide = "b1" + std::string(190, '0') + "1" + std::string(61, '0') + "101 ";
   const std::size_t found = dump.text.find(wide);
   ASSERT_NE(found, std::string::npos) << dump.text;
@@ -220,7 +232,7 @@ TEST(VcdWriter, UI_12_many_changes_at_one_instant_ahead_of_the_present) {
   for (std::size_t i = 0; i < all.size(); ++i) dump.writer.change(all[i], 5000, i);
   dump.writer.change(all[0], 6000, 7);
   dump.now = 7000;
-  dump.writer.finish(7000);
+  dump.writer.finish(7000, {&dump.output});
   const Vcd vcd(dump.text);
   EXPECT_EQ(vcd.signal("s299999").at(5000), 299'999U & 0xFFU);
   EXPECT_EQ(vcd.signal("s0").at(6000), 7U);
@@ -238,7 +250,7 @@ std::string dump_of(int signals, const std::vector<int>& declared, const std::ve
   }
   for (const auto& [signal, at, value] : changes)
     dump.writer.change(ids[static_cast<std::size_t>(signal)], at, value);
-  dump.writer.finish(200000);
+  dump.finish(200000);
   return dump.text;
 }
 
@@ -273,6 +285,52 @@ TEST(VcdWriter, CY_4_bytes_do_not_depend_on_any_order) {
   }
 }
 
+TEST(FstOutput, UI_12_blocks_of_changes_go_on_where_the_last_one_ended) {
+  constexpr int kInstants = 1000;
+  Dump dump;
+  const SignalId wide = dump.writer.add_signal("soc.a", "wide", 300),
+                 bit = dump.writer.add_signal("soc.a", "bit", 1);
+  const SignalId state = dump.writer.add_signal("soc.b", "state", 1, Radix::kText),
+                 still = dump.writer.add_signal("soc", "still", 7);
+  dump.writer.change(still, 1500, 5);
+  std::mt19937_64 random(3);
+  for (Picoseconds i = 1; i < kInstants; ++i) {
+    dump.now = i * 700;
+    std::array<std::uint64_t, 5> words{};
+    for (std::uint64_t& word : words) word = random() >> random() % 64;
+    if (random() % 50 == 0)
+      dump.writer.unknown(wide, dump.now);
+    else
+      dump.writer.change(wide, dump.now, reinterpret_cast<const std::uint8_t*>(words.data()), sizeof(words));
+    if (random() % 3 == 0) dump.writer.unknown(bit, dump.now);
+    dump.writer.change(bit, dump.now + 350, random() % 2);
+    if (random() % 9 == 0)
+      dump.writer.text(state, dump.now, std::string(200'000, random() % 2 == 0 ? 'b' : 'i'));
+  }
+  dump.finish(kInstants * 700);
+  EXPECT_GT(Fst(dump.fst).blocks(), 1U);
+}
+
+TEST(VcdWriter, UI_7_pulses_that_meet_are_one_in_whatever_order_they_come) {
+  Dump dump;
+  const SignalId meeting = dump.writer.add_signal("soc", "meeting", 1),
+                 early = dump.writer.add_signal("soc", "early", 1);
+  dump.writer.pulse(meeting, 1000, 2000);
+  dump.writer.pulse(meeting, 2000, 3000);
+  dump.writer.pulse(meeting, 5000, 9000);
+  dump.writer.pulse(early, 4000, 5000);
+  dump.writer.pulse(early, 1000, 2000);
+  dump.now = 6000;
+  for (int i = 0; i < 100'000; ++i) dump.writer.change(early, 6000, 0);  // what lies before is collected
+  dump.writer.pulse(meeting, 7000, 11000);
+  dump.finish(20000);
+  using Changes = Fst::Changes;
+  const auto changes = Vcd(dump.text).changes_by_path();
+  EXPECT_EQ(changes.at("soc.meeting"),
+            (Changes{{0, "0"}, {1000, "1"}, {3000, "0"}, {5000, "1"}, {11000, "0"}}));
+  EXPECT_EQ(changes.at("soc.early"), (Changes{{0, "0"}, {1000, "1"}, {2000, "0"}, {4000, "1"}, {5000, "0"}}));
+}
+
 TEST(VcdWriter, UI_3_patterns_without_signals_are_told) {
   TraceFilter filter;
   filter.patterns = {"b?", "c*", "soc.x.*", "clk", "soc.y.*"};
@@ -294,7 +352,7 @@ TEST(VcdWriter, UI_3_patterns_choose_signals) {
   const SignalId none = dump.writer.add_signal("soc.y", "a", 1);
   EXPECT_LT(none, 0);
   dump.writer.change(none, 0, 1);
-  dump.writer.finish(1000);
+  dump.finish(1000);
   EXPECT_EQ(Vcd(dump.text).paths(), (std::set<std::string>{"soc.clk", "soc.banks.b1", "soc.x.a"}));
 }
 
@@ -306,7 +364,7 @@ TEST(VcdWriter, UI_3_a_window_begins_with_the_values_that_hold_there) {
   dump.writer.change(a, 1000, 17);
   dump.writer.change(a, 6000, 18);
   dump.writer.change(a, 8000, 19);
-  dump.writer.finish(10000);
+  dump.finish(10000);
   const Vcd vcd(dump.text);
   EXPECT_EQ(vcd.first_time(), 5000);
   EXPECT_LT(vcd.last_time(), 8000) << "the end is not shown any more";
@@ -322,10 +380,10 @@ TEST(VcdWriter, UI_3_the_size_cap_holds_and_leaves_a_valid_dump) {
     Dump dump(filter);
     const SignalId a = dump.writer.add_signal("soc", "a", 32);
     for (int i = 0; i < 1000; ++i) dump.writer.change(a, i * kDumpPeriod, static_cast<std::uint64_t>(i));
-    dump.writer.finish(1000 * kDumpPeriod);
-    EXPECT_TRUE(dump.writer.truncated());
+    dump.finish(1000 * kDumpPeriod);
+    EXPECT_TRUE(dump.truncated());
     EXPECT_LE(static_cast<std::int64_t>(dump.text.size()), cap);
-    EXPECT_EQ(dump.writer.bytes(), static_cast<std::int64_t>(dump.text.size()));
+    EXPECT_EQ(dump.output.bytes(), static_cast<std::int64_t>(dump.text.size()));
     const Vcd vcd(dump.text);
     ASSERT_EQ(vcd.comments().size(), 1U);
     EXPECT_NE(vcd.comments()[0].find(std::to_string(cap)), std::string::npos) << "the cap is named";
@@ -335,7 +393,7 @@ TEST(VcdWriter, UI_3_the_size_cap_holds_and_leaves_a_valid_dump) {
 TEST(VcdWriter, UI_3_a_dump_without_changes_is_valid) {
   Dump dump;
   dump.writer.add_signal("soc.engine", "a", 3);
-  dump.writer.finish(3000);
+  dump.finish(3000);
   const Vcd vcd(dump.text);
   EXPECT_EQ(vcd.paths().count("soc.engine.a"), 1U);
   EXPECT_EQ(vcd.last_time(), 3000);

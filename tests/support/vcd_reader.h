@@ -99,6 +99,22 @@ class Vcd {
     for (const auto& [code, signal] : signals_) all.insert(signal.path);
     return all;
   }
+  /// By path: the changes, in binary digits without leading zeros, or x, or the text.
+  std::map<std::string, std::vector<std::pair<std::int64_t, std::string>>> changes_by_path() const {
+    std::map<std::string, std::vector<std::pair<std::int64_t, std::string>>> all;
+    for (const auto& [code, signal] : signals_) {
+      auto& changes = all[signal.path] = signal.texts;
+      std::size_t wide = 0;
+      for (const auto& [time, value] : signal.changes) {
+        std::string digits = value ? "" : "x";
+        if (value && signal.width > 64) digits = signal.digits.at(wide++).second;
+        for (std::uint64_t left = value.value_or(0); value && signal.width <= 64 && left != 0; left >>= 1)
+          digits.insert(digits.begin(), (left & 1) != 0 ? '1' : '0');
+        changes.emplace_back(time, digits.empty() ? "0" : digits);
+      }
+    }
+    return all;
+  }
   std::int64_t first_time() const { return first_time_; }
   std::int64_t last_time() const { return time_; }
   const std::string& timescale() const { return timescale_; }

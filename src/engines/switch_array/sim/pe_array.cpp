@@ -39,11 +39,11 @@ void PeArray::declare_signals(bool accumulators) {
     for (int column = 0; column < config_.columns; ++column) {
       const std::string pe =
           fmt::format("pe{}{:02}", row, column);  // document 000: pe1500 is row 15, column 0
-      pe_signals_.push_back(
-          context_.observers.trace->add_signal(name(), pe, 32, Radix::kSigned, Shown::kWhenNamed));
+      TracedPe traced{row, column};
+      traced.sum = context_.observers.trace->add_signal(name(), pe, 32, Radix::kSigned, Shown::kWhenNamed);
       if (accumulators)
-        accumulator_signals_.push_back(
-            context_.observers.trace->add_signal(name(), pe + "_acc", 32, Radix::kSigned));
+        traced.accumulator = context_.observers.trace->add_signal(name(), pe + "_acc", 32, Radix::kSigned);
+      if (traced.sum >= 0 || traced.accumulator >= 0) traced_pes_.push_back(traced);
     }
   }
 }
@@ -93,7 +93,7 @@ Cycle PeArray::run_beat(const ArrayOperands::OneBeat& message) {
               wide_kernels_.data());
   if (beat.index == 0 && run.first) accumulators_.clear();
   accumulators_.mac(wide_lanes_.data(), wide_kernels_.data());
-  if (!pe_signals_.empty() && context_.trace() != nullptr) trace_pes(at);
+  if (context_.trace() != nullptr) trace_pes(at);
   if (completes) drain_cycle(message, at);
   return stalled;
 }
@@ -117,21 +117,13 @@ void PeArray::trace_pes(Cycle at) {
   Trace& trace = *context_.observers.trace;
   const Picoseconds time = context_.clock.at(at);
   valid_.high(&trace, time, context_.clock.at(at + 1));
-  for (int row = 0; row < config_.rows; ++row) {
-    for (int column = 0; column < config_.columns; ++column) {
-      const auto index = to_size(row * config_.columns + column);
-      const bool accumulator = !accumulator_signals_.empty() && accumulator_signals_[index] >= 0;
-      if (pe_signals_[index] < 0 && !accumulator) continue;
-      std::int32_t sum = 0;
-      for (int c = 0; c < padded_; ++c) {
-        sum += std::int32_t{nth(wide_lanes_, row * padded_ + c)} * nth(wide_kernels_, column * padded_ + c);
-      }
-      trace.change(pe_signals_[index], time, static_cast<std::uint32_t>(sum));
-      if (accumulator) {
-        trace.change(accumulator_signals_[index], time,
-                     static_cast<std::uint32_t>(accumulators_.sum(row, column)));
-      }
-    }
+  for (const TracedPe& pe : traced_pes_) {
+    std::int32_t sum = 0;
+    for (int c = 0; c < padded_; ++c)
+      sum +=
+          std::int32_t{nth(wide_lanes_, pe.row * padded_ + c)} * nth(wide_kernels_, pe.column * padded_ + c);
+    trace.change(pe.sum, time, static_cast<std::uint32_t>(sum));
+    trace.change(pe.accumulator, time, static_cast<std::uint32_t>(accumulators_.sum(pe.row, pe.column)));
   }
 }
 

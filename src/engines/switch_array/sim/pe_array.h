@@ -73,7 +73,12 @@ class PeArray : public sc_core::sc_module {
 
   DirectReader words_;  // reader of the parameter buffer, in clock granularity
   Strobe valid_;        // the MAC stage works on a beat
-  std::vector<SignalId> pe_signals_, accumulator_signals_;
+  // A PE of which a waveform shows something.
+  struct TracedPe {
+    int row = 0, column = 0;
+    SignalId sum = -1, accumulator = -1;  // negative: not shown
+  };
+  std::vector<TracedPe> traced_pes_;
   tlm::tlm_generic_payload payload_;
   MessageSender send_;
 };
