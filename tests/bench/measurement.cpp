@@ -9,7 +9,9 @@
 #include <systemc>
 
 #include <dnnl.hpp>
+#include <fcntl.h>
 #include <fmt/format.h>
+#include <spawn.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -100,14 +102,17 @@ Measurement in_child(const std::function<Measurement()>& measure) {
 }
 
 Measurement process(const std::vector<std::string>& arguments) {
-  const pid_t child = fork();
-  if (child == 0) {
-    std::vector<char*> words;
-    for (const std::string& argument : arguments) words.push_back(const_cast<char*>(argument.c_str()));
-    words.push_back(nullptr);
-    if (std::freopen("/dev/null", "w", stdout) != nullptr) execv(words.front(), words.data());
-    _exit(1);
-  }
+  std::vector<char*> words;
+  for (const std::string& argument : arguments) words.push_back(const_cast<char*>(argument.c_str()));
+  words.push_back(nullptr);
+  posix_spawn_file_actions_t actions;
+  posix_spawn_file_actions_init(&actions);
+  posix_spawn_file_actions_addopen(&actions, STDOUT_FILENO, "/dev/null", O_WRONLY, 0);
+  pid_t child = -1;
+  // No fork: a copy of this process's page tables would count as time of the child.
+  if (posix_spawn(&child, words.front(), &actions, nullptr, words.data(), environ) != 0)
+    give_up(arguments.front());
+  posix_spawn_file_actions_destroy(&actions);
   int status = 0;
   rusage usage{};
   if (wait4(child, &status, 0, &usage) != child || status != 0) give_up(fmt::format("{}", arguments.front()));

@@ -149,6 +149,30 @@ void measure_runs(Table& table, const std::string& folder) {
   run("64 x 16 cores, tiny layer", "/tests/bench/chip64x16.json", "/models/worked_dense.json", 0.5, 300);
 }
 
+// What a waveform of the default signals costs, against the same run without one.
+void measure_waveforms(Table& table, const std::string& folder) {
+  const auto seconds = [&](std::vector<std::string> options) {
+    std::vector<std::string> command{TILEBEAT_BINARY, "run",
+                                     "--config",      kRoot + "/configs/switch16.json",
+                                     "--layer",       kRoot + "/models/alexnet_conv1.json",
+                                     "--granularity", "clock",
+                                     "--out",         folder};
+    command.insert(command.end(), options.begin(), options.end());
+    return process(command).seconds;
+  };
+  const double without = seconds({});
+  const auto against = [&](const std::string& option, const std::string& file, double most) {
+    const std::string what = fmt::format("AlexNet's first layer on switch16: run with {} / without", option);
+    table.add(what, seconds({option, folder + file}) / without);
+    table.at_most(what, most);
+  };
+  against("--vcd", "/w.vcd", 15);
+  against("--fst", "/w.fst", 10);
+  const std::string size = "AlexNet's first layer on switch16: FST file, MB";
+  table.add(size, static_cast<double>(std::filesystem::file_size(folder + "/w.fst")) / 1e6);
+  table.at_most(size, 30);
+}
+
 void measure(int rounds) {
   Table table;
   const auto folder = std::filesystem::temp_directory_path() / fmt::format("speed_table.{}", getpid());
@@ -156,6 +180,7 @@ void measure(int rounds) {
     measure_streams(table);
     measure_layers(table);
     measure_runs(table, folder.string());
+    measure_waveforms(table, folder.string() + "/waveforms");
   }
   std::filesystem::remove_all(folder);
   table.print();

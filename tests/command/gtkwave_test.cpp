@@ -2,8 +2,10 @@
 // FST, the whole run is in view, and what is busy comes first (SPEC UI-7, UI-12).
 #include "tilebeat_command.h"
 
+#include <algorithm>
 #include <cstdint>
 #include <cstdlib>
+#include <filesystem>
 #include <sstream>
 #include <string>
 #include <vector>
@@ -41,14 +43,14 @@ struct Shown {
   std::int64_t begin = -1, end = -1, last = -1;  // time in view, and the last one of the dump
 };
 
-class Gtkwave : public ::testing::TestWithParam<const char*> {
+class Gtkwave : public ::testing::TestWithParam<std::string> {
  protected:
   void SetUp() override {
     for (const char* program : {"gtkwave", "xvfb-run"}) {
       if (!is_installed(program)) GTEST_SKIP() << program << " is not installed";
     }
     const CommandResult result =
-        folder_.run_layer(std::string("configs/") + GetParam() + ".json", "models/worked_dense.json",
+        folder_.run_layer("configs/" + GetParam() + ".json", "models/worked_dense.json",
                           {"--vcd", "w.vcd", "--fst", "w.fst", "--check", "off"});
     ASSERT_EQ(result.status, 0) << result.err;
     view_ = read_bytes(folder_.path("w.gtkw"));
@@ -92,9 +94,16 @@ TEST_P(Gtkwave, UI_12_finds_every_row_and_shows_the_whole_run) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Shipped, Gtkwave,
-                         ::testing::Values("switch16", "core1", "wfold16x4", "rolling16", "offset16"),
-                         [](const auto& test) { return std::string(test.param); });
+std::vector<std::string> shipped_hardware() {
+  std::vector<std::string> names;
+  for (const auto& file : std::filesystem::directory_iterator(source_path("configs")))
+    if (file.path().extension() == ".json") names.push_back(file.path().stem().string());
+  std::sort(names.begin(), names.end());
+  return names;
+}
+
+INSTANTIATE_TEST_SUITE_P(Shipped, Gtkwave, ::testing::ValuesIn(shipped_hardware()),
+                         [](const auto& test) { return test.param; });
 
 TEST(SaveFile, UI_12_busy_units_come_first_and_idle_ports_last) {
   const CommandFolder folder;
