@@ -114,6 +114,8 @@ struct Conv2d {
   /// int8 [Co, Kh, Kw, Ci/groups], of kMatrices [..., n, k]; uint8 files are shifted by -128 when loaded.
   /// Empty when the kernels are an input.
   Tensor weights;
+  /// A name of the weights' source: layers that have the same share their weights.
+  std::string weights_source;
   std::int32_t weight_zero_point = 0;  ///< of the weights, shifted along, or of the second input
   std::vector<std::int32_t> bias;      ///< empty, or one an output channel
   Activation activation;

@@ -102,16 +102,21 @@ class OptimalChooser {
     return trial;
   }
 
-  // Tries several maps of a batch at once: all that a cluster has.
+  // Tries several maps of a batch at once: all that a cluster has, then fewer as long as none fits, or fewer
+  // cost less.
   void try_maps(int begin, int end, const GroupTensor& output, Trial& trial) {
     const int rows = output.images() * output.height(), clusters = std::min(chip_.clusters, rows);
-    const int maps = rows / clusters / output.height();
-    if (maps <= 1 || (trial.group && trial.group->step_rows != output.height())) return;
     GroupRequest request = space_.request(begin, end);
     if (trial.group) request = *trial.group;
-    request.clusters = clusters, request.step_rows = output.height(), request.step_maps = maps;
-    consider(request, trial);
-    if (!trial.group) consider_teams(request, trial);
+    request.clusters = clusters, request.step_rows = output.height(), request.step_columns.reset();
+    bool fits = false;
+    for (int maps = rows / clusters / output.height(); maps > 1; maps = std::min(maps - 1, maps * 3 / 4)) {
+      request.step_maps = maps;
+      const Outcome outcome = consider(request, trial);
+      if (!trial.group) consider_teams(request, trial);
+      if (fits && outcome == Outcome::kCostsMore) return;
+      fits = fits || outcome != Outcome::kDoesNotFit;
+    }
   }
 
   // Tries kernels that do not fit WRAM together and are loaded in every step. A step has as many rows as fit

@@ -26,6 +26,16 @@ bool has_activation(const Layer& layer) {
   return (conv != nullptr && conv->activation.kind != ActivationKind::kNone) ||
          (elementwise != nullptr && elementwise->relu);
 }
+bool has_computed_kernels(const Layer& layer) {
+  const auto* conv = std::get_if<Conv2d>(&layer.operation);
+  return conv != nullptr && conv->kernels != KernelSource::kWeights;
+}
+// Where the kernels of a layer are read from; empty: it has none.
+const std::string& kernels_of(const Layer& layer) {
+  static const std::string none;
+  const auto* conv = std::get_if<Conv2d>(&layer.operation);
+  return conv == nullptr ? none : conv->weights_source;
+}
 std::int64_t weight_bytes(const Layer& layer) {
   const auto* conv = std::get_if<Conv2d>(&layer.operation);
   return conv == nullptr ? 0 : ssize(conv->weights.bytes);
@@ -61,7 +71,11 @@ struct Trial {
   std::string rows_violated;  ///< by whole rows, where it is cut into strips
 };
 
-// A fusion group to which no layer can be added.
+bool in_strips(const Trial& trial) {
+  return trial.request.step_columns.has_value();
+}
+
+// Layers that may be a fusion group by the rules for layers that are added.
 struct Grown {
   Trial trial;
   int end = 0;  ///< the layer behind it
@@ -88,7 +102,7 @@ class RulesChooser {
   // `start`.
   int try_unit(int start) {
     const int begin = first_layer(start);
-    std::vector<Grown> grown;  // the longest one without strips, behind it the longest one in strips
+    std::vector<Grown> grown;  // those without strips, behind them those in strips
     std::string ended_by = "no further layer can be fused";
     for (auto end = space_.next_end(begin, start); end; end = space_.next_end(begin, *end)) {
       Trial trial;
@@ -96,18 +110,27 @@ class RulesChooser {
         ended_by = *why;
         break;
       }
-      const bool strips = trial.request.step_columns.has_value();
-      if (strips && !grown.empty() && !grown.back().trial.request.step_columns)
+      if (in_strips(trial) && !grown.empty() && !in_strips(grown.back().trial))
         grown.back().ended_by = trial.rows_violated;
-      if (!grown.empty() && strips == grown.back().trial.request.step_columns.has_value()) grown.pop_back();
       grown.push_back({std::move(trial), *end, {}});
     }
-    if (!grown.empty()) grown.back().ended_by = ended_by;
-    // Strips make halo columns twice: a shorter group may pay off where one in strips does not.
-    for (; !grown.empty(); grown.pop_back()) {
-      const Grown& group = grown.back();
-      if (group.end >= begin + 2 && !end_rules(begin, group.end) && pays(begin, group))
-        return taken_ = group.end;
+    if (!grown.empty() && grown.back().ended_by.empty()) grown.back().ended_by = ended_by;
+    // The longest group is taken. One that its cores and SRAM cannot hold loses its last layer; where it does
+    // not pay off, no shorter one is asked but the longest without strips, which make halo columns twice.
+    while (!grown.empty()) {
+      const Grown group = std::move(grown.back());
+      grown.pop_back();
+      if (group.end < begin + 2) break;
+      if (end_rules(begin, group.end)) continue;
+      const Verdict verdict = judge(begin, group);
+      if (verdict == Verdict::kTaken) return taken_ = group.end;
+      if (verdict == Verdict::kDoesNotFit) {
+        if (!grown.empty() && grown.back().ended_by.empty())
+          grown.back().ended_by =
+              fmt::format("layers up to '{}' do not fit", space_.layer(group.end - 1).name);
+        continue;
+      }
+      while (!grown.empty() && in_strips(grown.back().trial) == in_strips(group.trial)) grown.pop_back();
     }
     return start + 1;
   }
@@ -177,7 +200,11 @@ class RulesChooser {
     f.large_map = map.large, f.maps = map.maps;
     f.wram = chip_.core.wram.size_bytes, f.nram = chip_.core.nram.size_bytes, f.sram = chip_.sram_bytes();
     f.sram_is_all_nram = f.sram == chip_.cores_per_cluster * f.nram;
-    for (int i = begin; i < end; ++i) f.weights += weight_bytes(space_.layer(i));
+    for (int i = begin; i < end; ++i) {
+      f.weights += weight_bytes(space_.layer(i));
+      f.weights_are_output = f.weights_are_output || has_computed_kernels(space_.layer(i));
+      f.weights_are_shared = f.weights_are_shared || shares_kernels(i);
+    }
     const GroupTensor& output = nth(graph.tensors, graph.output());
     const std::vector<Holding> holdings(graph.tensors.size(),
                                         map.large ? Holding::kRecompute : Holding::kRowBuffer);
@@ -211,6 +238,16 @@ class RulesChooser {
         f.stride_redundancy[axis] += reach(*graph.layers[l].layer, axis);
     }
     return f;
+  }
+
+  // Whether another layer of the network, fused with this one or not, has the kernels of a layer, too
+  // ([0105]).
+  bool shares_kernels(int number) const {
+    const std::string& source = kernels_of(space_.layer(number));
+    for (int i = 0; i < space_.layers() && !source.empty(); ++i) {
+      if (i != number && kernels_of(space_.layer(i)) == source) return true;
+    }
+    return false;
   }
 
   // By tensor: the most columns of a strip, and the sum over all strips.
@@ -269,22 +306,61 @@ class RulesChooser {
     return std::nullopt;
   }
 
-  bool pays(int begin, const Grown& grown) {
-    const Trial& trial = grown.trial;
+  enum class Verdict { kTaken, kDoesNotPay, kDoesNotFit };
+
+  // Takes a group, with its unit map or a smaller one, if it fits and pays off.
+  Verdict judge(int begin, const Grown& grown) {
     const GroupEstimate alone = space_.alone(begin, grown.end);
-    GroupRequest request = trial.request;
+    GroupRequest request = grown.trial.request;
+    std::optional<GroupRequest> best;
+    std::optional<GroupEstimate> least;
+    bool largest_fits = false;
+    do {
+      GroupRequest tried = request;
+      const auto group = estimate(tried);
+      if (unit_map(request) == unit_map(grown.trial.request)) largest_fits = group.has_value();
+      if (group && least && group->careful >= least->careful) break;
+      if (group) best = std::move(tried), least = group;
+    } while (shrink(request, best.has_value()));
+    if (!best) return Verdict::kDoesNotFit;
+    if (least->bytes > alone.bytes || least->careful > alone.cycles) return Verdict::kDoesNotPay;
+    ChosenGroup chosen{*best, {{"mode", grown.trial.mode}, {"ends", grown.ended_by}}};
+    if (unit_map(*best) != unit_map(grown.trial.request))
+      chosen.reasons.emplace_back(
+          "repaired",
+          fmt::format("{} a step instead of {}, which {}", unit_map(*best), unit_map(grown.trial.request),
+                      largest_fits ? "takes longer" : "does not fit with what is on its way"));
+    chosen.reasons.push_back(compared(alone, *least));
+    chosen_.push_back(std::move(chosen));
+    return Verdict::kTaken;
+  }
+
+  // The estimate of a group, in reduction groups where these are better, which `request` then has.
+  std::optional<GroupEstimate> estimate(GroupRequest& request) {
     auto group = space_.fused(request);
     if (const auto reduction_groups = space_.in_reduction_groups(request, !group)) {
       const auto with = space_.fused(*reduction_groups);
-      if (with && with->bytes <= alone.bytes &&
-          (!group || with->careful < kWorthAReductionGroup * group->careful))
+      if (with &&
+          (!group || (with->bytes <= group->bytes && with->careful < kWorthAReductionGroup * group->careful)))
         group = with, request = *reduction_groups;
     }
-    if (!group || group->bytes > alone.bytes || group->careful > alone.cycles) return false;
-    ChosenGroup chosen{request, {{"mode", trial.mode}, {"ends", grown.ended_by}}};
-    chosen.reasons.push_back(compared(alone, *group));
-    chosen_.push_back(std::move(chosen));
+    return group;
+  }
+
+  // The next smaller unit map: by a quarter as long as none fits, then by half. Returns whether there is one.
+  static bool shrink(GroupRequest& request, bool fits) {
+    const auto less = [&](int extent) { return std::min(extent - 1, fits ? extent / 2 : extent * 3 / 4); };
+    if (request.step_maps.value_or(1) > 1)
+      request.step_maps = std::max(1, less(*request.step_maps));
+    else if (*request.step_rows > 1)
+      request.step_rows = std::max(1, less(*request.step_rows));
+    else
+      return false;
     return true;
+  }
+  static std::string unit_map(const GroupRequest& request) {
+    return request.step_maps.value_or(1) > 1 ? fmt::format("{} maps", *request.step_maps)
+                                             : fmt::format("{} rows", *request.step_rows);
   }
 
   GroupSpace& space_;

@@ -6,6 +6,7 @@
 #include <cstdlib>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 namespace tilebeat {
 namespace {
@@ -128,6 +129,11 @@ void AccumulatorForm::load_weights(const std::vector<std::int64_t>& shape, const
                                          ? std::optional<Range>(kRandomWeights)
                                          : std::nullopt;
   conv.weights = load_tensor(weights_.source, {shape, weights_.dtype, DType::kInt8, range}, place);
+  const auto& [file, random] = weights_.source;
+  conv.weights_source =
+      file ? *file
+           : fmt::format("seed {}, {} to {}, {}", random->seed, random->min.value_or(INT64_MIN),
+                         random->max.value_or(INT64_MAX), fmt::join(shape, " x "));
   if (!is_byte(conv.weights.dtype))
     place.key("file").refuse(fmt::format("a file of {}", dtype_name(conv.weights.dtype)), "int8 or uint8");
   check_zero_point(weights_.zero_point, conv.weights.dtype, place.key("zero_point"));
