@@ -10,6 +10,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <optional>
 #include <string>
 #include <utility>
@@ -104,6 +105,24 @@ class DirectReader {
     const Bank& from = memory_[bank];
     from.use->access(now, address, to_signed(word_bytes_));
     copy_word(to, from.cells + address, word_bytes_);
+  }
+  /// The same for the words at byte `address` of all banks, one behind the other.
+  template <class Banks>
+  void read_row(Banks& banks, std::uint64_t address, std::uint8_t* to, Picoseconds now) {
+    if (!asked_) ask(banks);
+    if (memory_.empty()) {
+      for (std::size_t bank = 0; bank < banks_; ++bank, to += word_bytes_) access_(banks[bank], address, to);
+      return;
+    }
+    if (now != committed_) commit(now);
+    if (address + word_bytes_ > bank_bytes_) return;
+    with_word_size(word_bytes_, [&](auto size) {
+      for (const Bank& from : memory_) {
+        from.use->access(now, address, to_signed(word_bytes_));
+        std::memcpy(to, from.cells + address, size);
+        to += word_bytes_;
+      }
+    });
   }
 
  private:

@@ -21,6 +21,7 @@ using switch_array::InputArrangement;
 using switch_array::LoadInput;
 using switch_array::LoadKernels;
 using switch_array::ParameterLoader;
+using switch_array::RecordSlot;
 using switch_array::SwitchArrayConfig;
 
 namespace {

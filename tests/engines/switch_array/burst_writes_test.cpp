@@ -29,6 +29,7 @@ using switch_array::NewSetup;
 using switch_array::ParameterLoader;
 using switch_array::PostProcessor;
 using switch_array::RecordsKind;
+using switch_array::RecordSlot;
 using switch_array::SwitchArrayConfig;
 using switch_array::SwitchSchedule;
 
@@ -127,7 +128,7 @@ struct BurstWrites : ::testing::TestWithParam<Way> {
   /// An input arrangement streams a row of pixels.
   void load_row(int width, int channels) {
     arrangement = std::make_unique<InputArrangement>("arrangement", context, config, kWidth);
-    source.socket.bind(arrangement->stream);
+    source.streams.bind(arrangement->stream);
     bind(arrangement->bank_write);
     LoadInput load;
     load.height = 1, load.width = width, load.channels = channels;
@@ -183,7 +184,7 @@ struct DrainedResults : ::testing::Test {
   }
   void build() {
     post = std::make_unique<PostProcessor>("post", context, config);
-    source.socket.bind(post->drain);
+    source.results.bind(post->drain);
     loader.records.bind(post->parameters);
     for (std::size_t group = 0; group < 2; ++group)
       post->output[group].bind(buffer.banks.front()->ports[group]);

@@ -65,13 +65,9 @@ void PeArray::b_transport(ArrayOperands& message, sc_core::sc_time&) {
 // ---- clock granularity ----
 
 void PeArray::read_words(const ArrayOperands::Kernels& kernels) {
-  const int p = config_.port_channels;
-  std::uint8_t* const words = kernel_words_[next_read_].data();
+  words_.read_row(parameter_read, to_unsigned(kernels.word) * to_unsigned(config_.port_channels),
+                  kernel_words_[next_read_].data(), now_ps());
   next_read_ = (next_read_ + 1) % kernel_words_.size();
-  const Picoseconds now = now_ps();
-  for (int column = 0; column < config_.columns; ++column)
-    words_.read(parameter_read, to_size(column), to_unsigned(kernels.word) * to_unsigned(p),
-                words + column * p, now);
 }
 
 // Returns the cycles by which the beat was held back.
