@@ -61,8 +61,9 @@ struct Source : sc_core::sc_module {
   MessageInitiator<StreamMessage, 1, sc_core::SC_ZERO_OR_MORE_BOUND> streams;
   MessageInitiator<DrainMessage, 1, sc_core::SC_ZERO_OR_MORE_BOUND> results;
   tlm_utils::simple_initiator_socket_optional<Source> records;
+  MessageInitiator<RecordSlot, 1, sc_core::SC_ZERO_OR_MORE_BOUND> slots;
   explicit Source(const sc_core::sc_module_name& name)
-      : sc_module(name), streams("streams"), results("results"), records("records") {}
+      : sc_module(name), streams("streams"), results("results"), records("records"), slots("slots") {}
   /// Streams an instruction and `bytes` bytes of value kNew in one call.
   void stream(const Operation& operation, int bytes) {
     Instruction instruction;
@@ -186,6 +187,7 @@ struct DrainedResults : ::testing::Test {
     post = std::make_unique<PostProcessor>("post", context, config);
     source.results.bind(post->drain);
     loader.records.bind(post->parameters);
+    loader.slots.bind(post->slots);
     for (std::size_t group = 0; group < 2; ++group)
       post->output[group].bind(buffer.banks.front()->ports[group]);
     post->completion.bind(completions.completions);
@@ -264,8 +266,9 @@ TEST_F(DrainedResults, CY_1_lanes_use_a_record_from_its_clock_on) {
         {DrainMessage::OneCycle{chunk(), sums.data(), 4, beat, 9 + 6 * column_block, column_block == 1}});
   }
   sc_core::sc_start(to_sc_time(40 * 1000));
-  EXPECT_EQ(buffer.readers.front()->read(0, 1).front(), 77);
-  EXPECT_EQ(buffer.readers.front()->read(2 * 16, 1).front(), 177);
+  const std::vector<std::uint8_t> read = buffer.readers.front()->read(0, 2 * 16 + 1);
+  EXPECT_EQ(read.front(), 77);
+  EXPECT_EQ(read.back(), 177);
 }
 
 }  // namespace
