@@ -169,15 +169,15 @@ MemoryFault parse_fault(const std::string& text, const HardwareConfig& hardware)
           fmt::format("--fault {}: in front of BANK:BYTE:MASK {} is expected", text, places_of(hardware)));
     parts.erase(parts.begin());
   }
-  const auto [banks, bytes] = space_of(fault, hardware);
+  const FaultSpace space = space_of(fault, hardware);
   std::vector<std::int64_t> numbers;
   for (const std::string_view part : parts) numbers.push_back(number(part));
-  const bool good = numbers.size() == kNumbers && numbers[0] >= 0 && numbers[0] < banks && numbers[1] >= 0 &&
-                    numbers[1] < bytes && numbers[2] > 0 && numbers[2] < 256;
+  const bool good = numbers.size() == kNumbers && numbers[0] >= 0 && numbers[0] < space.banks &&
+                    numbers[1] >= 0 && numbers[1] < space.bytes && numbers[2] > 0 && numbers[2] < 256;
   if (!good) {
     throw UserError(
         fmt::format("--fault {}: BANK:BYTE:MASK is expected, bank 0 to {}, byte 0 to {}, mask 1 to 255", text,
-                    banks - 1, bytes - 1));
+                    space.banks - 1, space.bytes - 1));
   }
   fault.cell = {to_int(numbers[0]), numbers[1], static_cast<std::uint8_t>(numbers[2])};
   return fault;

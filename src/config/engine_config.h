@@ -42,10 +42,12 @@ struct HardwareConfig;
 struct Instruction;
 
 /// The memory cells of an engine that a fault can be injected into (SPEC CY-3): `banks` banks of `bytes`
-/// each.
+/// each, of its own or of its core's NRAM.
 struct FaultSpace {
+  enum class Cells : std::uint8_t { kOwn, kNram };
   int banks = 0;
   std::int64_t bytes = 0;
+  Cells cells = Cells::kOwn;
 };
 
 /// The part of a hardware file that belongs to one matrix engine. This level knows no engine: it accesses

@@ -1,14 +1,18 @@
 #pragma once
 
 #include "base/copy_word.h"
+#include "fabric/port_use.h"
 #include "fabric/timed_writes.h"
 #include "fabric/transport.h"
 #include "sim/clock.h"
+#include "tilebeat/error.h"
 
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <optional>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -23,6 +27,7 @@ struct DirectCells {
   std::uint64_t end = 0;          ///< the first byte that is not granted
   bool writable = false;
   TimedWrites* row = nullptr;
+  PortUse* use = nullptr;
   std::uint32_t bank = 0;
   std::uint8_t port = 0;
 
@@ -61,18 +66,33 @@ std::optional<DirectCells> ask_for_cells(Socket& socket, tlm::tlm_command comman
                      dmi.get_end_address() + 1,
                      dmi.is_write_allowed(),
                      direct.row,
+                     direct.use,
                      direct.bank,
                      direct.port};
 }
 
+/// The use of the port of a bank behind `socket`. Throws SimulationError when there is no bank.
+template <class Socket>
+PortUse& use_of(Socket& socket) {
+  DirectAccess direct;
+  direct.keeps = DirectAccess::Keeps::kNothing;
+  tlm::tlm_generic_payload payload;
+  payload.set_command(tlm::TLM_READ_COMMAND);
+  payload.set_extension(&direct);
+  tlm::tlm_dmi dmi;
+  socket->get_direct_mem_ptr(payload, dmi);
+  payload.clear_extension(&direct);  // the payload would free it
+  if (direct.use == nullptr)
+    throw SimulationError(std::string(socket.name()) + ": there is no bank behind it");
+  return *direct.use;
+}
+
 /// Reads single words of a row of banks for one module: from their memory where all of them grant that for
-/// good (DirectAccess::Keeps::kNothing), else with one transport each. The module itself ensures that no port
-/// reads twice in a cycle, which a directly read bank would not notice. `settle` tells the banks of the
-/// direct reads.
+/// good (DirectAccess::Keeps::kNothing), else with one transport each.
 class DirectReader {
  public:
   DirectReader(std::size_t banks, int word_bytes)
-      : word_bytes_(to_size(word_bytes)), read_(banks, 0), access_(tlm::TLM_READ_COMMAND, word_bytes) {}
+      : word_bytes_(to_size(word_bytes)), banks_(banks), access_(tlm::TLM_READ_COMMAND, word_bytes) {}
 
   /// Reads the word at byte `address` of a bank into `to`, at the present time `now`. Reads nothing beyond
   /// the bank's end. `Banks` are initiator sockets, one per bank.
@@ -82,13 +102,27 @@ class DirectReader {
     if (memory_.empty()) return access_(banks[bank], address, to);
     if (now != committed_) commit(now);
     if (address + word_bytes_ > bank_bytes_) return;
-    copy_word(to, memory_[bank] + address, word_bytes_);
-    ++read_[bank];
+    const Bank& from = memory_[bank];
+    from.use->access(now, address, to_signed(word_bytes_));
+    copy_word(to, from.cells + address, word_bytes_);
   }
-  /// Tells the banks what has been read so far.
+  /// The same for the words at byte `address` of all banks, one behind the other.
   template <class Banks>
-  void settle(Banks& banks) {
-    count_words(banks, read_, to_int(word_bytes_));
+  void read_row(Banks& banks, std::uint64_t address, std::uint8_t* to, Picoseconds now) {
+    if (!asked_) ask(banks);
+    if (memory_.empty()) {
+      for (std::size_t bank = 0; bank < banks_; ++bank, to += word_bytes_) access_(banks[bank], address, to);
+      return;
+    }
+    if (now != committed_) commit(now);
+    if (address + word_bytes_ > bank_bytes_) return;
+    with_word_size(word_bytes_, [&](auto size) {
+      for (const Bank& from : memory_) {
+        from.use->access(now, address, to_signed(word_bytes_));
+        std::memcpy(to, from.cells + address, size);
+        to += word_bytes_;
+      }
+    });
   }
 
  private:
@@ -98,11 +132,11 @@ class DirectReader {
     for (auto& bank : banks) {
       const auto cells = ask_for_cells(bank, tlm::TLM_READ_COMMAND, 0, DirectAccess::Keeps::kNothing);
       if (!cells) break;
-      memory_.push_back(cells->cells);
+      memory_.push_back({cells->cells, cells->use});
       bank_bytes_ = cells->end;
       if (std::find(rows_.begin(), rows_.end(), cells->row) == rows_.end()) rows_.push_back(cells->row);
     }
-    if (memory_.size() < read_.size()) memory_.clear();
+    if (memory_.size() < banks_) memory_.clear();
   }
   // Once a time is enough: whoever writes at the present time does not do it by TimedWrites.
   void commit(Picoseconds now) {
@@ -110,25 +144,28 @@ class DirectReader {
     for (TimedWrites* row : rows_) row->commit(now);
   }
 
-  std::size_t word_bytes_;
+  struct Bank {
+    const std::uint8_t* cells;  // byte 0
+    PortUse* use;
+  };
+  std::size_t word_bytes_, banks_;
   bool asked_ = false;
   std::uint64_t bank_bytes_ = 0;
-  std::vector<const std::uint8_t*> memory_;  // byte 0 of each bank; empty: they want transports
-  std::vector<TimedWrites*> rows_;           // rows that the banks belong to
-  Picoseconds committed_ = -1;               // the latest time at which they were committed
-  std::vector<std::int64_t> read_;           // words by bank that it has not been told of
+  std::vector<Bank> memory_;        // empty: the banks want transports
+  std::vector<TimedWrites*> rows_;  // rows that the banks belong to
+  Picoseconds committed_ = -1;      // the latest time at which they were committed
   WordAccess access_;
 };
 
 /// Writes the words of one module into a row of banks that share one TimedWrites, where all of them grant
 /// exclusive direct memory access to the region (SramBank): words are then handed over as runs instead of by
-/// a transport each, and lie in the banks from their clocks on. `settle` tells the banks of the words. The
-/// module passes `invalidate_direct_mem_ptr` of its sockets on to `withdraw`.
+/// a transport each, and lie in the banks from their clocks on. The module passes `invalidate_direct_mem_ptr`
+/// of its sockets on to `withdraw`.
 class DirectWriter {
  public:
   /// `region_bytes`: size of the regions that the banks grant.
   DirectWriter(std::size_t banks, int word_bytes, std::uint64_t region_bytes)
-      : word_bytes_(to_size(word_bytes)), region_bytes_(region_bytes), written_(banks, 0) {}
+      : word_bytes_(to_size(word_bytes)), region_bytes_(region_bytes), uses_(banks, nullptr) {}
 
   /// Asks for the region that byte `address` of the banks lies in, unless it is granted; false when a bank
   /// refuses, or is not in one row with the others, in their order. `Banks` are initiator sockets, one a
@@ -142,9 +179,10 @@ class DirectWriter {
       const auto cells = ask_for_cells(bank, tlm::TLM_WRITE_COMMAND, address);
       if (!cells || !cells->writable) return false;
       if (!first) first = cells;
-      if (cells->row != first->row || cells->bank != next++ || cells->port != first->port) return false;
+      if (cells->row != first->row || cells->bank != next || cells->port != first->port) return false;
+      uses_[next++] = cells->use;
     }
-    if (!first || first->row->banks() != written_.size()) return false;
+    if (!first || first->row->banks() != uses_.size()) return false;
     granted_ = first;
     begin_ = address / region_bytes_ * region_bytes_;
     return true;
@@ -164,8 +202,9 @@ class DirectWriter {
     WriteRun run = granted_->run(address, word_bytes_, at);
     run.bank = static_cast<std::uint32_t>(bank), run.step = step;
     run.words = static_cast<std::uint32_t>(count), run.interval = period;
+    uses_[bank]->accesses(at, at + (count - 1) * period, address, address + to_unsigned(count - 1) * step,
+                          count, to_signed(word_bytes_));
     granted_->row->add(run, from);
-    written_[bank] += count;
   }
   /// Hands over `count` words that go into bank after bank, from address `address` of bank `bank` on and
   /// behind the last bank to the next word of the first one: `together` at time `at`, as many every `period`.
@@ -175,25 +214,24 @@ class DirectWriter {
     run.bank = static_cast<std::uint32_t>(bank), run.step = word_bytes_;
     run.words = static_cast<std::uint32_t>(count), run.together = static_cast<std::uint32_t>(together);
     run.interval = period, run.walk = WriteRun::Walk::kAcrossBanks;
-    granted_->row->add(run, from);
-    const std::size_t banks = written_.size();
-    for (std::size_t i = 0; i < banks; ++i) written_[i] += count / to_signed(banks);
-    for (std::size_t i = 0; i < to_size(count) % banks; ++i) {
-      ++written_[bank];
-      if (++bank == banks) bank = 0;
+    // Every bank gets each `banks`-th word, in a cycle of its own as long as no more than that come together.
+    const int banks = count_of(uses_);
+    for (int word = 0; word < std::min(count, banks); ++word) {
+      const int words = (count - word + banks - 1) / banks, last = word + (words - 1) * banks;
+      const auto row = [&](int number) { return (to_int(bank) + number) / banks * to_int(word_bytes_); };
+      nth(uses_, (to_int(bank) + word) % banks)
+          ->accesses(at + word / together * period, at + last / together * period,
+                     address + to_unsigned(row(word)), address + to_unsigned(row(last)), words,
+                     to_signed(word_bytes_));
     }
-  }
-  /// Tells the banks what has been written so far.
-  template <class Banks>
-  void settle(Banks& banks) {
-    count_words(banks, written_, to_int(word_bytes_));
+    granted_->row->add(run, from);
   }
 
  private:
   std::size_t word_bytes_;
   std::uint64_t region_bytes_, begin_ = 0;  // the first byte of the open region
   std::optional<DirectCells> granted_;      // the first bank's; none: no direct access is open
-  std::vector<std::int64_t> written_;       // words by bank that it has not been told of
+  std::vector<PortUse*> uses_;              // by bank
 };
 
 }  // namespace tilebeat

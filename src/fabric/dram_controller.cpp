@@ -279,7 +279,7 @@ void DramController::declare_signals() {
 }
 
 void DramController::observe(const DramCommand& command) {
-  if (log_) log_(command);
+  if (context_.dram != nullptr) context_.dram->issued(command);
   const Picoseconds at = clock_.at(command.cycle);
   if (signals_.empty() || context_.trace() == nullptr || at < now_ps()) return;
   Trace& trace = *context_.observers.trace;

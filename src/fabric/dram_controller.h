@@ -66,8 +66,6 @@ class DramController : public sc_core::sc_module {
 
   /// The DRAM's own clock domain.
   const ClockDomain& clock() const { return clock_; }
-  /// Calls `log` with every command of every channel (see DramChannel::listen).
-  void log_commands(std::function<void(const DramCommand&)> log) { log_ = std::move(log); }
   int channels() const { return count_of(channels_); }
   /// Brings the statistics up to the end of the last DRAM clock that is over at `now` (ps), with the commands
   /// of an edge at that very instant, whether or not its own process has run (SPEC CY-4).
@@ -147,7 +145,6 @@ class DramController : public sc_core::sc_module {
   std::vector<Completion> completions_;  ///< a heap, earliest first
   sc_core::sc_event wake_;
   MethodGate gate_;
-  std::function<void(const DramCommand&)> log_;
   std::vector<ChannelSignals> signals_;
 };
 

@@ -77,6 +77,16 @@ struct DramCommand {
   std::int64_t row = -1;
 };
 
+/// Hears of every command of every channel, as DramChannel::listen tells of them.
+class DramWatch {
+ public:
+  DramWatch() = default;
+  DramWatch(const DramWatch&) = delete;
+  DramWatch& operator=(const DramWatch&) = delete;
+  virtual ~DramWatch() = default;
+  virtual void issued(const DramCommand& command) = 0;
+};
+
 /// The earliest cycle of a command, and the rule that allows it last, as the activity of a waiting channel.
 struct DramEarliest {
   Cycle at = 0;

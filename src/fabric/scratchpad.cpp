@@ -3,6 +3,7 @@
 #include "base/copy_word.h"
 #include "base/types.h"
 #include "fabric/burst.h"
+#include "fabric/direct_access.h"
 #include "tilebeat/error.h"
 
 #include <algorithm>
@@ -62,7 +63,6 @@ Scratchpad::Scratchpad(sc_core::sc_module_name name, const SimContext& context, 
                        int engine_ports)
     : sc_module(name),
       socket("socket"),
-      holds(this->name()),
       held(to_unsigned(size_bytes)),
       context_(context),
       config_(config),
@@ -84,7 +84,11 @@ Scratchpad::Scratchpad(sc_core::sc_module_name name, const SimContext& context, 
     port.bind(banks_.back()->ports[0]);
     port.register_invalidate_direct_mem_ptr(this, &Scratchpad::withdraw_cells, i);
   }
-  holds.report_to(held, base);
+  if (has_engine_ports_) holds_ = context.holds(basename());
+  if (holds_ != nullptr) {
+    holds_->rename(this->name());
+    holds_->report_to(held, base);
+  }
   if (Trace* trace = context_.trace(); trace != nullptr) declare_signals(*trace);
   SC_METHOD(step);
   sensitive << wake_;
@@ -247,13 +251,13 @@ void Scratchpad::access_words(Request& request, Cycle now, int& room) {
   const bool full = room == 0;
   if (full) ++stats.port_clocks;
   for (; room > 0 && request.done < length; --room) {
-    if (access_word(request)) continue;
+    if (access_word(request, now)) continue;
     ++stats.conflict_clocks;
     break;
   }
   request.next = now + 1;
   if (request.done > done) {
-    if (has_engine_ports_) note_access(request, done, now);
+    if (holds_ != nullptr) note_access(request, done, now);
     return;
   }
   note_wait(*request.payload, now, Activity::kDataLatency);
@@ -263,32 +267,33 @@ void Scratchpad::access_words(Request& request, Cycle now, int& room) {
 // Notes that the bytes of a request from byte `from` on were accessed in this cycle.
 void Scratchpad::note_access(const Request& request, unsigned from, Cycle now) {
   const std::uint64_t address = request.payload->get_address();
-  holds.access("a request over the bus",
-               request.payload->is_read() ? Holds::Access::kRead : Holds::Access::kWrite, address + from,
-               address + request.done, now);
+  holds_->access("a request over the bus",
+                 request.payload->is_read() ? Holds::Access::kRead : Holds::Access::kWrite, address + from,
+                 address + request.done, now);
 }
 
 // Accesses the next word of a request; false when its bank has already made an access in this cycle.
-bool Scratchpad::access_word(Request& request) {
+bool Scratchpad::access_word(Request& request, Cycle now) {
   tlm::tlm_generic_payload& payload = *request.payload;
   const Place place = place_of(payload.get_address() - base_ + request.done);
   if (accessed_[place.bank] != 0) return false;
   accessed_[place.bank] = 1;
-  move_word(request, place);
+  move_word(request, place, now);
   return true;
 }
 
-void Scratchpad::move_word(Request& request, const Place& place) {
+void Scratchpad::move_word(Request& request, const Place& place, Cycle now) {
   tlm::tlm_generic_payload& payload = *request.payload;
   const auto bytes = static_cast<unsigned>(
       std::min<std::uint64_t>(place.word_left, payload.get_data_length() - request.done));
   std::uint8_t* const data = payload.get_data_ptr() + request.done;
-  if (!has_engine_ports_) open_cells();
-  if (std::uint8_t* const cells = has_engine_ports_ ? nullptr : cells_[place.bank]; cells == nullptr)
+  if (std::uint8_t* const cells = cells_.empty() ? nullptr : cells_[place.bank]; cells == nullptr) {
     transport(bank_ports_[place.bank], payload_, payload.get_command(), place.address, data, bytes);
-  else
+  } else {
+    uses_[place.bank]->access(context_.clock.at(now), place.address, bytes);
     copy_word(payload.is_read() ? data : cells + place.address,
               payload.is_read() ? cells + place.address : data, bytes);
+  }
   ++stats.words;
   request.done += bytes;
 }
@@ -297,13 +302,7 @@ void Scratchpad::move_word(Request& request, const Place& place) {
 void Scratchpad::move_words(Request& request, Cycle most) {
   open_cells();
   tlm::tlm_generic_payload& payload = *request.payload;
-  Place place = place_of(payload.get_address() - base_ + request.done);
-  if (!all_cells_) {
-    for (; most > 0 && !request.complete();
-         --most, place = place_of(payload.get_address() - base_ + request.done))
-      move_word(request, place);
-    return;
-  }
+  const Place place = place_of(payload.get_address() - base_ + request.done);
   const auto width = to_size(config_.bank_bytes);
   const std::size_t in_word = width - place.word_left;
   const std::size_t left = payload.get_data_length() - request.done;
@@ -339,15 +338,17 @@ int Scratchpad::words_left(const Request& request) const {
   return to_int((end + width - 1) / width - begin / width);
 }
 
-bool Scratchpad::may_run_ahead() const {
+bool Scratchpad::may_run_ahead() {
   const bool traced = signals_ != nullptr && context_.trace() != nullptr;
-  return !has_engine_ports_ && !traced && words_per_clock_ <= config_.banks;
+  if (has_engine_ports_ || traced || words_per_clock_ > config_.banks) return false;
+  open_cells();
+  return all_cells_;
 }
 
 // The next cycle, from `from` on, in which something changes for the requests that are served or wait for
 // their port, provided the oldest read and the oldest write share no bank and no byte until then. `from` or
 // 0: they must be processed cycle by cycle.
-Cycle Scratchpad::runs_ahead_to(Cycle from) const {
+Cycle Scratchpad::runs_ahead_to(Cycle from) {
   if (!may_run_ahead()) return 0;
   std::array<const Request*, 2> served{};  // the oldest read and write
   std::array<bool, 2> waited_for{};
@@ -405,12 +406,12 @@ void Scratchpad::catch_up(Cycle now) {
 void Scratchpad::open_cells() {
   if (!cells_.empty()) return;
   cells_.resize(banks_.size());
-  payload_.set_command(tlm::TLM_WRITE_COMMAND);
+  uses_.resize(banks_.size());
   for (std::size_t bank = 0; bank < banks_.size(); ++bank) {
-    tlm::tlm_dmi dmi;
-    payload_.set_address(0);
-    if (bank_ports_[bank]->get_direct_mem_ptr(payload_, dmi) && dmi.is_write_allowed())
-      cells_[bank] = dmi.get_dmi_ptr();
+    const auto cells = ask_for_cells(bank_ports_[bank], tlm::TLM_WRITE_COMMAND, 0);
+    if (!cells || !cells->writable) continue;
+    cells_[bank] = cells->cells;
+    uses_[bank] = cells->use;
   }
   all_cells_ = std::find(cells_.begin(), cells_.end(), nullptr) == cells_.end();
 }

@@ -1,9 +1,9 @@
 #pragma once
 
 #include "config/hardware_config.h"
-#include "fabric/holds.h"
 #include "fabric/sram_bank.h"
 #include "fabric/transport.h"
+#include "observe/holds.h"
 #include "sim/context.h"
 
 #include <array>
@@ -64,7 +64,6 @@ class Scratchpad : public sc_core::sc_module {
   SC_HAS_PROCESS(Scratchpad);
 
   tlm::tlm_target_socket<>& region_port(int region) { return nth(banks_, region)->ports[1]; }
-  const BankPortStats& region_stats(int region) const { return nth(banks_, region)->stats(1); }
 
   /// Engine port `port` of bank `bank`.
   tlm::tlm_target_socket<>& engine_port(int port, int bank) {
@@ -77,9 +76,8 @@ class Scratchpad : public sc_core::sc_module {
   std::uint64_t base() const { return base_; }
   std::uint64_t size() const { return size_; }
 
-  /// The parts in use by a matrix engine through ports of its own; accesses over the bus must not touch them.
-  Holds holds;
-  /// Bytes held over time, by requests over the bus and by `holds`.
+  /// Bytes held over time, by requests over the bus and by instructions of a matrix engine with ports of its
+  /// own.
   HeldBytes held;
 
   ScratchpadStats stats;
@@ -114,14 +112,14 @@ class Scratchpad : public sc_core::sc_module {
   void admit(Cycle now);
   /// Accesses at most `room` words of the request and subtracts them from `room`.
   void access_words(Request& request, Cycle now, int& room);
-  bool access_word(Request& request);
-  void move_word(Request& request, const Place& place);
+  bool access_word(Request& request, Cycle now);
+  void move_word(Request& request, const Place& place, Cycle now);
   void move_words(Request& request, Cycle most);
   void note_access(const Request& request, unsigned from, Cycle now);
   void schedule(Cycle from, Cycle ahead);
   void catch_up(Cycle now);
-  bool may_run_ahead() const;
-  Cycle runs_ahead_to(Cycle from) const;
+  bool may_run_ahead();
+  Cycle runs_ahead_to(Cycle from);
   bool may_meet(const Request& a, const Request& b) const;
   int words_left(const Request& request) const;
   void open_cells();
@@ -147,9 +145,13 @@ class Scratchpad : public sc_core::sc_module {
   int words_per_clock_;
   ScratchpadLayout layout_;
   bool has_engine_ports_;
+  // What a matrix engine uses through ports of its own, which accesses over the bus must not touch; null:
+  // there is no engine, or nothing looks for races.
+  Holds* holds_ = nullptr;
   // The storage of each bank; null where it grants no exclusive direct memory access.
   std::vector<std::uint8_t*> cells_;
-  bool all_cells_ = false;  // none of them is null
+  std::vector<PortUse*> uses_;  // of the banks' ports to the bus
+  bool all_cells_ = false;      // none of them is null
   std::vector<std::unique_ptr<SramBank>> banks_;
   sc_core::sc_vector<tlm_utils::simple_initiator_socket_tagged<Scratchpad>> bank_ports_;
   std::deque<Request> requests_;              // oldest first

@@ -30,8 +30,8 @@ SramBank::SramBank(sc_core::sc_module_name name, const SimContext& context, std:
       place_(std::move(place)),
       period_ps_(context.clock.period_ps()),
       region_bytes_(to_unsigned(size_bytes / regions)),
-      size_bytes_(to_unsigned(size_bytes)),
-      ports_(to_size(port_count)) {
+      size_bytes_(to_unsigned(size_bytes)) {
+  for (int i = 0; i < port_count; ++i) ports_.emplace_back(PortUse(this->name(), i, period_ps_));
   // Banks of one memory are accessed at the same address in the same cycle. Each begins in another cache line
   // of its page, or all of these accesses would fall into the same few sets of the machine's cache.
   cells_ = zero_pages(to_size(size_bytes) + kPage) + first_byte(*this);
@@ -73,28 +73,13 @@ void SramBank::inject_fault(std::int64_t address, std::uint8_t mask) {
 void SramBank::access(Port& port, tlm::tlm_generic_payload& payload, sc_core::sc_time& delay) {
   const std::uint64_t address = payload.get_address();
   const unsigned length = payload.get_data_length();
-  if (payload.get_command() == tlm::TLM_IGNORE_COMMAND) {
-    const auto* count = payload.get_extension<AccessCount>();
-    if (count != nullptr) {
-      port.stats.accesses += count->accesses;
-      port.stats.bytes += count->accesses * length;
-    }
-    payload.set_response_status(tlm::TLM_OK_RESPONSE);
-    return;
-  }
   if (address + length > size_bytes_) {
     payload.set_response_status(tlm::TLM_ADDRESS_ERROR_RESPONSE);
     return;
   }
   const auto now = static_cast<Picoseconds>(simcontext()->time_stamp().value());
-  Picoseconds at = now + to_signed(delay.value());
-  if (at < port.free_at) {
-    delay += to_sc_time(port.free_at - at);
-    at = port.free_at;
-  }
-  port.free_at = at + period_ps_;
-  ++port.stats.accesses;
-  port.stats.bytes += length;
+  const Picoseconds at = now + to_signed(delay.value());
+  port.use.access(at, address, length);
   place_.row->commit(now);
   if (payload.get_command() == tlm::TLM_WRITE_COMMAND) {
     store(port, payload, at, now);
@@ -119,7 +104,7 @@ void SramBank::store(const Port& port, const tlm::tlm_generic_payload& payload, 
     word.due = at, word.address = address;
     word.bank = static_cast<std::uint32_t>(place_.number);
     word.word_bytes = length;
-    word.port = port_number(port);
+    word.port = static_cast<std::uint8_t>(port.use.port());
     place_.row->add(word, payload.get_data_ptr());
     return;
   }
@@ -203,8 +188,9 @@ bool SramBank::Port::get_direct_mem_ptr(tlm::tlm_generic_payload& payload, tlm::
   auto* const direct = payload.get_extension<DirectAccess>();
   if (direct != nullptr) {
     direct->row = bank->place_.row.get();
+    direct->use = &use;
     direct->bank = static_cast<std::uint32_t>(bank->place_.number);
-    direct->port = bank->port_number(*this);
+    direct->port = static_cast<std::uint8_t>(use.port());
   }
   if (direct != nullptr && direct->keeps == DirectAccess::Keeps::kNothing) {
     if (bank->context_.observers.trace != nullptr) return false;

@@ -1,10 +1,12 @@
 #pragma once
 
+#include "fabric/port_use.h"
 #include "fabric/timed_writes.h"
 #include "fabric/transport.h"
 #include "sim/context.h"
 
 #include <cstdint>
+#include <deque>
 #include <memory>
 #include <optional>
 #include <string>
@@ -13,12 +15,6 @@
 #include <systemc>
 
 namespace tilebeat {
-
-/// Counters of a port of a bank.
-struct BankPortStats {
-  std::int64_t accesses = 0;  ///< cycles in which the port was busy
-  std::int64_t bytes = 0;
-};
 
 /// The place of a bank in a row of banks that are written together.
 struct BankPlace {
@@ -30,18 +26,17 @@ struct BankPlace {
 ///
 /// Latency: an access at cycle t is done in cycle t; the reader registers the data. A write that is annotated
 /// with a later time waits in the row's TimedWrites: reads of that time and later see it, from whichever
-/// port, and none before (SPEC CY-1). Throughput: one access a port and cycle. Back-pressure: a second access
-/// of a port in the same cycle is answered with an annotated delay to the next free cycle; nothing waits.
-/// Ports have one initiator each. Direct memory access is granted a region at a time and withdrawn with the
-/// first write into that region through any port; of a bank with a stuck cell for reading alone. Asked for
-/// with TLM_WRITE_COMMAND it is exclusive: the one who has it writes without the bank noticing, so that all
-/// other grants of the region are withdrawn, and it is, in turn, when somebody else asks. A bank that is
-/// traced, or has a stuck cell, grants none of these. To who keeps nothing (DirectAccess) a bank that is not
-/// traced grants that all of it may be read for good. Who has direct access commits the row's TimedWrites
-/// before it reads, and hands its own writes to them. Who uses it where the bank's counters are reported says
-/// which accesses it stands for with a TLM_IGNORE_COMMAND transaction (AccessCount; data length: bytes of one
-/// access), so that the counters of both granularities agree (SPEC CY-3, HI-7). A scratchpad counts its words
-/// itself.
+/// port, and none before (SPEC CY-1). Throughput: one access a port and cycle. There is no back-pressure:
+/// ports have one initiator each, whose schedule keeps to this; a second access of a port in the same cycle,
+/// or one before it, is a SimulationError (SPEC HI-9). Direct memory access is granted a region at a time and
+/// withdrawn with the first write into that region through any port; of a bank with a stuck cell for reading
+/// alone. Asked for with TLM_WRITE_COMMAND it is exclusive: the one who has it writes without the bank
+/// noticing, so that all other grants of the region are withdrawn, and it is, in turn, when somebody else
+/// asks. A bank that is traced, or has a stuck cell, grants none of these. To who keeps nothing
+/// (DirectAccess) a bank that is not traced grants that all of it may be read for good. Who has direct access
+/// commits the row's TimedWrites before it reads, and hands its own writes to them. Its accesses count in the
+/// port's PortUse, which comes with the grant: it enforces one access a cycle, and the counters of both
+/// granularities agree (SPEC CY-3, HI-7). A scratchpad counts its words itself.
 class SramBank : public sc_core::sc_module, private TimedCells {
  public:
   sc_core::sc_vector<tlm::tlm_target_socket<>> ports;
@@ -61,7 +56,7 @@ class SramBank : public sc_core::sc_module, private TimedCells {
   /// A stuck cell: whatever is written to byte `address` is stored with the bits of `mask` flipped (fault
   /// injection of SPEC CY-3's corruption test).
   void inject_fault(std::int64_t address, std::uint8_t mask);
-  const BankPortStats& stats(int port) const { return nth(ports_, port).stats; }
+  const BankPortStats& stats(int port) const { return nth(ports_, port).use.stats(); }
   std::int64_t size_bytes() const { return to_signed(size_bytes_); }
 
  private:
@@ -76,9 +71,10 @@ class SramBank : public sc_core::sc_module, private TimedCells {
     bool get_direct_mem_ptr(tlm::tlm_generic_payload& payload, tlm::tlm_dmi& dmi) override;
     unsigned transport_dbg(tlm::tlm_generic_payload& payload) override;
 
+    explicit Port(PortUse of_port) : use(of_port) {}
+
     SramBank* bank = nullptr;
-    Picoseconds free_at = 0;
-    BankPortStats stats;
+    PortUse use;
     SignalId data_signal = -1, address_signal = -1;
     Strobe valid;
     int word_bytes = 0;              // of the data signal
@@ -93,9 +89,6 @@ class SramBank : public sc_core::sc_module, private TimedCells {
   void withdraw(std::uint64_t region, const Port* but = nullptr);
   bool grant(const Port& port, tlm::tlm_command command, std::uint64_t region);
   void trace_access(const Port& port, const tlm::tlm_generic_payload& payload, Picoseconds at);
-  std::uint8_t port_number(const Port& port) const {
-    return static_cast<std::uint8_t>(&port - ports_.data());
-  }
 
   SimContext context_;
   BankPlace place_;
@@ -103,7 +96,7 @@ class SramBank : public sc_core::sc_module, private TimedCells {
   std::uint64_t region_bytes_;
   std::uint32_t granted_regions_ = 0, exclusive_regions_ = 0;  // a bit each
   std::uint64_t size_bytes_;
-  std::vector<Port> ports_;
+  std::deque<Port> ports_;           // which cannot be moved
   std::vector<std::uint8_t> shown_;  // the bytes of the traced access
   std::int64_t fault_address_ = -1;
   std::uint8_t fault_mask_ = 0;

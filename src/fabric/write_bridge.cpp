@@ -10,13 +10,13 @@
 namespace tilebeat {
 
 WriteBridge::WriteBridge(sc_core::sc_module_name name, const SimContext& context, int bytes_per_clock,
-                         int max_outstanding, int output_count, Router router)
+                         int max_outstanding, int output_count, std::vector<Window> windows)
     : sc_module(name),
       socket("socket"),
       context_(context),
       bytes_per_clock_(bytes_per_clock),
       max_outstanding_(max_outstanding),
-      router_(std::move(router)),
+      windows_(std::move(windows)),
       under_way_(to_size(output_count)) {
   ledger.enter(Activity::kNoWork, 0);
   socket.register_nb_transport_fw(this, &WriteBridge::receive);
@@ -36,7 +36,7 @@ WriteBridge::WriteBridge(sc_core::sc_module_name name, const SimContext& context
 tlm::tlm_sync_enum WriteBridge::receive(tlm::tlm_generic_payload& payload, tlm::tlm_phase& phase,
                                         sc_core::sc_time&) {
   if (phase != tlm::BEGIN_REQ) return tlm::TLM_COMPLETED;
-  std::vector<Route> routes = router_(payload.get_address(), payload.get_data_length());
+  std::vector<Route> routes = routes_of(payload.get_address(), payload.get_data_length());
   if (routes.empty() || !payload.is_write()) {
     payload.set_response_status(payload.is_write() ? tlm::TLM_ADDRESS_ERROR_RESPONSE
                                                    : tlm::TLM_COMMAND_ERROR_RESPONSE);
@@ -51,6 +51,25 @@ tlm::tlm_sync_enum WriteBridge::receive(tlm::tlm_generic_payload& payload, tlm::
   accept(payload, std::move(routes));
   phase = tlm::END_REQ;
   return tlm::TLM_UPDATED;
+}
+
+// The outputs of a burst, and its addresses there; none: no window has it.
+std::vector<WriteBridge::Route> WriteBridge::routes_of(std::uint64_t address, std::uint64_t bytes) const {
+  std::vector<Route> routes;
+  for (const Window& window : windows_) {
+    if (address < window.begin) continue;
+    std::uint64_t offset = address - window.begin, chosen = 1;
+    if (window.offset_bits) {
+      chosen = offset >> *window.offset_bits;
+      offset &= (std::uint64_t{1} << *window.offset_bits) - 1;
+    }
+    if (offset + bytes > window.bytes || chosen >> window.targets.size() != 0) continue;
+    for (int i = 0; i < count_of(window.targets); ++i) {
+      if ((chosen >> i & 1) != 0) routes.push_back({i, nth(window.targets, i) + offset});
+    }
+    break;
+  }
+  return routes;
 }
 
 void WriteBridge::accept(tlm::tlm_generic_payload& payload, std::vector<Route> routes) {

@@ -5,8 +5,8 @@
 
 #include <cstdint>
 #include <deque>
-#include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -42,14 +42,20 @@ class WriteBridge : public sc_core::sc_module {
     int output = 0;
     std::uint64_t address = 0;
   };
-  /// Returns the routes of a burst; none: it is answered with TLM_ADDRESS_ERROR_RESPONSE.
-  using Router = std::function<std::vector<Route>(std::uint64_t address, std::uint64_t bytes)>;
+  /// Addresses of bursts that are passed on, from `begin` on: the lowest `offset_bits` of what lies beyond it
+  /// are an offset below `bytes`, the others a set of outputs, one a bit. `targets` are the addresses of
+  /// offset 0, by output. Without `offset_bits` all is offset, and the set is output 0.
+  struct Window {
+    std::uint64_t begin = 0, bytes = 0;
+    std::optional<int> offset_bits;
+    std::vector<std::uint64_t> targets;
+  };
 
   tlm_utils::passthrough_target_socket<WriteBridge> socket;
   std::vector<std::unique_ptr<BurstPort>> outputs;
 
   WriteBridge(sc_core::sc_module_name name, const SimContext& context, int bytes_per_clock,
-              int max_outstanding, int output_count, Router router);
+              int max_outstanding, int output_count, std::vector<Window> windows);
   SC_HAS_PROCESS(WriteBridge);
 
   /// Busy: a beat passes. Otherwise `outstanding` while a burst waits in front of a full bridge, `memory`
@@ -72,12 +78,13 @@ class WriteBridge : public sc_core::sc_module {
   void send(Cycle now);
   void respond(Cycle now);
   void accept(tlm::tlm_generic_payload& payload, std::vector<Route> routes);
+  std::vector<Route> routes_of(std::uint64_t address, std::uint64_t bytes) const;
   Activity activity(Cycle now) const;
   void schedule(Cycle now);
 
   SimContext context_;
   int bytes_per_clock_, max_outstanding_;
-  Router router_;
+  std::vector<Window> windows_;
   MethodGate gate_;
   std::deque<Transfer> transfers_;                // oldest first
   std::vector<std::deque<Transfer*>> under_way_;  // by output, oldest first

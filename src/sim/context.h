@@ -1,5 +1,6 @@
 #pragma once
 
+#include "observe/holds.h"
 #include "observe/trace.h"
 #include "sim/clock.h"
 
@@ -54,12 +55,37 @@ class MethodGate {
 /// are the same in both.
 enum class Granularity { kClock, kTile };
 
+/// Hears how programs advance, for statistics by layers and cores.
+class RunWatch {
+ public:
+  RunWatch() = default;
+  RunWatch(const RunWatch&) = delete;
+  RunWatch& operator=(const RunWatch&) = delete;
+  virtual ~RunWatch() = default;
+  /// A processor sent a matrix instruction in cycle `at`, the first one of the program or after a
+  /// `layer.end`.
+  virtual void matrix_begun(Cycle /*at*/) {}
+  /// Layer `layer` was complete on a processor in cycle `at`.
+  virtual void layer_ended(std::uint32_t /*layer*/, Cycle /*at*/) {}
+  /// The last program had run in cycle `at`.
+  virtual void run_ended(Cycle /*at*/) {}
+};
+
+class DramWatch;
+
 /// The shared context of all modules of a simulation; all module constructors take it.
 struct SimContext {
   ClockDomain clock;              ///< the NPU's clock
   Observers observers{};          ///< none by default
   DeltaJitter* jitter = nullptr;  ///< delta delays of the determinism test (SPEC CY-4); null: none
+  RunWatch* watch = nullptr;      ///< what hears how programs advance; null: nothing
+  DramWatch* dram = nullptr;      ///< what hears of commands to DRAM; null: nothing
+  Races* races = nullptr;         ///< what finds races in the core or board; null: nothing
 
+  /// The uses of a memory of the core or board; null: nothing looks for races.
+  Holds* holds(const std::string& memory) const {
+    return races != nullptr ? &races->memory(memory) : nullptr;
+  }
   /// The trace that records changes; null: there is none, or it has ended.
   Trace* trace() const {
     return observers.trace != nullptr && !observers.trace->is_over() ? observers.trace : nullptr;

@@ -24,10 +24,9 @@ std::vector<ProgramSet> program_sets(const Plan& plan) {
 Board::Board(sc_core::sc_module_name name, const HardwareConfig& hardware, const Plan& plan,
              const SimulationOptions& options, DeltaJitter* jitter)
     : System(name, hardware, plan, options, jitter) {
+  context_.races = &races_;
   build(hardware, plan, options);
   for (const MemoryFault& fault : options.faults) matrix_->inject_fault(fault.cell);
-  observe(*control_, 0);
-  observe(*host_);
 }
 
 void Board::build(const HardwareConfig& hardware, const Plan& plan, const SimulationOptions& options) {
@@ -54,7 +53,7 @@ void Board::build(const HardwareConfig& hardware, const Plan& plan, const Simula
         interconnect_ =
             std::make_unique<Interconnect>("bus", hardware.interconnect, context_, names_of(ports), map);
       },
-      [&] { control_ = make_control(context_, hardware, units, kRegisterBase); },
+      [&] { control_ = make_control(context_of(0), hardware, units, kRegisterBase); },
   });
   bind_ports(*interconnect_, ports);
   bind_units(*control_, units);

@@ -27,6 +27,7 @@ class Board : public System {
   std::string describe_under_way() const override { return under_way_line(*control_); }
 
  private:
+  void start_host(Cycle now) override { host_->start(now); }
   void build(const HardwareConfig& hardware, const Plan& plan, const SimulationOptions& options);
   void visit(StatVisitor& visitor);
   Cycle settled_at() override;
@@ -36,6 +37,7 @@ class Board : public System {
     return host_->port.socket->transport_dbg(payload);
   }
 
+  Races races_;
   std::unique_ptr<MatrixUnit> matrix_;
   std::unique_ptr<DramController> dram_;
   std::unique_ptr<Host> host_;

@@ -115,22 +115,39 @@ std::vector<bool> idle_clusters(const ChipConfig& chip, const Plan& plan, const 
 
 }  // namespace
 
-// Stands in for clusters that are not built: any number of sockets can be bound to it, and it never sends
-// anything.
+// Stands in for clusters that are not built: any number of sockets can be bound to its sockets, and it never
+// sends anything.
 class Chip::Unconnected : public sc_core::sc_module, tlm::tlm_fw_transport_if<>, tlm::tlm_bw_transport_if<> {
   using Types = tlm::tlm_base_protocol_types;
 
  public:
   tlm::tlm_initiator_socket<32, Types, 0, sc_core::SC_ZERO_OR_MORE_BOUND> out;
   tlm::tlm_target_socket<32, Types, 0, sc_core::SC_ZERO_OR_MORE_BOUND> in;
-  explicit Unconnected(sc_core::sc_module_name name) : sc_module(name), out("out"), in("in") {
+  MessageInitiator<ProgramEnd, 0, sc_core::SC_ZERO_OR_MORE_BOUND> interrupt;
+  MessageInitiator<SyncRequest, 0, sc_core::SC_ZERO_OR_MORE_BOUND> sync_out;
+  MessageTarget<SyncDelivery, 0, sc_core::SC_ZERO_OR_MORE_BOUND> sync_in;
+  MessageTarget<ProgramStart, 0, sc_core::SC_ZERO_OR_MORE_BOUND> start_in;
+  explicit Unconnected(sc_core::sc_module_name name)
+      : sc_module(name),
+        out("out"),
+        in("in"),
+        interrupt("interrupt"),
+        sync_out("sync_out"),
+        sync_in("sync_in"),
+        start_in("start_in") {
     out.bind(*this);
     in.bind(*this);
+    sync_in.register_b_transport(this, &Unconnected::refuse_message<SyncDelivery>);
+    start_in.register_b_transport(this, &Unconnected::refuse_message<ProgramStart>);
   }
 
  private:
   [[noreturn]] void refuse() const {
     throw SimulationError(fmt::format("{}: a cluster without programs was accessed", name()));
+  }
+  template <class Message>
+  void refuse_message(Message&, sc_core::sc_time&) {
+    refuse();
   }
   tlm::tlm_sync_enum nb_transport_fw(tlm::tlm_generic_payload&, tlm::tlm_phase&, sc_core::sc_time&) override {
     refuse();
@@ -156,8 +173,6 @@ Chip::Chip(sc_core::sc_module_name name, const HardwareConfig& hardware, const P
     else
       cluster.cores.at(to_size(fault.core))->inject_fault(fault);
   }
-  for (const auto& [processor, parts] : processors_) observe(*parts.control, processor);
-  observe(*host_);
 }
 
 Chip::~Chip() = default;
@@ -206,6 +221,7 @@ void Chip::build_clusters(const HardwareConfig& hardware, const SimulationOption
                           const std::vector<bool>& idle) {
   const ChipConfig& chip = *hardware.chip;
   clusters_.resize(to_size(chip.clusters));
+  processors_a_cluster_ = chip.cores_per_cluster + 1;
   like_ = to_int(std::find(idle.begin(), idle.end(), true) - idle.begin());
   for (int k = 0; k < chip.clusters; ++k) {
     if (nth(idle, k) && k != like_) continue;
@@ -213,19 +229,19 @@ void Chip::build_clusters(const HardwareConfig& hardware, const SimulationOption
     names_.push_back(std::make_unique<Cluster>(fmt::format("cluster{}", k).c_str(), [&] {
       const int first = k * (chip.cores_per_cluster + 1);
       for (int i = 0; i < chip.cores_per_cluster; ++i) {
-        cluster.cores.push_back(std::make_unique<Core>(fmt::format("core{}", i).c_str(), context_, hardware,
-                                                       k * chip.cores_per_cluster + i, first + i, options,
-                                                       order_));
+        cluster.cores.push_back(
+            std::make_unique<Core>(fmt::format("core{}", i).c_str(), context_of(first + i), hardware,
+                                   k * chip.cores_per_cluster + i, first + i, options, order_));
       }
-      cluster.memory = std::make_unique<MemoryCore>("memory", context_, hardware, k,
-                                                    first + chip.cores_per_cluster, order_);
+      cluster.memory = std::make_unique<MemoryCore>("memory", context_of(first + chip.cores_per_cluster),
+                                                    hardware, k, first + chip.cores_per_cluster, order_);
     }));
   }
 }
 
 void Chip::bind_processor(CommandProcessor& control, int processor) {
   const auto p = to_size(processor);
-  processors_[processor] = {&control, nullptr, {fetch_port(processor), dma_port(processor)}};
+  ports_[processor] = {fetch_port(processor), dma_port(processor)};
   control.fetch.socket.bind(noc_->initiator_ports[fetch_port(processor)]);
   noc_->target_ports[drams_.size() + p].bind(control.registers);
   control.interrupt.bind(host_->interrupts[p]);
@@ -268,10 +284,8 @@ void Chip::bind_cluster(int cluster, const ChipConfig& chip, std::size_t matrix_
     Core& core = *nth(parts.cores, i);
     bind_processor(*core.control, first + i);
     core.iodma->outer.socket.bind(noc_->initiator_ports[dma_port(first + i)]);
-    ProcessorParts& own = processors_.at(first + i);
-    own.core = &core;
     for (const NamedPort& port : core.dram_ports()) {
-      own.ports.push_back(matrix_port);
+      ports_.at(first + i).push_back(matrix_port);
       port.socket->bind(noc_->initiator_ports[matrix_port++]);
     }
     core.mvdma->outer.socket.bind(nth(memory.bus->initiator_ports, i));
@@ -292,10 +306,10 @@ void Chip::bind_nothing(int cluster, const ChipConfig& chip) {
     unconnected_->out.bind(noc_->initiator_ports[fetch_port(processor)]);
     unconnected_->out.bind(noc_->initiator_ports[dma_port(processor)]);
     noc_->target_ports[drams_.size() + p].bind(unconnected_->in);
-    unconnected_->out.bind(host_->interrupts[p]);
-    unconnected_->out.bind(sync_->from[p]);
-    sync_->to[p].bind(unconnected_->in);
-    if (start_) start_->to[p].bind(unconnected_->in);
+    unconnected_->interrupt.bind(host_->interrupts[p]);
+    unconnected_->sync_out.bind(sync_->from[p]);
+    sync_->to[p].bind(unconnected_->sync_in);
+    if (start_) start_->to[p].bind(unconnected_->start_in);
   }
   unconnected_->out.bind(nth(link_->initiator_ports, cluster));
   nth(link_->target_ports, cluster).bind(unconnected_->in);
@@ -367,11 +381,12 @@ Snapshot Chip::take_snapshot(Cycle at) {
 
 // In overlapping layers a memory core only fetches its program.
 LayerCounts Chip::own_counts(int processor) {
-  const ProcessorParts& parts = processors_.at(processor);
   Snapshot own;
   own.at = now();
-  if (parts.core != nullptr) parts.core->collect(own);
-  for (const std::size_t port : parts.ports) {
+  const ClusterParts& cluster = nth(clusters_, processor / processors_a_cluster_);
+  const auto core = to_size(processor % processors_a_cluster_);
+  if (core < cluster.cores.size()) cluster.cores[core]->collect(own);
+  for (const std::size_t port : ports_.at(processor)) {
     const BusPortStatistics& moved = noc_->statistics(PortId(to_int(port)));
     own.bytes.bus_read += moved.read_bytes, own.bytes.bus_write += moved.write_bytes;
     own.bytes.dram_read += moved.read_bytes, own.bytes.dram_write += moved.write_bytes;

@@ -35,13 +35,8 @@ class Chip : public System {
     std::vector<std::unique_ptr<Core>> cores;
     std::unique_ptr<MemoryCore> memory;
   };
-  /// A processor's own parts: its core (null for a memory core), and its ports of the interconnect.
-  struct ProcessorParts {
-    CommandProcessor* control = nullptr;
-    Core* core = nullptr;
-    std::vector<std::size_t> ports;
-  };
   class Unconnected;
+  void start_host(Cycle now) override { host_->start(now); }
   void build(const HardwareConfig& hardware, const Plan& plan, const SimulationOptions& options);
   void build_clusters(const HardwareConfig& hardware, const SimulationOptions& options,
                       const std::vector<bool>& idle);
@@ -74,8 +69,10 @@ class Chip : public System {
   std::unique_ptr<Unconnected> unconnected_;  ///< the sockets of clusters that are not built
   /// modules that only name clusters in the hierarchy
   std::vector<std::unique_ptr<sc_core::sc_module>> names_;
-  std::vector<ClusterParts> clusters_;        ///< without parts: it is not built
-  std::map<int, ProcessorParts> processors_;  ///< by processor number, for clusters that are built
+  std::vector<ClusterParts> clusters_;  ///< without parts: it is not built
+  int processors_a_cluster_ = 0;
+  /// By processor number, for clusters that are built: its own ports of the interconnect.
+  std::map<int, std::vector<std::size_t>> ports_;
   int like_ = 0;  ///< the idle cluster that is built; its counts stand for those that are not
 };
 

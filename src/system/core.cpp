@@ -33,7 +33,7 @@ void bind_units(CommandProcessor& control, const std::vector<UnitSockets>& units
   std::size_t completion = 0;
   for (std::size_t i = 0; i < units.size(); ++i) {
     control.units[i].bind(*units[i].command);
-    for (tlm::tlm_initiator_socket<>* socket : units[i].completions)
+    for (MessageInitiator<UnitMessage>* socket : units[i].completions)
       socket->bind(control.completions[completion++]);
   }
 }
@@ -50,9 +50,15 @@ std::vector<AddressRange> core_map(const CoreConfig& config, int core) {
 
 }  // namespace
 
-Core::Core(sc_core::sc_module_name name, const SimContext& context, const HardwareConfig& hardware, int core,
+Core::Core(sc_core::sc_module_name name, const SimContext& outer, const HardwareConfig& hardware, int core,
            int processor, const SimulationOptions& options, BuildOrder& order)
-    : sc_module(name), context_(context) {
+    : sc_module(name),
+      system_watch_(outer.watch),
+      context_(outer),
+      engine_cells_(hardware.matrix_engine().fault_space(hardware).cells) {
+  context_.watch = this;
+  context_.races = &races_;
+  const SimContext& context = context_;
   const CoreConfig& config = hardware.chip->core;
   const int width = config.bus.bytes_per_clock;
   const std::vector<AddressRange> map = core_map(config, core);
@@ -100,9 +106,14 @@ Core::Core(sc_core::sc_module_name name, const SimContext& context, const Hardwa
   SC_METHOD(record_begin);
   sensitive << begun_;
   dont_initialize();
-  control->on_first_matrix = [this](Cycle at) {
-    begun_.notify(to_sc_time(context_.clock.at(at, Phase::kRecord) - now_ps()));
-  };
+}
+
+void Core::matrix_begun(Cycle at) {
+  begun_.notify(to_sc_time(context_.clock.at(at, Phase::kRecord) - now_ps()));
+}
+
+void Core::layer_ended(std::uint32_t layer, Cycle at) {
+  if (system_watch_ != nullptr) system_watch_->layer_ended(layer, at);
 }
 
 void Core::record_begin() {
@@ -112,8 +123,9 @@ void Core::record_begin() {
 }
 
 void Core::inject_fault(const MemoryFault& fault) {
-  if (fault.memory == FaultMemory::kEngine) return matrix_->inject_fault(fault.cell);
-  Scratchpad& memory = fault.memory == FaultMemory::kNram ? *nram_ : *wram_;
+  if (fault.memory == FaultMemory::kEngine && engine_cells_ == FaultSpace::Cells::kOwn)
+    return matrix_->inject_fault(fault.cell);
+  Scratchpad& memory = fault.memory == FaultMemory::kWram ? *wram_ : *nram_;
   memory.inject_fault(fault.cell.bank, fault.cell.address, fault.cell.mask);
   matrix_->read_every_word();
 }

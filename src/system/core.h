@@ -24,7 +24,7 @@ namespace tilebeat {
 
 /// A core (SPEC HI-2): command processor, matrix unit, vector unit, NRAM and WRAM behind a bus, IODMA and
 /// MVDMA. Bus and command processor are made from what the matrix unit and the other units list.
-class Core : public sc_core::sc_module {
+class Core : public sc_core::sc_module, private RunWatch {
  public:
   /// `core` is its number in the chip, `processor` that of its command processor.
   Core(sc_core::sc_module_name name, const SimContext& context, const HardwareConfig& hardware, int core,
@@ -53,8 +53,13 @@ class Core : public sc_core::sc_module {
   void visit(StatVisitor& visitor);
   void count(Snapshot& snapshot);
   void record_begin();
+  void matrix_begun(Cycle at) override;
+  void layer_ended(std::uint32_t layer, Cycle at) override;
 
+  Races races_;
+  RunWatch* system_watch_;  ///< what else hears how programs advance; null: nothing
   SimContext context_;
+  FaultSpace::Cells engine_cells_;  ///< where a fault of the engine is
   sc_core::sc_event begun_;
   Snapshot at_begin_;  ///< the core's part, when it began to compute for the layer it has not ended yet
   std::unique_ptr<Scratchpad> nram_, wram_;

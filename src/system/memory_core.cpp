@@ -6,30 +6,16 @@
 namespace tilebeat {
 namespace {
 
-// Routes a write to every core whose bit is set in the multicast address.
-WriteBridge::Router multicast_router(const ChipConfig& chip, int first_core) {
-  return [chip, first_core](std::uint64_t address, std::uint64_t bytes) {
-    std::vector<WriteBridge::Route> routes;
-    if ((address & kMulticast) == 0) return routes;
-    const bool wram = (address & kMulticastWram) != 0;
-    const std::uint64_t offset = address & kMulticastOffsetMask;
-    const std::uint64_t cores = (address & ~(kMulticast | kMulticastWram)) >> kMulticastCoresShift;
-    const auto size = to_unsigned((wram ? chip.core.wram : chip.core.nram).size_bytes);
-    if (cores >> chip.cores_per_cluster != 0 || offset + bytes > size) return routes;
-    for (int i = 0; i < chip.cores_per_cluster; ++i) {
-      if ((cores >> i & 1) == 0) continue;
-      routes.push_back({i, (wram ? wram_address(first_core + i) : nram_address(first_core + i)) + offset});
-    }
-    return routes;
-  };
-}
-
-// Routes the writes of other clusters to this cluster's SRAM.
-WriteBridge::Router own_router(const AddressRange& own) {
-  return [own](std::uint64_t address, std::uint64_t bytes) -> std::vector<WriteBridge::Route> {
-    if (address < own.begin || address + bytes > own.end) return {};
-    return {{0, address}};
-  };
+// Passes a write on to every core whose bit is set in the multicast address.
+std::vector<WriteBridge::Window> multicast_windows(const ChipConfig& chip, int first_core) {
+  WriteBridge::Window nram{kMulticast, to_unsigned(chip.core.nram.size_bytes), kMulticastCoresShift, {}};
+  WriteBridge::Window wram{
+      kMulticast | kMulticastWram, to_unsigned(chip.core.wram.size_bytes), kMulticastCoresShift, {}};
+  for (int i = first_core; i < first_core + chip.cores_per_cluster; ++i) {
+    nram.targets.push_back(nram_address(i));
+    wram.targets.push_back(wram_address(i));
+  }
+  return {nram, wram};
 }
 
 }  // namespace
@@ -56,11 +42,12 @@ MemoryCore::MemoryCore(sc_core::sc_module_name name, const SimContext& context,
       },
       [&] {
         broadcast = std::make_unique<WriteBridge>("broadcast", context, width, chip.copy.max_outstanding,
-                                                  cores, multicast_router(chip, cluster * cores));
+                                                  cores, multicast_windows(chip, cluster * cores));
       },
       [&] {
-        cdma_in = std::make_unique<WriteBridge>("cdma_in", context, chip.cluster_link.bytes_per_clock,
-                                                chip.copy.max_outstanding, 1, own_router(map[0]));
+        cdma_in = std::make_unique<WriteBridge>(
+            "cdma_in", context, chip.cluster_link.bytes_per_clock, chip.copy.max_outstanding, 1,
+            std::vector<WriteBridge::Window>{{base, map[0].end - base, {}, {base}}});
       },
   });
   std::vector<NamedPort> ports;

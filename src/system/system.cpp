@@ -44,7 +44,7 @@ LayerCounts OverlappingLayers::complete(std::uint32_t layer, const LayerCounts& 
 System::System(sc_core::sc_module_name name, const HardwareConfig& hardware, const Plan& plan,
                const SimulationOptions& options, DeltaJitter* jitter)
     : sc_module(name),
-      context_{ClockDomain(hardware.clock_ps()), options.observers, jitter},
+      context_{ClockDomain(hardware.clock_ps()), options.observers, jitter, this},
       order_(options.build_order_seed != 0 ? BuildOrder(options.build_order_seed) : BuildOrder()),
       hand_written_(plan.hand_written),
       overlapping_(plan) {
@@ -62,19 +62,18 @@ void System::probe() {
   show_ledgers(probes_.emplace(name(), context_));
 }
 
-void System::observe(CommandProcessor& control, int processor) {
-  processors_.push_back(processor);
-  control.on_layer_end = [this, processor](std::uint32_t layer, Cycle at) {
-    end_layer(layer, processor, at);
-  };
+System::Processor::Processor(System& whole, int its_number)
+    : system(whole), number(its_number), context(whole.context_) {
+  context.watch = this;
 }
 
-void System::observe(Host& host) {
-  host_observed_ = &host;
-  host.on_finished = [this](Cycle at) {
-    if (hand_written_) run_end_ = take_snapshot(at);
-    run_ended_.notify(sc_core::SC_ZERO_TIME);
-  };
+const SimContext& System::context_of(int processor) {
+  return processors_.emplace_back(*this, processor).context;
+}
+
+void System::run_ended(Cycle at) {
+  if (hand_written_) run_end_ = take_snapshot(at);
+  run_ended_.notify(sc_core::SC_ZERO_TIME);
 }
 
 void System::start() {
@@ -85,7 +84,7 @@ void System::begin_run() {
   run_begin_ = take_snapshot(now());
   last_layer_end_ = run_begin_;
   overlapping_.begin(run_begin_);
-  host_observed_->start(now());
+  start_host(now());
 }
 
 void System::end_layer(std::uint32_t layer, int processor, Cycle at) {
@@ -102,6 +101,8 @@ void System::end_layer(std::uint32_t layer, int processor, Cycle at) {
 
 void System::record_layers() {
   const auto own = [this](int processor) { return own_counts(processor); };
+  std::vector<int> processors;
+  for (const Processor& processor : processors_) processors.push_back(processor.number);
   for (const auto& [layer, processor] : ended_parts_) overlapping_.end_part(layer, processor, own(processor));
   ended_parts_.clear();
   std::sort(ended_.begin(), ended_.end());
@@ -110,7 +111,7 @@ void System::record_layers() {
     LayerMark& mark = layer_ends_.emplace_back(layer, LayerMark(snapshot, last_layer_end_)).second;
     LayerCounts all = snapshot;
     if (overlapping_.counts_arrivals(layer)) all.bytes.dram_read = arrived_from_dram();
-    static_cast<LayerCounts&>(mark) = overlapping_.complete(layer, all, processors_, own);
+    static_cast<LayerCounts&>(mark) = overlapping_.complete(layer, all, processors, own);
     last_layer_end_ = std::move(snapshot);
   }
   ended_.clear();

@@ -10,6 +10,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <deque>
 #include <functional>
 #include <map>
 #include <memory>
@@ -85,7 +86,7 @@ struct SimulationOptions {
 };
 
 /// A complete piece of hardware, with the interface that `simulate` needs.
-class System : public sc_core::sc_module {
+class System : public sc_core::sc_module, private RunWatch {
  public:
   SC_HAS_PROCESS(System);
 
@@ -139,9 +140,11 @@ class System : public sc_core::sc_module {
   virtual std::int64_t arrived_from_dram() const { return 0; }
   /// Shows the ledgers of all units.
   virtual void show_ledgers(UnitProbes& probes) = 0;
-  /// Follows the ends of layers on a processor, and the end of the run.
-  void observe(CommandProcessor& control, int processor);
-  void observe(Host& host);
+  /// Lets the host begin in cycle `now`.
+  virtual void start_host(Cycle now) = 0;
+  /// The context of the modules of a processor, by which the ends of its layers are followed. Called once a
+  /// processor.
+  const SimContext& context_of(int processor);
   void offer(tlm::tlm_target_socket<>& external_port) { external_port_ = &external_port; }
   /// A processor's line of `describe_under_way`.
   static std::string under_way_line(const CommandProcessor& control);
@@ -166,11 +169,20 @@ class System : public sc_core::sc_module {
   std::vector<std::uint32_t> ended_;  ///< layers that ended in this cycle, not recorded yet
   /// in this cycle, not recorded yet: overlapping layers, and processors
   std::vector<std::pair<std::uint32_t, int>> ended_parts_;
-  std::vector<int> processors_;  ///< processors observed
-  bool hand_written_;            ///< whether the programs are hand-written
+  /// Follows the ends of layers on a processor.
+  struct Processor : RunWatch {
+    Processor(System& whole, int its_number);
+    void layer_ended(std::uint32_t layer, Cycle at) override { system.end_layer(layer, number, at); }
+    System& system;
+    int number;
+    SimContext context;
+  };
+  void run_ended(Cycle at) override;
+
+  std::deque<Processor> processors_;  ///< those that are built
+  bool hand_written_;                 ///< whether the programs are hand-written
   OverlappingLayers overlapping_;
   sc_core::sc_event record_, begin_, run_ended_;
-  Host* host_observed_ = nullptr;
   tlm::tlm_target_socket<>* external_port_ = nullptr;
   Snapshot run_begin_;
   std::vector<std::pair<std::uint32_t, LayerMark>> layer_ends_;

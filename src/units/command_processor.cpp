@@ -49,9 +49,7 @@ CommandProcessor::CommandProcessor(sc_core::sc_module_name name, const SimContex
     nth(state_, present[i].front()).socket = to_int(i);
     for (const Unit unit : present[i]) nth(queue_of_, unit) = present[i].front();
   }
-  for (int i = 0; i < completion_ports; ++i) {
-    nth(completions, i).register_b_transport(this, &CommandProcessor::receive_completion, i);
-  }
+  for (auto& port : completions) port.register_b_transport(this, &CommandProcessor::receive_completion);
   SC_METHOD(fetch_step);
   sensitive << fetch_wake_;
   dont_initialize();
@@ -79,8 +77,7 @@ tlm::tlm_sync_enum CommandProcessor::write_register(int, tlm::tlm_generic_payloa
   return answer;
 }
 
-void CommandProcessor::receive_start(tlm::tlm_generic_payload& payload, sc_core::sc_time&) {
-  const auto& start = message_of<ProgramStart>(payload, start_in);
+void CommandProcessor::receive_start(ProgramStart& start, sc_core::sc_time&) {
   if (running_ || start_at_ >= 0)
     throw SimulationError(fmt::format("{}: started while a program is running", name()));
   program_.address = start.address;
@@ -94,16 +91,16 @@ void CommandProcessor::start_next_cycle() {
   wake_control(start_at_);
 }
 
-void CommandProcessor::receive_sync(tlm::tlm_generic_payload& payload, sc_core::sc_time&) {
+void CommandProcessor::receive_sync(SyncDelivery& delivery, sc_core::sc_time&) {
   std::visit(
       Overloaded{[this](SyncDelivery::Release) { barrier_ = BarrierState::kReleased; },
                  [this](SyncDelivery::Receive signal) { received_signals_.push_back(signal.semaphore); }},
-      message_of<SyncDelivery>(payload, sync_in).content);
+      delivery.content);
   wake_control(context_.clock.cycle_of(now_ps()));
 }
 
-void CommandProcessor::receive_completion(int port, tlm::tlm_generic_payload& payload, sc_core::sc_time&) {
-  inbox_.push_back(message_of<UnitMessage>(payload, nth(completions, port)));
+void CommandProcessor::receive_completion(UnitMessage& message, sc_core::sc_time&) {
+  inbox_.push_back(message);
   wake_control(context_.clock.cycle_of(now_ps()));
 }
 
@@ -331,7 +328,7 @@ bool CommandProcessor::execute_barrier(const Barrier& barrier) {
   if (barrier_ == BarrierState::kNone) {
     if (sync_out.size() == 0) throw SimulationError("barrier: this processor has no barrier controller");
     barrier_ = BarrierState::kArrived;
-    send_(sync_out, SyncRequest{SyncRequest::Arrive{barrier.id, barrier.participants}});
+    sync_out.send({SyncRequest::Arrive{barrier.id, barrier.participants}});
   }
   sync_blocker_ = Activity::kBarrier;
   return false;
@@ -357,8 +354,7 @@ void CommandProcessor::give_signal(Cycle now) {
 void CommandProcessor::execute_signal(const Signal& signal) {
   if (signal.processors == 0) return;  // only its own tokens count
   if (sync_out.size() == 0) throw SimulationError("signal: this processor has no others beside it");
-  send_(sync_out,
-        SyncRequest{SyncRequest::Give{signal.processors, signal.semaphore, signal.cluster_distance}});
+  sync_out.send({SyncRequest::Give{signal.processors, signal.semaphore, signal.cluster_distance}});
 }
 
 // Executes an instruction of the command processor itself. False: not yet; `sync_blocker_` is the cause.
@@ -375,7 +371,7 @@ bool CommandProcessor::execute_sync(const Queued& queued, Cycle now) {
   if (!all_idle()) return false;
   layer_begun_ = false;
   if (const auto* end = queued.instruction.operation.get_if<LayerEnd>()) {
-    if (on_layer_end) on_layer_end(end->layer, now);
+    if (context_.watch != nullptr) context_.watch->layer_ended(end->layer, now);
     return true;
   }
   if (!queued.instruction.operation.is<Halt>())
@@ -384,7 +380,7 @@ bool CommandProcessor::execute_sync(const Queued& queued, Cycle now) {
     return false;  // what was fetched beyond the halt arrives before another program may start
   running_ = false;
   semaphores_.fill(0);
-  send_(interrupt, ProgramEnd{decode_address_});
+  interrupt.send({decode_address_});
   return true;
 }
 
@@ -401,10 +397,10 @@ void CommandProcessor::dispatch(Cycle now) {
     log(address, ProgramStage::kExecute, now + 1);
     unit.told = blocker_of(unit);
     UnitCommand command{UnitCommand::Dispatch{unit.dispatched, unit.told}};
-    at_instruction(address, [&] { send_(nth(units, unit.socket), command); });
+    at_instruction(address, [&] { nth(units, unit.socket).send(command); });
     if (i == to_size(Unit::kMatrix) && !layer_begun_) {
       layer_begun_ = true;
-      if (on_first_matrix) on_first_matrix(now);
+      if (context_.watch != nullptr) context_.watch->matrix_begun(now);
     }
     wake_control(now + 1);
   }
@@ -428,7 +424,7 @@ void CommandProcessor::tell_blockers() {
     const Activity blocker = blocker_of(unit);
     if (blocker == unit.told) continue;
     unit.told = blocker;
-    send_(nth(units, unit.socket), UnitCommand{WaitsFor{blocker}});
+    nth(units, unit.socket).send({WaitsFor{blocker}});
   }
 }
 

@@ -12,7 +12,6 @@
 #include <array>
 #include <cstdint>
 #include <deque>
-#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -71,14 +70,14 @@ class CommandProcessor : public sc_core::sc_module {
   tlm_utils::simple_target_socket_tagged<CommandProcessor> registers;  ///< target behind the interconnect
   BurstPort fetch;
   /// sockets of the units that exist
-  sc_core::sc_vector<tlm_utils::simple_initiator_socket<CommandProcessor>> units;
-  sc_core::sc_vector<tlm_utils::simple_target_socket_tagged<CommandProcessor>> completions;
-  tlm_utils::simple_initiator_socket<CommandProcessor> interrupt;
+  sc_core::sc_vector<MessageInitiator<UnitCommand>> units;
+  sc_core::sc_vector<MessageTarget<UnitMessage>> completions;
+  MessageInitiator<ProgramEnd> interrupt;
   /// Bound where there are several processors.
-  tlm_utils::simple_initiator_socket_optional<CommandProcessor> sync_out;
-  tlm_utils::simple_target_socket_optional<CommandProcessor> sync_in;
+  MessageInitiator<SyncRequest, 1, sc_core::SC_ZERO_OR_MORE_BOUND> sync_out;
+  MessageTarget<SyncDelivery, 1, sc_core::SC_ZERO_OR_MORE_BOUND> sync_in;
   /// Bound where a StartUnit starts processors; takes ProgramStart.
-  tlm_utils::simple_target_socket_optional<CommandProcessor> start_in;
+  MessageTarget<ProgramStart, 1, sc_core::SC_ZERO_OR_MORE_BOUND> start_in;
 
   /// `present`: the units that it commands, in the order of their sockets, each followed by units whose
   /// instructions it also executes; `completion_ports` modules report completions; `base` is the address of
@@ -88,11 +87,6 @@ class CommandProcessor : public sc_core::sc_module {
                    std::uint64_t base);
   SC_HAS_PROCESS(CommandProcessor);
 
-  /// Observer: called when layer `layer` was complete in cycle `at`.
-  std::function<void(std::uint32_t layer, Cycle at)> on_layer_end;
-  /// Observer: called when a matrix instruction was sent in cycle `at`, the first one of the program or after
-  /// a `layer.end`.
-  std::function<void(Cycle at)> on_first_matrix;
   /// Whether the program has sent a matrix instruction since the last `layer.end` or `halt`.
   bool layer_begun() const { return layer_begun_; }
 
@@ -121,9 +115,9 @@ class CommandProcessor : public sc_core::sc_module {
 
   tlm::tlm_sync_enum write_register(int, tlm::tlm_generic_payload& payload, tlm::tlm_phase& phase,
                                     sc_core::sc_time& delay);
-  void receive_start(tlm::tlm_generic_payload& payload, sc_core::sc_time& delay);
-  void receive_sync(tlm::tlm_generic_payload& payload, sc_core::sc_time& delay);
-  void receive_completion(int port, tlm::tlm_generic_payload& payload, sc_core::sc_time& delay);
+  void receive_start(ProgramStart& start, sc_core::sc_time& delay);
+  void receive_sync(SyncDelivery& delivery, sc_core::sc_time& delay);
+  void receive_completion(UnitMessage& message, sc_core::sc_time& delay);
   void fetch_step();
   void control_step();
   void start_next_cycle();
@@ -186,7 +180,6 @@ class CommandProcessor : public sc_core::sc_module {
   int processor_ = 0;                      // in the log
   std::uint64_t programs_fetched_ = 0;     // instructions of the programs before this one
   std::optional<std::uint64_t> decoding_;  // address of the instruction that the log has seen last
-  MessageSender send_;
 };
 
 }  // namespace tilebeat

@@ -15,14 +15,14 @@ CommandedUnit::CommandedUnit(const sc_core::sc_module_name& name, const SimConte
 }
 
 // Commands arrive in phase kGrant.
-void CommandedUnit::receive(tlm::tlm_generic_payload& payload, sc_core::sc_time&) {
+void CommandedUnit::receive(UnitCommand& message, sc_core::sc_time&) {
   const Cycle next = context_.clock.cycle_of(now_ps()) + 1;
   const auto dispatch = [&](const UnitCommand::Dispatch& news) {
     blocker_ = news.next_waits_for;
     take(news.instruction, next);
   };
   std::visit(Overloaded{dispatch, [this](const WaitsFor& news) { blocker_ = news.activity; }},
-             message_of<UnitCommand>(payload, command).content);
+             message.content);
   if (wakes_on_command()) wake_at(next);
 }
 

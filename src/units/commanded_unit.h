@@ -2,7 +2,7 @@
 
 #include "base/activity.h"
 #include "base/types.h"
-#include "fabric/transport.h"
+#include "fabric/message.h"
 #include "isa/instruction.h"
 #include "observe/activity_log.h"
 #include "sim/clock.h"
@@ -26,7 +26,6 @@ struct WaitsFor {
 /// From the command processor to a unit, on the unit's command socket. It arrives in phase kGrant and is
 /// acted upon in the next cycle.
 struct UnitCommand {
-  static constexpr const char* kMessageName = "UnitCommand";
   /// The next instruction; its tokens have been taken.
   struct Dispatch {
     const Instruction& instruction;
@@ -38,7 +37,6 @@ struct UnitCommand {
 
 /// From a unit to the command processor, sent in phase kAct.
 struct UnitMessage {
-  static constexpr const char* kMessageName = "UnitMessage";
   enum class Kind : std::uint8_t {
     kReleased,  ///< the unit's front no longer needs the instruction or its operands and can take another one
     kDone       ///< the results are complete
@@ -50,14 +48,12 @@ struct UnitMessage {
 
 /// From the start unit to a command processor, in phase kAct: run this program from its first instruction.
 struct ProgramStart {
-  static constexpr const char* kMessageName = "ProgramStart";
   std::uint64_t address = 0;  ///< in DRAM, a multiple of the instruction size
   std::uint64_t bytes = 0;
 };
 
 /// From the command processor to the host: the program has ended.
 struct ProgramEnd {
-  static constexpr const char* kMessageName = "ProgramEnd";
   std::uint64_t address = 0;  ///< address of its last instruction
 };
 
@@ -66,7 +62,6 @@ constexpr int kUnitDepth = 2;
 
 /// From a DMA channel to the module that takes its data.
 struct StreamMessage {
-  static constexpr const char* kMessageName = "StreamMessage";
   /// An instruction's data begins.
   struct Begin {
     const Instruction& instruction;
@@ -93,20 +88,17 @@ struct StreamMessage {
 
 /// The socket by which a unit, or a module that finishes a unit's instructions, reports to the command
 /// processor.
-class CompletionSocket : public tlm_utils::simple_initiator_socket<CompletionSocket> {
+class CompletionSocket : public MessageInitiator<UnitMessage> {
  public:
   /// `unit`: the unit whose instructions are reported.
-  CompletionSocket(const char* name, Unit unit) : simple_initiator_socket(name), unit_(unit) {}
+  CompletionSocket(const char* name, Unit unit) : MessageInitiator(name), unit_(unit) {}
 
   /// Reports that an instruction was released or is done, which gives a token to each of `signals`. Takes no
   /// time; called in phase kAct.
-  void tell(UnitMessage::Kind kind, const Semaphores& signals) {
-    send_(*this, UnitMessage{unit_, kind, signals});
-  }
+  void tell(UnitMessage::Kind kind, const Semaphores& signals) { send(UnitMessage{unit_, kind, signals}); }
 
  private:
   Unit unit_;
-  MessageSender send_;
 };
 
 /// The common part of all units of the command processor: they take its commands and act upon them in the
@@ -119,7 +111,7 @@ class CommandedUnit : public sc_core::sc_module {
   sc_core::sc_event wake_;  // declared first: ports of the units notify it
 
  public:
-  tlm_utils::simple_target_socket<CommandedUnit> command;
+  MessageTarget<UnitCommand> command;
   CompletionSocket completion;
 
  protected:
@@ -142,7 +134,7 @@ class CommandedUnit : public sc_core::sc_module {
   Activity blocker_ = Activity::kHost;  ///< why the instruction after those that were sent does not come
 
  private:
-  void receive(tlm::tlm_generic_payload& payload, sc_core::sc_time& delay);
+  void receive(UnitCommand& message, sc_core::sc_time& delay);
 };
 
 /// An initiator port for a bus, and the socket to bind it to; null: somebody else binds it.
@@ -155,8 +147,8 @@ struct NamedPort {
 /// modules report completions.
 struct UnitSockets {
   Unit unit = Unit::kSync;
-  tlm::tlm_target_socket<>* command = nullptr;
-  std::vector<tlm::tlm_initiator_socket<>*> completions;
+  MessageTarget<UnitCommand>* command = nullptr;
+  std::vector<MessageInitiator<UnitMessage>*> completions;
   std::vector<Unit> also{};  ///< other units whose instructions it executes, in one queue with its own
 };
 

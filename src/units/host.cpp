@@ -42,8 +42,7 @@ Host::Host(sc_core::sc_module_name name, const SimContext& context, const HostCo
       sets_(std::move(sets)),
       started_(started_by == StartedBy::kItself),
       write_at_(config.register_write_cycles) {
-  for (int i = 0; i < processors; ++i)
-    nth(interrupts, i).register_b_transport(this, &Host::take_interrupt, i);
+  for (auto& interrupt : interrupts) interrupt.register_b_transport(this, &Host::take_interrupt);
   SC_METHOD(step);
   sensitive << wake_;
   ledger.enter(started_ ? Activity::kBusy : Activity::kNoWork, 0);
@@ -56,8 +55,7 @@ void Host::start(Cycle now) {
   notify_at(wake_, context_.clock, now + 1);
 }
 
-void Host::take_interrupt(int processor, tlm::tlm_generic_payload& payload, sc_core::sc_time&) {
-  message_of<ProgramEnd>(payload, nth(interrupts, processor));
+void Host::take_interrupt(ProgramEnd&, sc_core::sc_time&) {
   ++interrupted_;
   const Cycle next = context_.clock.cycle_of(now_ps()) + 1;
   notify_at(wake_, context_.clock, next);
@@ -69,7 +67,7 @@ void Host::step() {
   if (!finished() && interrupted_ == sets_[next_].processors) {
     interrupted_ = 0;
     ++next_;
-    if (finished() && on_finished) on_finished(now);
+    if (finished() && context_.watch != nullptr) context_.watch->run_ended(now);
     writes_done_ = 0;
     write_at_ = now + config_.register_write_cycles;
     ledger.enter(Activity::kBusy, now);
@@ -184,7 +182,7 @@ void StartUnit::give(Cycle now) {
   arrived_.erase(arrived_.begin(), arrived_.begin() + kEntryBytes);
   left_ -= kEntryBytes;
   ledger.enter(Activity::kBusy, now);
-  send_(to[processor], start);
+  to[processor].send(start);
   notify_at(wake_, context_.clock, now + 1);
 }
 

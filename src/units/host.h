@@ -9,7 +9,6 @@
 #include "units/command_processor.h"
 
 #include <cstdint>
-#include <functional>
 #include <string>
 #include <vector>
 
@@ -34,7 +33,7 @@ class StartUnit : public sc_core::sc_module {
 
   tlm_utils::simple_target_socket_tagged<StartUnit> registers;  ///< target behind the interconnect
   BurstPort port;
-  sc_core::sc_vector<tlm_utils::simple_initiator_socket_tagged<StartUnit>> to;  ///< one a processor
+  sc_core::sc_vector<MessageInitiator<ProgramStart>> to;  ///< one a processor
 
   /// `base` is the address of the first register.
   StartUnit(sc_core::sc_module_name name, const SimContext& context, int processors, std::uint64_t base);
@@ -57,7 +56,6 @@ class StartUnit : public sc_core::sc_module {
   std::uint64_t next_ = 0, end_ = 0;   // bytes of the table that are not requested
   std::uint64_t left_ = 0;             // bytes of the table that are not given
   std::vector<std::uint8_t> arrived_;  // and not given
-  MessageSender send_;
 };
 
 /// An entry that the host starts with one sequence of register writes: a program in memory and the processor
@@ -90,7 +88,7 @@ class Host : public sc_core::sc_module {
 
  public:
   BurstPort port;
-  sc_core::sc_vector<tlm_utils::simple_target_socket_tagged<Host>> interrupts;  ///< one a processor
+  sc_core::sc_vector<MessageTarget<ProgramEnd>> interrupts;  ///< one a processor
 
   /// `sets` run in this order.
   Host(sc_core::sc_module_name name, const SimContext& context, const HostConfig& config,
@@ -100,15 +98,12 @@ class Host : public sc_core::sc_module {
   /// Begins in cycle `now`; called once for hosts that do not begin by themselves.
   void start(Cycle now);
 
-  /// Observer: called when the last program had run in cycle `at`.
-  std::function<void(Cycle at)> on_finished;
-
   CycleLedger ledger;
   /// Whether all programs have run.
   bool finished() const { return next_ == sets_.size(); }
 
  private:
-  void take_interrupt(int processor, tlm::tlm_generic_payload& payload, sc_core::sc_time& delay);
+  void take_interrupt(ProgramEnd& message, sc_core::sc_time& delay);
   void step();
 
   SimContext context_;

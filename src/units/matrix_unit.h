@@ -49,13 +49,13 @@ class MatrixUnit {
   /// Number of ports of its own at every bank of NRAM and of WRAM (Scratchpad::engine_port).
   virtual int nram_ports() const { return 0; }
   virtual int wram_ports() const { return 0; }
-  /// Called once in a core: binds the ports to its memories that bypass the bus. Both memories outlive the
-  /// unit.
+  /// Called once in a core: binds the ports to its memories that bypass the bus.
   virtual void bind_memories(Scratchpad& /*nram*/, Scratchpad& /*wram*/) {}
   /// Passes all counters of its parts to `visitor`.
   virtual void visit(StatVisitor& visitor) = 0;
-  /// Injects a fault into the cells that the engine's configuration describes (EngineConfig::fault_space).
-  virtual void inject_fault(const Fault& fault) = 0;
+  /// Injects a fault into cells of its own, if the engine's configuration describes such
+  /// (EngineConfig::fault_space).
+  virtual void inject_fault(const Fault& /*fault*/) {}
   /// Called when a cell of its core's memories is faulty: the unit must compute with the words that it reads,
   /// even where it knows what was written.
   virtual void read_every_word() {}

@@ -25,8 +25,7 @@ SyncNetwork::SyncNetwork(sc_core::sc_module_name name, const SimContext& context
     waiting_signal_ = trace->add_signal(this->name(), "barrier_waiting", 16, Radix::kDecimal);
 }
 
-void SyncNetwork::receive(int processor, tlm::tlm_generic_payload& payload, sc_core::sc_time&) {
-  const auto& request = message_of<SyncRequest>(payload, nth(from, processor));
+void SyncNetwork::receive(int processor, SyncRequest& request, sc_core::sc_time&) {
   const Cycle at = context_.clock.cycle_of(now_ps()) + sync_cycles_;
   std::visit(Overloaded{[&](const SyncRequest::Arrive& barrier) { arrive(processor, barrier, at); },
                         [&](const SyncRequest::Give& signal) { give(processor, signal, at); }},
@@ -76,7 +75,7 @@ void SyncNetwork::deliver() {
     Delivery delivery = deliveries_.front();
     deliveries_.pop_front();
     if (std::holds_alternative<SyncDelivery::Receive>(delivery.message.content)) ++signals;
-    send_(nth(to, delivery.processor), delivery.message);
+    nth(to, delivery.processor).send(delivery.message);
   }
   if (!deliveries_.empty()) notify_at(wake_, context_.clock, deliveries_.front().at);
 }

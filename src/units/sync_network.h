@@ -1,6 +1,6 @@
 #pragma once
 
-#include "fabric/transport.h"
+#include "fabric/message.h"
 #include "isa/instruction.h"
 #include "observe/statistics.h"
 #include "sim/clock.h"
@@ -14,14 +14,11 @@
 #include <vector>
 
 #include <systemc>
-#include <tlm_utils/simple_initiator_socket.h>
-#include <tlm_utils/simple_target_socket.h>
 
 namespace tilebeat {
 
 /// From a processor to the synchronisation network.
 struct SyncRequest {
-  static constexpr const char* kMessageName = "SyncRequest";
   /// The processor is at barrier `id` of `participants`.
   struct Arrive {
     std::uint16_t id = 0;
@@ -39,7 +36,6 @@ struct SyncRequest {
 
 /// From the synchronisation network to a processor.
 struct SyncDelivery {
-  static constexpr const char* kMessageName = "SyncDelivery";
   /// All participants of the processor's barrier have arrived.
   struct Release {};
   /// The processor's `semaphore` gets one.
@@ -56,8 +52,8 @@ struct SyncDelivery {
 /// that caused it. Throughput: any number of messages a cycle.
 class SyncNetwork : public sc_core::sc_module {
  public:
-  sc_core::sc_vector<tlm_utils::simple_target_socket_tagged<SyncNetwork>> from;   ///< one a processor
-  sc_core::sc_vector<tlm_utils::simple_initiator_socket_tagged<SyncNetwork>> to;  ///< one a processor
+  sc_core::sc_vector<MessageTarget<SyncRequest>> from;    ///< one a processor
+  sc_core::sc_vector<MessageInitiator<SyncDelivery>> to;  ///< one a processor
 
   /// `processors` is the total; `cluster_size` consecutive ones form a cluster.
   SyncNetwork(sc_core::sc_module_name name, const SimContext& context, int processors, int cluster_size,
@@ -79,7 +75,7 @@ class SyncNetwork : public sc_core::sc_module {
     int participants = 0;
     std::vector<int> arrived;
   };
-  void receive(int processor, tlm::tlm_generic_payload& payload, sc_core::sc_time& delay);
+  void receive(int processor, SyncRequest& request, sc_core::sc_time& delay);
   void arrive(int processor, const SyncRequest::Arrive& barrier, Cycle at);
   void give(int processor, const SyncRequest::Give& signal, Cycle at);
   void deliver();
@@ -91,7 +87,6 @@ class SyncNetwork : public sc_core::sc_module {
   std::map<int, Waiting> waiting_;
   std::deque<Delivery> deliveries_;  // in rising order of their cycles
   sc_core::sc_event wake_;
-  MessageSender send_;
   SignalId waiting_signal_ = -1;
 };
 

@@ -52,11 +52,12 @@ struct Bench {
 TEST(DirectReader, CY_3_sees_what_lies_there_at_the_time) {
   Bench bench(SimContext{ClockDomain(1000)});
   EXPECT_EQ(bench.read(0, 8), 0U);
+  sc_core::sc_start(to_sc_time(1000));  // a port makes one access a cycle
   bench.write(0, 8, 0x01020304);
   bench.write(1, 60, 7);
   EXPECT_EQ(bench.read(0, 8), 0x01020304U);
   EXPECT_EQ(bench.read(1, 60), 7U);
-  sc_core::sc_start(to_sc_time(1000));  // the port makes one write a cycle
+  sc_core::sc_start(to_sc_time(1000));
   bench.write(0, 8, 5);
   EXPECT_EQ(bench.read(0, 8), 5U);
 }
@@ -64,17 +65,16 @@ TEST(DirectReader, CY_3_sees_what_lies_there_at_the_time) {
 TEST(DirectReader, CY_3_a_stuck_cell_is_read_as_it_is_stored) {
   Bench bench(SimContext{ClockDomain(1000)});
   EXPECT_EQ(bench.read(0, 8), 0U);
+  sc_core::sc_start(to_sc_time(1000));
   bench.banks[0]->inject_fault(9, 0x40);
   bench.write(0, 8, 0);
   EXPECT_EQ(bench.read(0, 8), 0x4000U);
 }
 
-TEST(DirectReader, HI_7_banks_count_every_word_once_they_are_told) {
+TEST(DirectReader, HI_7_banks_count_every_word) {
   Bench bench(SimContext{ClockDomain(1000)});
-  for (int i = 0; i < 3; ++i) bench.read(0, 4);
+  for (int i = 0; i < 3; ++i, sc_core::sc_start(to_sc_time(1000))) bench.read(0, 4);
   bench.read(1, 0);
-  bench.reader.settle(bench.reading.sockets);
-  bench.reader.settle(bench.reading.sockets);
   EXPECT_EQ(bench.banks[0]->stats(0).accesses, 3);
   EXPECT_EQ(bench.banks[0]->stats(0).bytes, 3 * kWord);
   EXPECT_EQ(bench.banks[1]->stats(0).accesses, 1);
@@ -85,8 +85,30 @@ TEST(DirectReader, HI_7_the_last_word_of_a_bank_is_read_and_none_behind_it) {
   bench.write(0, 60, 9);
   EXPECT_EQ(bench.read(0, 60), 9U);
   EXPECT_EQ(bench.read(0, 61), 0xEEEEEEEEU);
-  bench.reader.settle(bench.reading.sockets);
   EXPECT_EQ(bench.banks[0]->stats(0).accesses, 1);
+}
+
+// A broken schedule: the second word of bank 0 is read in the cycle of the first one.
+TEST(DirectReader, HI_9_a_second_read_of_a_bank_in_a_cycle_is_caught_with_and_without_a_waveform) {
+  for (const bool traced : {false, true}) {
+    EXPECT_EQ(in_child([&] {
+                RecordingTrace trace;
+                SimContext context{ClockDomain(1000)};
+                if (traced) context.observers.trace = &trace;
+                Bench bench(context);
+                sc_core::sc_start(to_sc_time(7000));
+                bench.read(0, 8);
+                bench.read(1, 8);
+                try {
+                  bench.read(0, 24);
+                } catch (const SimulationError& error) {
+                  return std::string(error.what());
+                }
+                return std::string("not caught");
+              }),
+              "bank0: port 0 makes one access a cycle, but in cycle 7 it was asked for bytes 0x8 and 0x18")
+        << (traced ? "traced" : "not traced");
+  }
 }
 
 TEST(DirectReader, UI_4_banks_that_are_traced_see_every_access) {

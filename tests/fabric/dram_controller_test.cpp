@@ -15,15 +15,19 @@ namespace tilebeat::testing {
 namespace {
 
 /// One scripted initiator directly at the controller.
-struct DramBench {
+struct DramBench : private DramWatch {
   DramBench(const DramConfig& dram_config, const SimContext& sim_context, AddressSlice slice = {})
       : config(dram_config),
-        context(sim_context),
+        context(watched(sim_context)),
         initiator("initiator", context),
         dram("dram", config, context, slice) {
     strict_systemc();
     initiator.socket.bind(dram.socket);
-    dram.log_commands([this](const DramCommand& command) { log.push_back(command); });
+  }
+  void issued(const DramCommand& command) override { log.push_back(command); }
+  SimContext watched(SimContext of) {
+    of.dram = this;
+    return of;
   }
   void run_until(Picoseconds time) { sc_core::sc_start(to_sc_time(time - now_ps())); }
   Cycle clocks(Picoseconds duration) const { return ceil_div(duration, config.clock_ps); }

@@ -1,10 +1,11 @@
-// Typed messages between modules: what was sent arrives, and only where its type is taken.
-#include "fabric/transport.h"
+// Messages between modules travel over sockets of a protocol of their own (SPEC HI-9).
+#include "fabric/message.h"
+
 #include "sim/clock.h"
 #include "systemc_test.h"
 #include "tilebeat/error.h"
 
-#include <string>
+#include <type_traits>
 #include <vector>
 
 #include <gtest/gtest.h>
@@ -13,13 +14,11 @@ namespace tilebeat::testing {
 namespace {
 
 struct Question {
-  static constexpr const char* kMessageName = "Question";
   int number = 0;
   int doubled = 0;  ///< answer
 };
 /// The same fields under another name.
 struct Remark {
-  static constexpr const char* kMessageName = "Remark";
   int number = 0;
   int doubled = 0;
 };
@@ -27,7 +26,7 @@ struct Remark {
 /// Takes questions and doubles their numbers.
 class Receiver : public sc_core::sc_module {
  public:
-  tlm_utils::simple_target_socket<Receiver> questions;
+  MessageTarget<Question> questions;
   std::vector<sc_core::sc_time> delays;
 
   explicit Receiver(const sc_core::sc_module_name& name) : sc_module(name), questions("questions") {
@@ -35,8 +34,7 @@ class Receiver : public sc_core::sc_module {
   }
 
  private:
-  void take(tlm::tlm_generic_payload& payload, sc_core::sc_time& delay) {
-    auto& question = message_of<Question>(payload, questions);
+  void take(Question& question, sc_core::sc_time& delay) {
     question.doubled = 2 * question.number;
     delays.push_back(delay);
   }
@@ -44,8 +42,7 @@ class Receiver : public sc_core::sc_module {
 
 class Sender : public sc_core::sc_module {
  public:
-  tlm_utils::simple_initiator_socket<Sender> out;
-  MessageSender send;
+  MessageInitiator<Question> out;
   explicit Sender(const sc_core::sc_module_name& name) : sc_module(name), out("out") {}
 };
 
@@ -56,49 +53,41 @@ class MessageTest : public ::testing::Test {
     sender_.out.bind(receiver_.questions);
     sc_core::sc_start(sc_core::SC_ZERO_TIME);  // sockets are bound from here on
   }
-  template <class Action>
-  static std::string error_of(Action action) {
-    try {
-      action();
-    } catch (const SimulationError& error) {
-      return error.what();
-    }
-    return "no error";
-  }
 
   Receiver receiver_{"receiver"};
   Sender sender_{"sender"};
 };
 
-TEST_F(MessageTest, arrives_and_is_answered) {
+TEST_F(MessageTest, HI_9_arrives_and_is_answered) {
   Question question;
   question.number = 21;
-  sender_.send(sender_.out, question);
+  sender_.out.send(question);
   EXPECT_EQ(question.doubled, 42);
-  sender_.send(sender_.out, Question{1, 0}, to_sc_time(7));
+  sender_.out.send(question, to_sc_time(7));
   EXPECT_EQ(receiver_.delays, (std::vector{sc_core::SC_ZERO_TIME, to_sc_time(7)}));
 }
 
-TEST_F(MessageTest, of_another_type_is_refused_with_both_names_and_the_socket) {
-  EXPECT_EQ(error_of([this] {
-              sender_.send(sender_.out, Remark{21, 0});
-            }),
-            "receiver.questions: takes a Question, but was sent a Remark; bind the socket to a module that "
-            "sends Question");
-  EXPECT_TRUE(receiver_.delays.empty()) << "the receiver does not act on it";
-  Question question;
-  question.number = 4;
-  sender_.send(sender_.out, question);
-  EXPECT_EQ(question.doubled, 8) << "the sender can be used again";
+template <class Initiator, class Target, class = void>
+struct CanBind : std::false_type {};
+template <class Initiator, class Target>
+struct CanBind<Initiator, Target,
+               std::void_t<decltype(std::declval<Initiator&>().bind(std::declval<Target&>()))>>
+    : std::true_type {};
+
+TEST(Message, HI_9_sockets_of_other_messages_and_of_memory_accesses_cannot_be_bound) {
+  using Questions = MessageInitiator<Question>;
+  EXPECT_TRUE((CanBind<Questions, MessageTarget<Question>>::value));
+  EXPECT_FALSE((CanBind<Questions, MessageTarget<Remark>>::value));
+  EXPECT_FALSE((CanBind<Questions, tlm::tlm_target_socket<>>::value));
+  EXPECT_FALSE((CanBind<tlm::tlm_initiator_socket<>, MessageTarget<Question>>::value));
 }
 
-TEST_F(MessageTest, a_memory_access_is_no_message) {
-  Question bytes;
-  tlm::tlm_generic_payload payload;
-  EXPECT_EQ(
-      error_of([&] { transport(sender_.out, payload, tlm::TLM_WRITE_COMMAND, 0, &bytes, sizeof bytes); }),
-      "receiver.questions: takes a Question, but was sent a memory access; bind the socket to a module "
-      "that sends Question");
+TEST_F(MessageTest, HI_9_has_no_phases) {
+  Question question;
+  tlm::tlm_phase phase = tlm::BEGIN_REQ;
+  sc_core::sc_time delay;
+  EXPECT_THROW(sender_.out->nb_transport_fw(question, phase, delay), SimulationError);
+  EXPECT_TRUE(receiver_.delays.empty()) << "the receiver does not act on it";
 }
 
 }  // namespace

@@ -1,9 +1,13 @@
 // A memory bank and its ports (SPEC CY-1, HI-7).
 #include "fabric/sram_bank.h"
 
+#include "fabric/direct_access.h"
 #include "systemc_test.h"
+#include "tilebeat/error.h"
 
 #include <array>
+#include <functional>
+#include <string>
 #include <vector>
 
 #include <tlm_utils/simple_initiator_socket.h>
@@ -57,28 +61,53 @@ struct SramBankTest : ::testing::Test {
   Reader a{"a"}, b{"b"};
 };
 
-TEST_F(SramBankTest, CY_1_a_port_makes_one_access_a_cycle) {
+std::string error_of(const std::function<void()>& action) {
+  try {
+    action();
+  } catch (const SimulationError& error) {
+    return error.what();
+  }
+  return "no error";
+}
+
+TEST_F(SramBankTest, HI_9_a_port_makes_one_access_a_cycle) {
   sc_core::sc_start(sc_core::SC_ZERO_TIME);
-  EXPECT_EQ(a.read(0, 16), 0);
-  EXPECT_EQ(a.read(16, 16), kBankPeriod) << "a second one in the same cycle is made in the next";
-  EXPECT_EQ(a.read(32, 16), 2 * kBankPeriod);
-  EXPECT_EQ(a.read(48, 16, 3 * kBankPeriod), 3 * kBankPeriod) << "in time";
-  EXPECT_EQ(a.read(48, 16, 4 * kBankPeriod - 1), 4 * kBankPeriod) << "a picosecond too early";
-  EXPECT_EQ(b.read(0, 16), 0) << "the other port is free";
-  EXPECT_EQ(bank.stats(0).accesses, 5);
-  EXPECT_EQ(bank.stats(0).bytes, 80);
+  a.read(0, 16, kBankPeriod + 500);
+  EXPECT_EQ(error_of([&] { a.read(16, 16, 2 * kBankPeriod - 1); }),
+            "bank: port 0 makes one access a cycle, but in cycle 1 it was asked for bytes 0x0 and 0x10");
+  EXPECT_NE(error_of([&] { a.write(32, 16); }), "no error") << "nor one before it";
+  b.read(0, 16, kBankPeriod + 500);  // the other port is free
+  a.read(48, 16, 2 * kBankPeriod);   // in another phase of the next cycle
+  EXPECT_EQ(bank.stats(0).accesses, 2);
+  EXPECT_EQ(bank.stats(0).bytes, 32);
   EXPECT_EQ(bank.stats(1).accesses, 1);
+}
+
+TEST_F(SramBankTest, HI_9_accesses_that_are_told_together_have_a_cycle_each) {
+  sc_core::sc_start(sc_core::SC_ZERO_TIME);
+  PortUse& use = use_of(a.socket);
+  use.accesses(0, 3 * kBankPeriod, 0, 12, 4, 4);
+  EXPECT_EQ(error_of([&] { a.read(16, 4, 3 * kBankPeriod); }),
+            "bank: port 0 makes one access a cycle, but in cycle 3 it was asked for bytes 0xc and 0x10")
+      << "by direct memory access and a transport";
+  EXPECT_EQ(error_of([&] { use.accesses(4 * kBankPeriod, 6 * kBankPeriod, 16, 28, 4, 4); }),
+            "bank: port 0 makes one access a cycle, but in cycle 4 it was asked for bytes 0x10 and 0x1c")
+      << "four in three cycles";
+  EXPECT_EQ(bank.stats(0).accesses, 4);
+  EXPECT_EQ(bank.stats(0).bytes, 16);
 }
 
 TEST_F(SramBankTest, CY_3_a_stuck_cell_is_one_byte) {
   sc_core::sc_start(sc_core::SC_ZERO_TIME);
   bank.inject_fault(16, 0x40);
   a.write(0, 16);
-  EXPECT_EQ(a.byte(16), 0) << "written beside it";
+  EXPECT_EQ(b.byte(16), 0) << "written beside it";
+  sc_core::sc_start(to_sc_time(kBankPeriod));
   a.write(17, 15);
-  EXPECT_EQ(a.byte(16), 0);
+  EXPECT_EQ(b.byte(16), 0);
+  sc_core::sc_start(to_sc_time(kBankPeriod));
   a.write(16, 1);
-  EXPECT_EQ(a.byte(16), 0x40);
+  EXPECT_EQ(b.byte(16), 0x40);
 }
 
 TEST_F(SramBankTest, HI_7_accesses_outside_are_refused) {
@@ -127,6 +156,7 @@ TEST(SramBankRegions, CY_3_a_write_withdraws_its_own_region_from_the_first_byte_
         ASSERT_NE(reader.direct(tlm::TLM_READ_COMMAND, granted), nullptr);
       }
       reader.withdrawn.clear();
+      sc_core::sc_start(to_sc_time(kBankPeriod));
       reader.write(address, 1);
       EXPECT_EQ(reader.withdrawn, std::vector<std::uint64_t>{64 * region}) << "byte " << address;
     }

@@ -20,15 +20,10 @@ class WriteBridgeTest : public ::testing::Test {
   WriteBridgeTest() { strict_systemc(); }
   void build() {
     context_.observers.trace = &trace_;
+    WriteBridge::Window window{0, 4096, 12, {}};
+    for (std::uint64_t i = 0; i < kOutputs; ++i) window.targets.push_back(0x10000U * i);
     bridge_ = std::make_unique<WriteBridge>("bridge", context_, kWidth, max_outstanding_, kOutputs,
-                                            [](std::uint64_t address, std::uint64_t) {
-                                              std::vector<WriteBridge::Route> routes;
-                                              for (int i = 0; i < kOutputs; ++i) {
-                                                if ((address >> (12 + i) & 1) != 0)
-                                                  routes.push_back({i, address % 4096 + 0x10000U * i});
-                                              }
-                                              return routes;
-                                            });
+                                            std::vector{window});
     port_ = std::make_unique<ScriptedInitiator>("port", context_);
     port_->socket.bind(bridge_->socket);
     for (int i = 0; i < kOutputs; ++i) {
@@ -159,9 +154,13 @@ TEST_F(WriteBridgeTest, HI_3_refuses_reads_and_empty_sets) {
   build();
   Access& read = port_->read(10, 1 << 12, 16);
   Access& nobody = write(20, 0, 0, 16);
-  run(50);
+  Access& beyond = write(30, 1, 4096 - 15, 16);
+  Access& no_output = write(40, std::uint64_t{1} << kOutputs, 0, 16);
+  run(60);
   EXPECT_EQ(read.status, tlm::TLM_COMMAND_ERROR_RESPONSE);
   EXPECT_EQ(nobody.status, tlm::TLM_ADDRESS_ERROR_RESPONSE);
+  EXPECT_EQ(beyond.status, tlm::TLM_ADDRESS_ERROR_RESPONSE);
+  EXPECT_EQ(no_output.status, tlm::TLM_ADDRESS_ERROR_RESPONSE);
   EXPECT_EQ(bridge_->stats.transfers, 0);
 }
 

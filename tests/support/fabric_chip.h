@@ -42,7 +42,6 @@ struct Chip {
                                   {kRegisters, kRegisters + 4096, 1}});
     bus->target_ports[0].bind(dram->socket);
     bus->target_ports[1].bind(registers->socket);
-    dram->log_commands([this](const DramCommand& command) { log.push_back(command); });
   }
   void run_until(Cycle cycle) {
     sc_core::sc_start(to_sc_time(context.clock.at(cycle) - now_ps()));

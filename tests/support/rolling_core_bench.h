@@ -35,6 +35,7 @@ class IdleBus : public sc_core::sc_module {
 /// A and results lie in NRAM, B and records in WRAM, at the same places as in memories that are stubs.
 struct CoreBench {
   testing::RecordingTrace trace;
+  Races races;
   SimContext context;
   UnitDriver driver;
   Scratchpad nram, wram;
@@ -43,7 +44,7 @@ struct CoreBench {
 
   CoreBench(const Work& work, Granularity granularity, const MemoryConfig& memory = {kMemoryBytes, 16, 16, 0},
             bool traced = false)
-      : context{ClockDomain(1000), {traced ? &trace : nullptr, nullptr}},
+      : context{ClockDomain(1000), {traced ? &trace : nullptr, nullptr}, nullptr, nullptr, nullptr, &races},
         driver("driver", context),
         nram("nram", context, memory, memory.size_bytes, kNram, 64, ScratchpadLayout::kInterleaved,
              RollingUnit::kNramPorts),

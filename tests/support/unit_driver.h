@@ -2,7 +2,7 @@
 
 // The command processor's side of a unit, for tests of the unit alone.
 
-#include "fabric/transport.h"
+#include "fabric/message.h"
 #include "systemc_test.h"
 #include "tilebeat/error.h"
 #include "units/commanded_unit.h"
@@ -22,8 +22,8 @@ class UnitDriver : public sc_core::sc_module {
     UnitMessage::Kind kind;
     Semaphore signal;  ///< the first one
   };
-  tlm_utils::simple_initiator_socket<UnitDriver> command;
-  tlm_utils::simple_target_socket<UnitDriver> completion;
+  MessageInitiator<UnitCommand> command;
+  MessageTarget<UnitMessage> completion;
   std::vector<Report> reports;
 
   UnitDriver(const sc_core::sc_module_name& name, const SimContext& context)
@@ -64,18 +64,16 @@ class UnitDriver : public sc_core::sc_module {
         next_trigger(to_sc_time(wait));
         return;
       }
-      send_(command, UnitCommand{UnitCommand::Dispatch{entry.instruction, Activity::kNoWork}});
+      command.send({UnitCommand::Dispatch{entry.instruction, Activity::kNoWork}});
     }
   }
-  void take(tlm::tlm_generic_payload& payload, sc_core::sc_time&) {
-    const auto& message = message_of<UnitMessage>(payload, completion);
+  void take(UnitMessage& message, sc_core::sc_time&) {
     reports.push_back({context_.clock.cycle_of(now_ps()), message.kind, message.signals[0]});
   }
 
   SimContext context_;
   std::deque<Entry> script_;
   std::size_t next_ = 0;
-  MessageSender send_;
 };
 
 /// What sc_start throws: the message of a SimulationError in a process.

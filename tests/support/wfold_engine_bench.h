@@ -162,7 +162,7 @@ inline EngineCase dense(int channels, int out_channels, int columns, int rows = 
 /// Keeps when the writer reports that a run is done.
 class DoneSink : public sc_core::sc_module {
  public:
-  tlm_utils::simple_target_socket<DoneSink> socket;
+  MessageTarget<UnitMessage> socket;
   Cycle done = -1;
 
   DoneSink(const sc_core::sc_module_name& name, const SimContext& context)
@@ -171,9 +171,8 @@ class DoneSink : public sc_core::sc_module {
   }
 
  private:
-  void take(tlm::tlm_generic_payload& payload, sc_core::sc_time&) {
-    if (message_of<UnitMessage>(payload, socket).kind == UnitMessage::Kind::kDone)
-      done = context_.clock.cycle_of(now_ps());
+  void take(UnitMessage& message, sc_core::sc_time&) {
+    if (message.kind == UnitMessage::Kind::kDone) done = context_.clock.cycle_of(now_ps());
   }
   SimContext context_;
 };

@@ -24,6 +24,7 @@ class NotedSystem : public System {
   explicit NotedSystem(const HardwareConfig& hardware)
       : System("system", hardware, Plan(), SimulationOptions(), nullptr) {}
   bool finished() const override { return true; }
+  void start_host(Cycle) override {}
   std::string describe_state() const override { return ""; }
   std::string describe_under_way() const override { return ""; }
 

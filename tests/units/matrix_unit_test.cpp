@@ -48,9 +48,9 @@ class Toy : public sc_core::sc_module {
   sc_core::sc_event wake_;  // declared first: the port notifies it
 
  public:
-  tlm_utils::simple_target_socket<Toy> command;
+  MessageTarget<UnitCommand> command;
   BurstPort port;
-  tlm_utils::simple_initiator_socket<Toy> released, done;
+  MessageInitiator<UnitMessage> released, done;
   CycleLedger ledger;
   std::int64_t reads = 0;
 
@@ -71,8 +71,7 @@ class Toy : public sc_core::sc_module {
   }
 
  private:
-  void receive(tlm::tlm_generic_payload& payload, sc_core::sc_time&) {
-    const auto& message = message_of<UnitCommand>(payload, command);
+  void receive(UnitCommand& message, sc_core::sc_time&) {
     const auto* dispatch = std::get_if<UnitCommand::Dispatch>(&message.content);
     if (dispatch == nullptr) return;
     commands_.push_back(dispatch->instruction);
@@ -88,8 +87,8 @@ class Toy : public sc_core::sc_module {
       UnitMessage release{Unit::kMatrix, UnitMessage::Kind::kReleased, commands_.front().release_signals};
       UnitMessage completion{Unit::kMatrix, UnitMessage::Kind::kDone, commands_.front().done_signals};
       commands_.pop_front();
-      send_(released, release);
-      send_(done, completion);
+      released.send(release);
+      done.send(completion);
     }
     if (commands_.empty() || !port.empty() || !port.granted(now)) return;
     ledger.enter(Activity::kBusy, now);
@@ -100,7 +99,6 @@ class Toy : public sc_core::sc_module {
   int bytes_;
   std::uint64_t memory_;
   std::deque<Instruction> commands_;
-  MessageSender send_;
 };
 
 class ToyUnit : public MatrixUnit {
@@ -117,7 +115,6 @@ class ToyUnit : public MatrixUnit {
     visitor.counter("toy", "reads", "reads", toy_.reads);
     visitor.bytes(&MemoryBytes::input_buffer_write, 3 * toy_.reads);
   }
-  void inject_fault(const Fault&) override {}
 
  private:
   Toy toy_;

@@ -1,7 +1,7 @@
 // Barriers and signals between stubs (SPEC HI-5, CY-1).
 #include "units/sync_network.h"
 
-#include "fabric/transport.h"
+#include "fabric/message.h"
 #include "tilebeat/error.h"
 #include "unit_driver.h"
 
@@ -19,8 +19,8 @@ constexpr int kClusterSize = 3, kProcessors = 6, kSyncCycles = 5;
 /// The sockets of one processor, as far as the network sees them.
 class Processor : public sc_core::sc_module {
  public:
-  tlm_utils::simple_initiator_socket<Processor> out;
-  tlm_utils::simple_target_socket<Processor> in;
+  MessageInitiator<SyncRequest> out;
+  MessageTarget<SyncDelivery> in;
   struct Sent {
     Cycle at;
     SyncRequest message;
@@ -49,14 +49,13 @@ class Processor : public sc_core::sc_module {
   void run() {
     for (Sent& sent : script) {
       wait(to_sc_time(context_.clock.at(sent.at, Phase::kGrant) - now_ps()));
-      send_(out, sent.message);
+      out.send(sent.message);
     }
   }
-  void take(tlm::tlm_generic_payload& payload, sc_core::sc_time&) {
-    received.push_back({context_.clock.cycle_of(now_ps()), message_of<SyncDelivery>(payload, in)});
+  void take(SyncDelivery& delivery, sc_core::sc_time&) {
+    received.push_back({context_.clock.cycle_of(now_ps()), delivery});
   }
   SimContext context_;
-  MessageSender send_;
 };
 
 class SyncNetworkTest : public ::testing::Test {

@@ -79,7 +79,7 @@ std::int64_t buffer_bytes(const OffsetConfig& c) {
 FaultSpace fault_space(const OffsetConfig&, const HardwareConfig& hardware) {
   if (!hardware.chip) return {};
   const MemoryConfig& nram = hardware.chip->core.nram;
-  return {nram.banks, nram.size_bytes / nram.banks};
+  return {nram.banks, nram.size_bytes / nram.banks, FaultSpace::Cells::kNram};
 }
 
 std::shared_ptr<CompiledAhead> compiled_ahead(OffsetConfig& c) {

@@ -99,7 +99,7 @@ std::int64_t buffer_bytes(const WfoldConfig& c) {
 // Faults hit the NRAM of a core, which the engine reads.
 FaultSpace fault_space(const WfoldConfig&, const HardwareConfig& hardware) {
   const MemoryConfig& nram = hardware.chip->core.nram;
-  return {nram.banks, nram.size_bytes / nram.banks};
+  return {nram.banks, nram.size_bytes / nram.banks, FaultSpace::Cells::kNram};
 }
 
 EngineDescription description() {

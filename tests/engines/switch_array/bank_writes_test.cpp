@@ -21,6 +21,7 @@ using switch_array::InputArrangement;
 using switch_array::LoadInput;
 using switch_array::LoadKernels;
 using switch_array::ParameterLoader;
+using switch_array::RecordSlot;
 using switch_array::SwitchArrayConfig;
 
 namespace {
@@ -29,22 +30,21 @@ constexpr int kWidth = 16;  // bytes of a beat
 
 /// Streams an instruction and its bytes at once; says when all of it is written.
 struct Streamer : sc_core::sc_module {
-  tlm_utils::simple_initiator_socket<Streamer> socket;
+  MessageInitiator<StreamMessage> socket;
   explicit Streamer(const sc_core::sc_module_name& name) : sc_module(name), socket("socket") {}
   StreamMessage::Answer stream(const Operation& operation, int bytes) {
     Instruction instruction;
     instruction.operation = operation;
-    MessageSender send;
-    send(socket, StreamMessage{StreamMessage::Begin{instruction}});
+    socket.send({StreamMessage::Begin{instruction}});
     const std::vector<std::uint8_t> data(static_cast<std::size_t>(bytes));
     const WaitTrail trail;
     StreamMessage message{StreamMessage::Data{data.data(), bytes, trail}};
-    send(socket, message);
+    socket.send(message);
     return message.answer;
   }
 };
 
-/// Takes writes of words; says how long those from byte `held_from` on have to wait.
+/// Takes writes of words.
 struct Words : sc_core::sc_module {
   tlm_utils::simple_target_socket<Words> socket;
   explicit Words(const sc_core::sc_module_name& name) : sc_module(name), socket("socket") {
@@ -52,14 +52,26 @@ struct Words : sc_core::sc_module {
   }
   void take(tlm::tlm_generic_payload& payload, sc_core::sc_time& delay) {
     payload.set_response_status(tlm::TLM_OK_RESPONSE);
-    if (payload.is_write())
-      at.push_back(static_cast<Cycle>(delay.value()) / 1000);
-    else if (payload.get_address() >= held_from)
-      delay = to_sc_time(held_until * 1000);
+    at.push_back(static_cast<Cycle>(delay.value()) / 1000);
   }
   std::vector<Cycle> at;
+};
+
+/// Takes records; says how long those of slots from `held_from` on have to wait.
+struct Records : Words {
+  MessageTarget<RecordSlot> slots;
+  explicit Records(const sc_core::sc_module_name& name) : Words(name), slots("slots") {
+    slots.register_b_transport(this, &Records::tell);
+  }
+  void tell(RecordSlot& slot, sc_core::sc_time&) {
+    slot.free_from = slot.number >= held_from ? held_until : 0;
+  }
+  void bind(ParameterLoader& loader) {
+    loader.post_write.bind(socket);
+    loader.record_slots.bind(slots);
+  }
   Cycle held_until = 0;
-  std::uint64_t held_from = 0;
+  int held_from = 0;
 };
 
 struct BankWrites : ::testing::Test {
@@ -103,8 +115,8 @@ TEST_F(BankWrites, CY_6_words_of_several_pixels_are_written_side_by_side) {
 TEST_F(BankWrites, CY_6_kernel_words_and_records_take_a_write_each) {
   ParameterLoader loader("loader", context, config, kWidth);
   bind(loader.bank_write);
-  Words records("records");
-  loader.post_write.bind(records.socket);
+  Records records("records");
+  records.bind(loader);
   streamer.socket.bind(loader.stream);
   sc_core::sc_start(sc_core::SC_ZERO_TIME);
   LoadKernels load;
@@ -122,8 +134,8 @@ TEST_F(BankWrites, CY_6_records_wait_for_their_bank) {
   config.arrangement_queue_words = 2;
   ParameterLoader loader("loader", context, config, 64);
   bind(loader.bank_write);
-  Words records("records");
-  loader.post_write.bind(records.socket);
+  Records records("records");
+  records.bind(loader);
   streamer.socket.bind(loader.stream);
   sc_core::sc_start(sc_core::SC_ZERO_TIME);
   LoadKernels load;
@@ -143,10 +155,10 @@ struct HeldRecords : BankWrites {
     config.columns = 4, config.arrangement_queue_words = queue_words;
     ParameterLoader loader("loader", context, config, kWidth);
     bind(loader.bank_write);
-    Words post("records");
+    Records post("records");
     post.held_until = until;
-    post.held_from = static_cast<std::uint64_t>(held_slot * config.columns * kPostParameterBytes);
-    loader.post_write.bind(post.socket);
+    post.held_from = held_slot;
+    post.bind(loader);
     streamer.socket.bind(loader.stream);
     sc_core::sc_start(sc_core::SC_ZERO_TIME);
     LoadKernels load;
@@ -230,8 +242,8 @@ TEST(BankWritesProperty, CY_3_words_stored_directly_are_those_of_single_writes) 
         const SimContext context{ClockDomain(1000)};
         ParameterLoader loader("loader", context, config, width);
         InputArrangement arrangement("arrangement", context, config, width);
-        Words records("records");
-        loader.post_write.bind(records.socket);
+        Records records("records");
+        records.bind(loader);
         std::vector<std::unique_ptr<SramBank>> banks;
         std::vector<std::function<void(tlm::tlm_generic_payload&)>> readers;
         const auto bind = [&](auto& sockets, int words, int regions) {
@@ -261,21 +273,18 @@ TEST(BankWritesProperty, CY_3_words_stored_directly_are_those_of_single_writes) 
           std::vector<std::uint8_t> data(static_cast<std::size_t>(part.bytes));
           for (auto& byte : data) byte = static_cast<std::uint8_t>(++value * 37);
           Streamer& to = part.kernels ? to_loader : to_arrangement;
-          MessageSender send;
           Instruction instruction;
           instruction.operation = part.operation;
-          if (part.begins) send(to.socket, StreamMessage{StreamMessage::Begin{instruction}});
+          if (part.begins) to.socket.send({StreamMessage::Begin{instruction}});
           const WaitTrail trail;
           StreamMessage message{StreamMessage::Data{data.data(), part.bytes, trail}};
-          send(to.socket, message);
+          to.socket.send(message);
           for (const Cycle at : {message.answer.accepted, message.answer.blocked, message.answer.written})
             text += std::to_string(at) + " ";
           written = std::max(written, message.answer.written);
         }
         const Cycle now = context.clock.cycle_of(now_ps());
         if (written > now) sc_core::sc_start(to_sc_time(1000 * (written - now)));
-        loader.settle();
-        arrangement.settle();
         for (std::size_t i = 0; i < banks.size(); ++i) {
           std::vector<std::uint8_t> all(static_cast<std::size_t>(banks[i]->size_bytes()));
           tlm::tlm_generic_payload payload;

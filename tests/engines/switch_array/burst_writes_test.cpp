@@ -29,6 +29,7 @@ using switch_array::NewSetup;
 using switch_array::ParameterLoader;
 using switch_array::PostProcessor;
 using switch_array::RecordsKind;
+using switch_array::RecordSlot;
 using switch_array::SwitchArrayConfig;
 using switch_array::SwitchSchedule;
 
@@ -37,31 +38,42 @@ namespace {
 constexpr int kWidth = 16, kWord = 4;  // bytes of a beat, of a word
 constexpr std::uint8_t kNew = 0x5A;
 
-/// Takes whatever comes to it.
+/// Takes records, whose slots are free, and completions.
 struct Sink : sc_core::sc_module {
-  tlm_utils::simple_target_socket<Sink> socket;
-  explicit Sink(const sc_core::sc_module_name& name) : sc_module(name), socket("socket") {
-    socket.register_b_transport(this, &Sink::take);
+  tlm_utils::simple_target_socket_optional<Sink> records;
+  MessageTarget<RecordSlot, 1, sc_core::SC_ZERO_OR_MORE_BOUND> slots;
+  MessageTarget<UnitMessage, 1, sc_core::SC_ZERO_OR_MORE_BOUND> completions;
+  explicit Sink(const sc_core::sc_module_name& name)
+      : sc_module(name), records("records"), slots("slots"), completions("completions") {
+    records.register_b_transport(this, &Sink::take);
+    slots.register_b_transport(this, &Sink::tell);
+    completions.register_b_transport(this, &Sink::end);
   }
   void take(tlm::tlm_generic_payload& payload, sc_core::sc_time&) {
     payload.set_response_status(tlm::TLM_OK_RESPONSE);
   }
+  void tell(RecordSlot&, sc_core::sc_time&) {}
+  void end(UnitMessage&, sc_core::sc_time&) {}
 };
 
+/// Sends streams, results or records.
 struct Source : sc_core::sc_module {
-  tlm_utils::simple_initiator_socket<Source> socket;
-  explicit Source(const sc_core::sc_module_name& name) : sc_module(name), socket("socket") {}
+  MessageInitiator<StreamMessage, 1, sc_core::SC_ZERO_OR_MORE_BOUND> streams;
+  MessageInitiator<DrainMessage, 1, sc_core::SC_ZERO_OR_MORE_BOUND> results;
+  tlm_utils::simple_initiator_socket_optional<Source> records;
+  MessageInitiator<RecordSlot, 1, sc_core::SC_ZERO_OR_MORE_BOUND> slots;
+  explicit Source(const sc_core::sc_module_name& name)
+      : sc_module(name), streams("streams"), results("results"), records("records"), slots("slots") {}
   /// Streams an instruction and `bytes` bytes of value kNew in one call.
   void stream(const Operation& operation, int bytes) {
     Instruction instruction;
     instruction.operation = operation;
-    send(socket, StreamMessage{StreamMessage::Begin{instruction}});
+    streams.send({StreamMessage::Begin{instruction}});
     const std::vector<std::uint8_t> data(static_cast<std::size_t>(bytes), kNew);
     const WaitTrail trail;
     StreamMessage message{StreamMessage::Data{data.data(), bytes, trail}};
-    send(socket, message);
+    streams.send(message);
   }
-  MessageSender send;
 };
 
 /// Whether the banks' loader may write directly, or a stuck cell (of a byte that nothing is written to) makes
@@ -106,8 +118,9 @@ struct BurstWrites : ::testing::TestWithParam<Way> {
     config.parameter_depth_words = 32;  // all of the bank is one region
     loader = std::make_unique<ParameterLoader>("loader", context, config, width);
     records = std::make_unique<Sink>("records");
-    loader->post_write.bind(records->socket);
-    source.socket.bind(loader->stream);
+    loader->post_write.bind(records->records);
+    loader->record_slots.bind(records->slots);
+    source.streams.bind(loader->stream);
     bind(loader->bank_write);
     LoadKernels load;
     load.words = words;
@@ -116,7 +129,7 @@ struct BurstWrites : ::testing::TestWithParam<Way> {
   /// An input arrangement streams a row of pixels.
   void load_row(int width, int channels) {
     arrangement = std::make_unique<InputArrangement>("arrangement", context, config, kWidth);
-    source.socket.bind(arrangement->stream);
+    source.streams.bind(arrangement->stream);
     bind(arrangement->bank_write);
     LoadInput load;
     load.height = 1, load.width = width, load.channels = channels;
@@ -172,16 +185,17 @@ struct DrainedResults : ::testing::Test {
   }
   void build() {
     post = std::make_unique<PostProcessor>("post", context, config);
-    source.socket.bind(post->drain);
-    loader.socket.bind(post->parameters);
+    source.results.bind(post->drain);
+    loader.records.bind(post->parameters);
+    loader.slots.bind(post->slots);
     for (std::size_t group = 0; group < 2; ++group)
       post->output[group].bind(buffer.banks.front()->ports[group]);
-    post->completion.bind(completions.socket);
+    post->completion.bind(completions.completions);
     sc_core::sc_start(sc_core::SC_ZERO_TIME);
     run.rows = 4, run.columns = 4, run.kernels = 4, run.output_stride = 16;
     geometry.rows = geometry.columns = geometry.height = geometry.width = 4;
     setup.post_parameters = true;
-    source.send(source.socket, DrainMessage{NewSetup{setup}});
+    source.results.send({NewSetup{setup}});
   }
   ArrayChunk chunk() const { return {run, instruction, schedule}; }
   /// Expects value `value` of each pixel from the cycle in which its lane is written on, 0 before. Operation
@@ -220,8 +234,8 @@ TEST_F(DrainedResults, CY_1_a_second_port_sees_each_lane_of_an_operation_cycle_a
   for (const int column_block : {0, 1}) {
     Beat beat;
     beat.column_block = column_block;
-    source.send(source.socket, DrainMessage{DrainMessage::OneCycle{chunk(), sums.data(), 4, beat,
-                                                                   column_block * 9, column_block == 1}});
+    source.results.send(
+        {DrainMessage::OneCycle{chunk(), sums.data(), 4, beat, column_block * 9, column_block == 1}});
   }
   expect_pixels({0, 9}, 77, 30);
 }
@@ -230,7 +244,7 @@ TEST_F(DrainedResults, CY_1_a_second_port_sees_each_lane_of_a_chunk_at_its_clock
   build();
   const std::vector<std::int32_t> sums(16 * 4, 77);
   const std::vector<Cycle> last_macs{2, 11, 17, 30};
-  source.send(source.socket, DrainMessage{DrainMessage::WholeChunk{chunk(), sums.data(), 4, last_macs}});
+  source.results.send({DrainMessage::WholeChunk{chunk(), sums.data(), 4, last_macs}});
   expect_pixels(last_macs, 77, 50);
 }
 
@@ -243,17 +257,18 @@ TEST_F(DrainedResults, CY_1_lanes_use_a_record_from_its_clock_on) {
   const std::array<std::uint8_t, kPostParameterBytes> bytes = encode(record);
   WordAccess write(tlm::TLM_WRITE_COMMAND, kPostParameterBytes);
   for (std::uint64_t column = 0; column < 4; ++column)
-    write(loader.socket, column * kPostParameterBytes, bytes.data(), to_sc_time(15 * 1000));
+    write(loader.records, column * kPostParameterBytes, bytes.data(), to_sc_time(15 * 1000));
   const std::vector<std::int32_t> sums(16, 77);
   for (const int column_block : {0, 1}) {
     Beat beat;
     beat.column_block = column_block;
-    source.send(source.socket, DrainMessage{DrainMessage::OneCycle{chunk(), sums.data(), 4, beat,
-                                                                   9 + 6 * column_block, column_block == 1}});
+    source.results.send(
+        {DrainMessage::OneCycle{chunk(), sums.data(), 4, beat, 9 + 6 * column_block, column_block == 1}});
   }
   sc_core::sc_start(to_sc_time(40 * 1000));
-  EXPECT_EQ(buffer.readers.front()->read(0, 1).front(), 77);
-  EXPECT_EQ(buffer.readers.front()->read(2 * 16, 1).front(), 177);
+  const std::vector<std::uint8_t> read = buffer.readers.front()->read(0, 2 * 16 + 1);
+  EXPECT_EQ(read.front(), 77);
+  EXPECT_EQ(read.back(), 177);
 }
 
 }  // namespace

@@ -145,7 +145,7 @@ Times store_model(const Scene& scene) {
 /// The module behind a read channel.
 class Sink : public sc_core::sc_module {
  public:
-  tlm_utils::simple_target_socket<Sink> socket;
+  MessageTarget<StreamMessage> socket;
   std::vector<Cycle> begins;
 
   Sink(const sc_core::sc_module_name& name, const SimContext& context, const Scene& scene)
@@ -154,8 +154,7 @@ class Sink : public sc_core::sc_module {
   }
 
  private:
-  void take(tlm::tlm_generic_payload& payload, sc_core::sc_time&) {
-    auto& message = message_of<StreamMessage>(payload, socket);
+  void take(StreamMessage& message, sc_core::sc_time&) {
     const auto* data = std::get_if<StreamMessage::Data>(&message.content);
     if (data == nullptr) return;
     const Cycle now = context_.clock.cycle_of(now_ps());

@@ -18,7 +18,7 @@ void OffsetUnit::keep(const Pipeline::BeatTimes& times, bool ends) {
   const std::size_t number = ends ? beats.size() - 1 : beat_ - 1;
   under.beat = number, under.slice = slice_;
   under.begins = number == 0 && job_->run.first, under.ends = ends;
-  under.reads_records = ends && group_ == 0 && !job_->records.empty();
+  if (ends) under.records_requested = records_requested_;
   under.times = times;
   under.operands = operands_, under.references = references_;
   under.lines.resize(references_.size());
@@ -43,7 +43,7 @@ void OffsetUnit::move_data(Cycle now) {
   }
 }
 
-// Requests lines and kernels of this cycle.
+// Requests lines, kernels and records of this cycle.
 void OffsetUnit::fetch(Under& under, Cycle now) {
   const auto size = to_size(config_.cache.line_bytes);
   for (std::size_t i = 0; i < under.references.size(); ++i) {
@@ -52,13 +52,19 @@ void OffsetUnit::fetch(Under& under, Cycle now) {
     under.lines[i].resize(size);
     lines_.read(reference.line * size, under.lines[i].data(), line_size(reference.line), 0);
   }
-  if (under.kernels_read || under.times.kernels_requested > now) return;
-  under.kernels_read = true;
-  const Job& job = *under.job;
+  Job& job = *under.job;
   const Slice& slice = job.schedule.slices()[under.slice];
-  const Beat& beat = job.schedule.beats(slice.group)[under.beat];
-  kernels_.read(job.run.weights + to_unsigned(OffsetSchedule::weights_at(slice, beat)), under.kernels.data(),
-                count_of(under.kernels), 0);
+  if (!under.kernels_read && under.times.kernels_requested <= now) {
+    under.kernels_read = true;
+    const Beat& beat = job.schedule.beats(slice.group)[under.beat];
+    kernels_.read(job.run.weights + to_unsigned(OffsetSchedule::weights_at(slice, beat)),
+                  under.kernels.data(), count_of(under.kernels), 0);
+  }
+  if (!under.records_requested || *under.records_requested > now) return;
+  under.records_requested.reset();
+  std::vector<std::uint8_t> records(to_size(slice.count) * kPostParameterBytes);
+  kernels_.read(first_record(job, slice), records.data(), count_of(records), 0);
+  keep_records(job, slice, records);
 }
 
 // Multiplies a beat; operands come from lines in their places and from lines that enter them, in order.
@@ -103,14 +109,10 @@ void OffsetUnit::multiply(Under& under) {
     }
   }
   if (!under.ends || under.rows.empty()) return;
-  if (under.reads_records) read_records(*under.job, slice);
   store_rows(under);
 }
 
-void OffsetUnit::read_records(Job& job, const Slice& slice) {
-  std::vector<std::uint8_t> bytes(to_size(slice.count) * kPostParameterBytes);
-  kernels_.read(job.run.post + to_unsigned(slice.first) * kPostParameterBytes, bytes.data(), count_of(bytes),
-                0);
+void OffsetUnit::keep_records(Job& job, const Slice& slice, const std::vector<std::uint8_t>& bytes) {
   for (int k = 0; k < slice.count; ++k)
     nth(job.records, slice.first + k) =
         decode_post_parameter(bytes.data() + to_size(k) * kPostParameterBytes);
@@ -207,10 +209,7 @@ class OffsetMatrixUnit : public MatrixUnit {
   std::vector<NamedPort> dram_ports() override { return {{"tables", &unit_.tables.port.socket}}; }
   int nram_ports() const override { return OffsetUnit::kNramPorts; }
   int wram_ports() const override { return OffsetUnit::kWramPorts; }
-  void bind_memories(Scratchpad& nram, Scratchpad& wram) override {
-    nram_ = &nram;
-    unit_.bind_memories(nram, wram);
-  }
+  void bind_memories(Scratchpad& nram, Scratchpad& wram) override { unit_.bind_memories(nram, wram); }
   std::vector<UnitSockets> units() override { return {unit_sockets(Unit::kMatrix, unit_)}; }
   void visit(StatVisitor& visitor) override {
     visitor.ledger("offset.lanes", unit_.ledger);
@@ -243,14 +242,9 @@ class OffsetMatrixUnit : public MatrixUnit {
     visitor.own_bytes("offset.lanes", kOwnWramRead, lanes.wram_read);
   }
   void read_every_word() override { unit_.read_every_word(); }
-  void inject_fault(const Fault& fault) override {
-    read_every_word();
-    nram_->inject_fault(fault.bank, fault.address, fault.mask);
-  }
 
  private:
   OffsetUnit unit_;
-  Scratchpad* nram_ = nullptr;
 };
 
 }  // namespace

@@ -153,8 +153,13 @@ void OffsetUnit::multiply_slice(const Slice& slice) {
   rolling::multiply_block({wide_threads_.data(), width_}, count_of(threads_), {kernels.data(), width_},
                           slice.count, to_int(width_), sums_.data(), to_size(config_.columns));
   if (!job.run.last) return;
-  if (!job.records.empty() && group_ == 0) read_records(job, slice);
   const Cycle now = context_.clock.cycle_of(now_ps());
+  if (records_requested_) {
+    bytes_.resize(to_size(slice.count) * kPostParameterBytes);
+    kernels_.direct_read(first_record(job, slice), bytes_.data(), count_of(bytes_),
+                         std::max(*records_requested_, now));
+    keep_records(job, slice, bytes_);
+  }
   const auto offset = to_unsigned(slice.first * dtype_size(job.conv.output_type));
   for (std::size_t t = 0; t < threads_.size(); ++t) {
     const std::vector<std::uint8_t> row =

@@ -181,20 +181,21 @@ void OffsetUnit::hold_memories(Job& job, Cycle now) {
   const auto kernels = to_unsigned(run.kernels);
   const auto element = to_unsigned(dtype_size(job.conv.output_type));
   const BytePattern map{run.map, map_bytes(job.setup, job.map)};
-  if (!run.same_map) lines_.holds().end_watch();
-  if (lines_.holds().changed())
-    throw SimulationError("offset.run: same_map, but lines that the cache may hold were written since");
-  lines_.holds().watch(map);
-  job.reads.push_back(lines_.hold(user, Holds::Access::kRead, map, now));
-  job.reads.push_back(kernels_.hold(user, Holds::Access::kRead,
-                                    {run.weights, to_unsigned(job.schedule.weight_bytes())}, now));
+  if (Holds* nram = lines_.holds(); nram != nullptr) {
+    if (!run.same_map) nram->end_watch();
+    if (nram->changed())
+      throw SimulationError("offset.run: same_map, but lines that the cache may hold were written since");
+    nram->watch(map);
+  }
+  lines_.hold(job.reads, user, Holds::Access::kRead, map, now);
+  kernels_.hold(job.reads, user, Holds::Access::kRead,
+                {run.weights, to_unsigned(job.schedule.weight_bytes())}, now);
   if (!run.last) return;
   if (job.conv.post_parameters)
-    job.reads.push_back(
-        kernels_.hold(user, Holds::Access::kRead, {run.post, kernels * kPostParameterBytes}, now));
-  job.writes.push_back(results_.hold(
-      user, Holds::Access::kWrite,
-      {run.result, kernels * element, run.result_pixel, std::uint64_t{job.map.rows} * job.map.columns}, now));
+    kernels_.hold(job.reads, user, Holds::Access::kRead, {run.post, kernels * kPostParameterBytes}, now);
+  results_.hold(
+      job.writes, user, Holds::Access::kWrite,
+      {run.result, kernels * element, run.result_pixel, std::uint64_t{job.map.rows} * job.map.columns}, now);
 }
 
 // Processes beats whose tags can be looked up by cycle `limit`.
@@ -366,6 +367,7 @@ void OffsetUnit::end_slice(const Slice& slice) {
                                           threads * slice.count * products - macs};
   work_.count(slice_began_, ledger.settled_at(), macs);
   rows_.clear();
+  records_requested_.reset();
   if (!job.run.last) {
     written_ = pipeline_.lanes_free() + pipeline_.tree_cycles();
     return;
@@ -373,8 +375,9 @@ void OffsetUnit::end_slice(const Slice& slice) {
   Cycle records = 0;
   if (!job.records.empty() && group_ == 0) {
     const int bytes = slice.count * kPostParameterBytes;
-    const std::uint64_t from = job.run.post + to_unsigned(slice.first) * kPostParameterBytes;
-    records = pipeline_.read_records(kernels_.accesses(from, bytes));
+    const int accesses = kernels_.accesses(first_record(job, slice), bytes);
+    records = pipeline_.read_records(accesses);
+    records_requested_ = records - kernels_.latency() - accesses;
     stats.wram_read += bytes;
   }
   const int element = dtype_size(job.conv.output_type), bytes = slice.count * element;

@@ -194,9 +194,9 @@ class OffsetUnit : public CommandedUnit {
   // Clock granularity: a beat between tags and lanes.
   struct Under {
     std::shared_ptr<Job> job;
-    std::size_t slice = 0, beat = 0;    // numbers
-    bool begins = false, ends = false;  // sums; `ends` the slice
-    bool reads_records = false;
+    std::size_t slice = 0, beat = 0;         // numbers
+    bool begins = false, ends = false;       // sums; `ends` the slice
+    std::optional<Cycle> records_requested;  // until they are read; none: the slice has none to read
     Pipeline::BeatTimes times;
     std::vector<Operand> operands;
     std::vector<LineCache::Reference> references;
@@ -252,7 +252,10 @@ class OffsetUnit : public CommandedUnit {
   void fetch(Under& under, Cycle now);
   void multiply(Under& under);
   void store_rows(const Under& under);
-  void read_records(Job& job, const Slice& slice);
+  std::uint64_t first_record(const Job& job, const Slice& slice) const {
+    return job.run.post + to_unsigned(slice.first) * kPostParameterBytes;
+  }
+  void keep_records(Job& job, const Slice& slice, const std::vector<std::uint8_t>& bytes);
   void trace_beat(const Pipeline::BeatTimes& times, const Beat& beat);
   void trace_operands(const Under& under, const std::vector<std::uint8_t>& bytes);
   void declare_signals();
@@ -308,7 +311,8 @@ class OffsetUnit : public CommandedUnit {
   std::vector<LineCache::Reference> references_;
   std::vector<Pipeline::RowTimes> rows_;
   std::vector<int> row_accesses_;
-  std::vector<std::int32_t> sums_;  // by row and column of the lanes
+  std::vector<std::int32_t> sums_;          // by row and column of the lanes
+  std::optional<Cycle> records_requested_;  // of the latest slice, where it reads any
   Cycle written_ = 0;
 
   // Clock granularity.

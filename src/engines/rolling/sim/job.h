@@ -3,8 +3,8 @@
 #include "base/types.h"
 #include "engines/rolling/config.h"
 #include "engines/rolling/operand_lines.h"
-#include "fabric/holds.h"
 #include "isa/instruction.h"
+#include "observe/holds.h"
 
 #include <array>
 #include <cstddef>

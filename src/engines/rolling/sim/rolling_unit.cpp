@@ -180,16 +180,15 @@ void RollingUnit::hold_memories(Job& job, Cycle now) {
   const auto kernels = to_unsigned(run.kernels);
   const std::uint64_t map = images * run.height * run.width * job.setup.pixel_bytes;
   const std::uint64_t weights = kernels * to_unsigned(job.schedule.product().n);
-  job.reads.push_back(a.hold(user, Holds::Access::kRead, {run.map, map}, now));
+  a.hold(job.reads, user, Holds::Access::kRead, {run.map, map}, now);
   const auto access = run.transposes ? Holds::Access::kWrite : Holds::Access::kRead;
-  job.reads.push_back(b.hold(user, access, {run.weights, weights}, now));
+  b.hold(job.reads, user, access, {run.weights, weights}, now);
   if (!run.last) return;
   if (job.conv.post_parameters)
-    job.reads.push_back(b.hold(user, Holds::Access::kRead, {run.post, kernels * kPostParameterBytes}, now));
+    b.hold(job.reads, user, Holds::Access::kRead, {run.post, kernels * kPostParameterBytes}, now);
   const auto element = to_unsigned(dtype_size(job.conv.output_type));
-  job.writes.push_back(results.port->hold(
-      user, Holds::Access::kWrite,
-      {run.result, kernels * element, run.result_pixel, images * run.rows * run.columns}, now));
+  results.port->hold(job.writes, user, Holds::Access::kWrite,
+                     {run.result, kernels * element, run.result_pixel, images * run.rows * run.columns}, now);
 }
 
 // Runs of the same block add to sums that stay, until one run ends them.

@@ -20,6 +20,7 @@ std::optional<ScratchpadPort::Shifts> ScratchpadPort::shifts_of(const MemoryConf
 ScratchpadPort::ScratchpadPort(const std::string& name, const SimContext& context, const MemoryConfig& memory,
                                int width_bytes)
     : banks(name.c_str(), to_size(memory.banks)),
+      context_(context),
       period_(context.clock.period_ps()),
       memory_(memory),
       width_(width_bytes),
@@ -38,7 +39,7 @@ void ScratchpadPort::withdraw(sc_dt::uint64 /*begin*/, sc_dt::uint64 /*end*/) {
 }
 
 void ScratchpadPort::bind(Scratchpad& memory, int port) {
-  target_ = &memory;
+  holds_ = context_.holds(memory.basename());
   base_ = memory.base(), size_ = memory.size();
   for (int bank = 0; bank < memory_.banks; ++bank) nth(banks, bank).bind(memory.engine_port(port, bank));
 }
@@ -71,8 +72,8 @@ int ScratchpadPort::access_bytes(std::uint64_t offset, int bytes) const {
   return std::min({bytes, width_, row});
 }
 
-OpenHold ScratchpadPort::hold(const std::string& user, Holds::Access access, const BytePattern& bytes,
-                              Cycle now) {
+void ScratchpadPort::hold(std::vector<OpenHold>& open, const std::string& user, Holds::Access access,
+                          const BytePattern& bytes, Cycle now) {
   const std::uint64_t memory_end = base_ + size_, end = bytes.end();
   const bool outside = bytes.begin < base_ || bytes.begin >= memory_end;
   if (bytes.count > 0 && bytes.run > 0 && (outside || end > memory_end || end < bytes.begin))
@@ -80,7 +81,7 @@ OpenHold ScratchpadPort::hold(const std::string& user, Holds::Access access, con
                                       outside ? bytes.begin : memory_end, user,
                                       access == Holds::Access::kRead ? "reads" : "writes", bytes.begin,
                                       end - 1));
-  return {&target_->holds, target_->holds.open(user, access, bytes, now)};
+  if (holds_ != nullptr) open.push_back({holds_, holds_->open(user, access, bytes, now)});
 }
 
 int ScratchpadPort::accesses(std::uint64_t address, int bytes) const {

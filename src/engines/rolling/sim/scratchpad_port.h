@@ -29,14 +29,16 @@ class ScratchpadPort {
                  int width_bytes);
   /// Declares the signals of the port below `scope`: its accesses, and their bytes.
   void declare_signals(Trace& trace, const std::string& scope);
-  /// Binds the port to port `port` of the memory's engine ports. The memory outlives it.
+  /// Binds the port to port `port` of the memory's engine ports.
   void bind(Scratchpad& memory, int port);
 
-  /// An instruction uses the bytes of the memory from cycle `now` on; see Holds::open. Also throws
-  /// SimulationError when the memory does not contain all of them: at the beginning, in both granularities,
-  /// not when the first missing byte is reached.
-  OpenHold hold(const std::string& user, Holds::Access access, const BytePattern& bytes, Cycle now);
-  Holds& holds() { return target_->holds; }
+  /// An instruction uses the bytes of the memory from cycle `now` on; see Holds::open. What is open is added
+  /// to `open`, where something looks for races. Also throws SimulationError when the memory does not contain
+  /// all of them: at the beginning, in both granularities, not when the first missing byte is reached.
+  void hold(std::vector<OpenHold>& open, const std::string& user, Holds::Access access,
+            const BytePattern& bytes, Cycle now);
+  /// What instructions use of the memory; null: nothing looks for races.
+  Holds* holds() { return holds_; }
 
   int width_bytes() const { return width_; }
   int latency() const { return memory_.latency_cycles; }
@@ -80,11 +82,12 @@ class ScratchpadPort {
   void trace_access(tlm::tlm_command command, std::uint64_t address, const std::uint8_t* data, int bytes,
                     Picoseconds at);
 
+  SimContext context_;
   Picoseconds period_;
   MemoryConfig memory_;
   int width_;
   std::optional<Shifts> shifts_;
-  Scratchpad* target_ = nullptr;
+  Holds* holds_ = nullptr;
   std::uint64_t base_ = 0, size_ = 0;
   std::vector<DirectCells> direct_;  // by bank; empty: never requested
   bool withdrawn_ = true;

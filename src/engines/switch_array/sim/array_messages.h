@@ -2,9 +2,10 @@
 
 #include "engines/switch_array/operations.h"
 #include "engines/switch_array/schedule.h"
-#include "fabric/holds.h"
+#include "fabric/message.h"
 #include "isa/instruction.h"
 #include "kernels/mac.h"
+#include "observe/holds.h"
 #include "units/commanded_unit.h"
 
 #include <cstdint>
@@ -13,13 +14,12 @@
 
 namespace tilebeat::switch_array {
 
-/// The buffer contents that runs of a switch array are using; channels must not touch them.
-struct ArrayHolds {
-  Holds input{"the input banks"};            ///< words of a bank; the second copy follows the first
-  Holds parameters{"the parameter buffer"};  ///< words of a column
-  Holds records{"the post-parameters"};      ///< records
-  Holds output{"the output buffer"};         ///< bytes
-};
+/// The buffers that runs of a switch array use and channels must not touch meanwhile, as the observer of
+/// races knows them.
+constexpr const char* kInputBanks = "the input banks";  ///< words of a bank, one copy after the other
+constexpr const char* kParameterBuffer = "the parameter buffer";  ///< words of a column
+constexpr const char* kPostRecords = "the post-parameters";       ///< records
+constexpr const char* kOutputBuffer = "the output buffer";        ///< bytes
 
 /// The registers change without computation.
 struct NewSetup {
@@ -35,7 +35,6 @@ struct ArrayChunk {
 
 /// From the switch network to the PE array.
 struct ArrayOperands {
-  static constexpr const char* kMessageName = "ArrayOperands";
   /// A beat is in the switch stage (clock granularity): its words of the parameter buffer, at `word`, are
   /// read in this cycle and registered.
   struct Kernels {
@@ -60,9 +59,14 @@ struct ArrayOperands {
   Cycle drained = 0;  ///< answer: the cycle after the last lane of all operation cycles so far drained
 };
 
+/// From the parameter loader to the post-processor, before it writes a record of a slot.
+struct RecordSlot {
+  int number = 0;
+  Cycle free_from = 0;  ///< answer: the first cycle in which no lane that drains uses the slot (SPEC SW-9)
+};
+
 /// From the PE array to the post-processor.
 struct DrainMessage {
-  static constexpr const char* kMessageName = "DrainMessage";
   /// The shadow registers of an operation cycle (clock granularity).
   struct OneCycle {
     ArrayChunk chunk;

@@ -5,9 +5,9 @@
 #include "engines/switch_array/config.h"
 #include "engines/switch_array/write_queues.h"
 #include "fabric/burst_port.h"
-#include "fabric/holds.h"
 #include "fabric/strided_block.h"
 #include "fabric/transport.h"
+#include "observe/holds.h"
 #include "observe/statistics.h"
 #include "units/commanded_unit.h"
 #include "units/matrix_unit.h"
@@ -63,7 +63,7 @@ void take_stream(StreamMessage& message, WriteQueues& queues, CycleLedger& ledge
 class ReadChannel : public CommandedUnit {
  public:
   BurstPort port;
-  tlm_utils::simple_initiator_socket<ReadChannel> stream;
+  MessageInitiator<StreamMessage> stream;
 
   /// `unit` names the queue that the channel serves.
   ReadChannel(sc_core::sc_module_name name, const SimContext& context, const DmaConfig& config,
@@ -109,7 +109,6 @@ class ReadChannel : public CommandedUnit {
   WorkCounter landing_fill_;
   Cycle stream_free_ = 0;                                  // the sink can take the next beat from here on
   std::vector<StreamMessage::Answer::Stretch> stretches_;  // storage of the latest answer, for reuse
-  MessageSender send_;
   SignalId busy_signal_ = -1, landing_signal_ = -1;
 };
 
@@ -130,7 +129,6 @@ class StoreChannel : public CommandedUnit {
                int bytes_per_clock);
   SC_HAS_PROCESS(StoreChannel);
 
-  Holds* source_holds = nullptr;  ///< holds of the output buffer, if an engine uses it
   CycleLedger data_ledger;
   std::int64_t bytes = 0;  ///< bytes written
 
@@ -152,6 +150,7 @@ class StoreChannel : public CommandedUnit {
 
   DmaConfig config_;
   int bytes_per_clock_;
+  Holds* source_held_;  // null: nothing looks for races
 
   std::deque<Instruction> commands_;  // sent and not fully read
   std::deque<Instruction> storing_;   // being read or written, oldest first

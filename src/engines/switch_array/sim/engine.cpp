@@ -56,8 +56,6 @@ SwitchArrayEngine::SwitchArrayEngine(sc_core::sc_module_name name, const SimCont
   }
   order.run(std::move(steps));
 
-  arrangement->holds = switch_network->holds = &holds;
-  parameter_loader->holds = post_processor->holds = &holds;
   for (std::size_t i = 0; i < input_banks.size(); ++i) {
     arrangement->bank_write[i].bind(input_banks[i]->ports[kWritePort]);
     switch_network->bank_read[i].bind(input_banks[i]->ports[kReadPort]);
@@ -69,6 +67,7 @@ SwitchArrayEngine::SwitchArrayEngine(sc_core::sc_module_name name, const SimCont
   switch_network->to_array.bind(pe_array->operands);
   pe_array->drain.bind(post_processor->drain);
   parameter_loader->post_write.bind(post_processor->parameters);
+  parameter_loader->record_slots.bind(post_processor->slots);
   for (int g = 0; g < config.groups; ++g) {
     nth(post_processor->output, g).bind(nth(output_buffer->ports, g));
   }
@@ -102,7 +101,6 @@ class SwitchArrayUnit : public MatrixUnit {
     });
     load_->stream.bind(engine_->arrangement->stream);
     parameter_->stream.bind(engine_->parameter_loader->stream);
-    store_->source_holds = &engine_->holds.output;
     store_->source.bind(engine_->output_buffer->ports[engine_->output_buffer->ports.size() - 1]);
   }
 
@@ -144,10 +142,6 @@ class SwitchArrayUnit : public MatrixUnit {
   using Level = std::int64_t MemoryBytes::*;
 
   void visit_engine(StatVisitor& visitor) {
-    engine_->arrangement->settle();
-    engine_->parameter_loader->settle();
-    engine_->switch_network->settle();
-    engine_->pe_array->settle();
     const SwitchStats& stats = engine_->switch_network->stats;
     const PostProcessor& post = *engine_->post_processor;
     visitor.array(engine_->switch_network->ledger, stats.beats, stats.useful_macs);

@@ -27,7 +27,6 @@ class SwitchArrayEngine : public sc_core::sc_module {
   SwitchArrayEngine(sc_core::sc_module_name name, const SimContext& context, const SwitchArrayConfig& config,
                     int bytes_per_clock, Granularity granularity, bool trace_accumulators, BuildOrder& order);
 
-  ArrayHolds holds;
   std::unique_ptr<InputArrangement> arrangement;
   std::vector<std::unique_ptr<SramBank>> input_banks;  ///< b0..b(R-1), two copies each
   std::unique_ptr<SwitchNetwork> switch_network;

@@ -20,6 +20,7 @@ InputArrangement::InputArrangement(sc_core::sc_module_name name, const SimContex
       config_(config),
       shape_(array_shape(config)),
       bytes_per_clock_(bytes_per_clock),
+      input_(context.holds(kInputBanks)),
       queues_(config.rows, config.arrangement_queue_words),
       assembling_(to_size(bytes_per_clock) + 1, std::vector<std::uint8_t>(to_size(config.port_channels))),
       write_word_(tlm::TLM_WRITE_COMMAND, config.port_channels),
@@ -53,8 +54,7 @@ void InputArrangement::begin_slice(int channel) {
   slice_end_ = tile_.slice == 0 ? tile_.channels : std::min<int>(channel + tile_.slice, tile_.channels);
 }
 
-void InputArrangement::b_transport(tlm::tlm_generic_payload& payload, sc_core::sc_time&) {
-  auto& message = message_of<StreamMessage>(payload, stream);
+void InputArrangement::b_transport(StreamMessage& message, sc_core::sc_time&) {
   if (std::holds_alternative<StreamMessage::Data>(message.content)) note_access();
   direct_.commit();
   take_stream(
@@ -68,12 +68,12 @@ void InputArrangement::b_transport(tlm::tlm_generic_payload& payload, sc_core::s
 
 // Notes the whole tile at once: its words are written bit by bit.
 void InputArrangement::note_access() {
-  if (holds == nullptr) return;
+  if (input_ == nullptr) return;
   const auto first = to_unsigned(tile_.copy * config_.bank_depth_words);
   const int planes = ceil_div<int>(tile_.channels, config_.port_channels);
   const auto words = to_unsigned(planes * arrangement_->words_per_plane());
-  holds->input.access("load.input", Holds::Access::kWrite, first, first + words,
-                      context_.clock.cycle_of(now_ps()));
+  input_->access("load.input", Holds::Access::kWrite, first, first + words,
+                 context_.clock.cycle_of(now_ps()));
 }
 
 void InputArrangement::take_beat(const std::uint8_t* bytes, int count, Cycle ready) {

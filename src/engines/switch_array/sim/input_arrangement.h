@@ -30,20 +30,16 @@ namespace tilebeat::switch_array {
 /// fill up a pixel's last word get the tile's `fill` byte.
 class InputArrangement : public sc_core::sc_module {
  public:
-  tlm_utils::simple_target_socket<InputArrangement> stream;
+  MessageTarget<StreamMessage> stream;
   sc_core::sc_vector<tlm_utils::simple_initiator_socket<InputArrangement>> bank_write;  ///< one a bank, R
 
   InputArrangement(sc_core::sc_module_name name, const SimContext& context, const SwitchArrayConfig& config,
                    int bytes_per_clock);
 
-  /// Tells the banks what has been written so far, before their counters are read.
-  void settle() { direct_.settle(bank_write); }
-
-  ArrayHolds* holds = nullptr;  ///< holds of its engine, if it has one
   CycleLedger ledger;
 
  private:
-  void b_transport(tlm::tlm_generic_payload& payload, sc_core::sc_time& delay);
+  void b_transport(StreamMessage& message, sc_core::sc_time& delay);
   void begin(const LoadInput& load);
   void begin_slice(int channel);
   void note_access();
@@ -62,6 +58,7 @@ class InputArrangement : public sc_core::sc_module {
   SwitchArrayConfig config_;
   ArrayShape shape_;
   int bytes_per_clock_;
+  Holds* input_;  // null: nothing looks for races
   WriteQueues queues_;
   LoadInput tile_;
   std::optional<Arrangement> arrangement_;

@@ -16,9 +16,12 @@ ParameterLoader::ParameterLoader(sc_core::sc_module_name name, const SimContext&
       stream("stream"),
       bank_write("bank_write", to_size(config.columns)),
       post_write("post_write"),
+      record_slots("record_slots"),
       context_(context),
       config_(config),
       bytes_per_clock_(bytes_per_clock),
+      parameters_(context.holds(kParameterBuffer)),
+      records_(context.holds(kPostRecords)),
       queues_(config.columns + 1, config.arrangement_queue_words),
       write_word_(tlm::TLM_WRITE_COMMAND, config.port_channels),
       write_record_(tlm::TLM_WRITE_COMMAND, kPostParameterBytes),
@@ -49,8 +52,7 @@ void ParameterLoader::begin(const LoadKernels& load) {
   }
 }
 
-void ParameterLoader::b_transport(tlm::tlm_generic_payload& payload, sc_core::sc_time&) {
-  auto& message = message_of<StreamMessage>(payload, stream);
+void ParameterLoader::b_transport(StreamMessage& message, sc_core::sc_time&) {
   if (std::holds_alternative<StreamMessage::Data>(message.content)) note_access();
   direct_.commit();
   take_stream(
@@ -65,12 +67,12 @@ void ParameterLoader::b_transport(tlm::tlm_generic_payload& payload, sc_core::sc
 
 // Notes the accesses of the whole instruction at once: its data arrive piece by piece.
 void ParameterLoader::note_access() {
-  if (holds == nullptr) return;
+  if (parameters_ == nullptr || records_ == nullptr) return;
   const Cycle now = context_.clock.cycle_of(now_ps());
   const std::uint64_t record = std::uint64_t{load_.slot} * to_unsigned(config_.columns);
-  holds->parameters.access("load.kernels", Holds::Access::kWrite, load_.parameter_word,
-                           std::uint64_t{load_.parameter_word} + load_.words, now);
-  holds->records.access("load.kernels", Holds::Access::kWrite, record, record + load_.post_records, now);
+  parameters_->access("load.kernels", Holds::Access::kWrite, load_.parameter_word,
+                      std::uint64_t{load_.parameter_word} + load_.words, now);
+  records_->access("load.kernels", Holds::Access::kWrite, record, record + load_.post_records, now);
 }
 
 void ParameterLoader::take_beat(const std::uint8_t* bytes, int count, Cycle ready) {
@@ -132,21 +134,15 @@ ParameterLoader::Write& ParameterLoader::add_write() {
   } else {
     write.bank = config_.columns;
     write.address = to_unsigned((load_.slot * config_.columns + record_) * kPostParameterBytes);
-    if (record_++ % config_.columns == 0) from = records_free(write.address);
+    if (record_ % config_.columns == 0) {
+      RecordSlot slot{load_.slot + record_ / config_.columns};
+      record_slots.send(slot);
+      from = slot.free_from;
+    }
+    ++record_;
   }
   queues_.add_words(write.bank, 1, from);
   return write;
-}
-
-// The first cycle in which the record at `address` may be written: lanes that drain use its slot until then
-// (SPEC SW-9).
-Cycle ParameterLoader::records_free(std::uint64_t address) {
-  tlm::tlm_generic_payload question;
-  sc_core::sc_time delay;
-  question.set_command(tlm::TLM_IGNORE_COMMAND);
-  question.set_address(address);
-  post_write->b_transport(question, delay);
-  return context_.clock.cycle_of(now_ps() + to_signed(delay.value()));
 }
 
 // Begins the next word or record; false when all are loaded.

@@ -27,21 +27,18 @@ namespace tilebeat::switch_array {
 /// takes one record a cycle. Latency: one cycle from beat to write.
 class ParameterLoader : public sc_core::sc_module {
  public:
-  tlm_utils::simple_target_socket<ParameterLoader> stream;
+  MessageTarget<StreamMessage> stream;
   sc_core::sc_vector<tlm_utils::simple_initiator_socket<ParameterLoader>> bank_write;  ///< one a column, C
-  tlm_utils::simple_initiator_socket<ParameterLoader> post_write;
+  tlm_utils::simple_initiator_socket<ParameterLoader> post_write;                      ///< records
+  MessageInitiator<RecordSlot> record_slots;
 
   ParameterLoader(sc_core::sc_module_name name, const SimContext& context, const SwitchArrayConfig& config,
                   int bytes_per_clock);
 
-  /// Tells the banks what has been written so far, before their counters are read.
-  void settle() { direct_.settle(bank_write); }
-
-  ArrayHolds* holds = nullptr;  ///< holds of its engine, if it has one
   CycleLedger ledger;
 
  private:
-  void b_transport(tlm::tlm_generic_payload& payload, sc_core::sc_time& delay);
+  void b_transport(StreamMessage& message, sc_core::sc_time& delay);
   void begin(const LoadKernels& load);
   void note_access();
   void take_beat(const std::uint8_t* bytes, int count, Cycle ready);
@@ -59,12 +56,12 @@ class ParameterLoader : public sc_core::sc_module {
     std::size_t from = 0;                 // in `assembled_`
   };
   Write& add_write();
-  Cycle records_free(std::uint64_t address);
 
   SimContext context_;
   SwitchArrayConfig config_;
   int bytes_per_clock_;
-  WriteQueues queues_;  // the columns' banks and, last, the post-processor
+  Holds *parameters_, *records_;  // null: nothing looks for races
+  WriteQueues queues_;            // the columns' banks and, last, the post-processor
   LoadKernels load_;
   std::optional<switch_array::KernelWords> words_;
   std::int64_t word_ = 0;        // current word of the columns; load_.words: all are loaded

@@ -48,14 +48,13 @@ void PeArray::declare_signals(bool accumulators) {
   }
 }
 
-void PeArray::b_transport(tlm::tlm_generic_payload& payload, sc_core::sc_time&) {
-  auto& message = message_of<ArrayOperands>(payload, operands);
+void PeArray::b_transport(ArrayOperands& message, sc_core::sc_time&) {
   const auto take_setup = [this](const NewSetup& news) {
     setup_ = news.setup;
     forget_kernels();
-    send_(drain, DrainMessage{news});
+    drain.send({news});
   };
-  std::visit(Overloaded{take_setup, [this](const WaitsFor& news) { send_(drain, DrainMessage{news}); },
+  std::visit(Overloaded{take_setup, [this](const WaitsFor& news) { drain.send({news}); },
                         [this](const ArrayOperands::Kernels& kernels) { read_words(kernels); },
                         [&](const ArrayOperands::OneBeat& beat) { message.stalled = run_beat(beat); },
                         [&](const ArrayOperands::WholeChunk& chunk) { message.stalled = run_chunk(chunk); }},
@@ -66,13 +65,9 @@ void PeArray::b_transport(tlm::tlm_generic_payload& payload, sc_core::sc_time&) 
 // ---- clock granularity ----
 
 void PeArray::read_words(const ArrayOperands::Kernels& kernels) {
-  const int p = config_.port_channels;
-  std::uint8_t* const words = kernel_words_[next_read_].data();
+  words_.read_row(parameter_read, to_unsigned(kernels.word) * to_unsigned(config_.port_channels),
+                  kernel_words_[next_read_].data(), now_ps());
   next_read_ = (next_read_ + 1) % kernel_words_.size();
-  const Picoseconds now = now_ps();
-  for (int column = 0; column < config_.columns; ++column)
-    words_.read(parameter_read, to_size(column), to_unsigned(kernels.word) * to_unsigned(p),
-                words + column * p, now);
 }
 
 // Returns the cycles by which the beat was held back.
@@ -109,8 +104,8 @@ void PeArray::drain_cycle(const ArrayOperands::OneBeat& message, Cycle at) {
   const SwitchSchedule& schedule = message.chunk.schedule;
   const bool chunk_complete = message.beat.row_block == schedule.row_blocks() - 1 &&
                               message.beat.column_block == schedule.column_blocks() - 1;
-  send_(drain, DrainMessage{DrainMessage::OneCycle{message.chunk, shadow_.data(), config_.columns,
-                                                   message.beat, at, chunk_complete}});
+  drain.send({DrainMessage::OneCycle{message.chunk, shadow_.data(), config_.columns, message.beat, at,
+                                     chunk_complete}});
 }
 
 void PeArray::trace_pes(Cycle at) {
@@ -138,8 +133,7 @@ Cycle PeArray::run_chunk(const ArrayOperands::WholeChunk& message) {
   if (run.first) chunk_sums_.assign(wanted, 0);
   TileConvolution convolution{g.rows,     g.columns,  g.h_offset,   g.w_offset,   g.kernel_h,      g.kernel_w,
                               g.stride_h, g.stride_w, g.dilation_h, g.dilation_w, config_.columns, g.planes};
-  convolve_tile(convolution, message.tile, read_kernels(run, convolution, message.chunk.schedule.beats()),
-                chunk_sums_.data());
+  convolve_tile(convolution, message.tile, read_kernels(run, convolution), chunk_sums_.data());
 
   std::vector<Cycle> last_macs;
   Cycle stalled = 0;
@@ -153,9 +147,13 @@ Cycle PeArray::run_chunk(const ArrayOperands::WholeChunk& message) {
     shadow_free_ = mac + drain_cycles(config_);
     last_macs.push_back(mac);
   }
+  // Each beat reads one word of every bank.
+  const std::uint64_t word = run.parameter_word * to_unsigned(config_.port_channels);
+  for (auto& bank : parameter_read)
+    use_of(bank).accesses(now_ps(), context_.clock.at(mac), word, word, message.chunk.schedule.beats(),
+                          config_.port_channels);
   if (run.last) {
-    send_(drain,
-          DrainMessage{DrainMessage::WholeChunk{message.chunk, chunk_sums_.data(), stride, last_macs}});
+    drain.send({DrainMessage::WholeChunk{message.chunk, chunk_sums_.data(), stride, last_macs}});
   }
   return stalled;
 }
@@ -166,14 +164,10 @@ void PeArray::forget_kernels() {
 }
 
 // Reads the kernels of the chunk from the parameter banks, subtracts their zero point, and packs them for the
-// fast kernel; each of the chunk's `beats` reads one word of every bank.
-const std::vector<std::int16_t>& PeArray::read_kernels(const ConvRun& run, const TileConvolution& geometry,
-                                                       std::int64_t beats) {
+// fast kernel.
+const std::vector<std::int16_t>& PeArray::read_kernels(const ConvRun& run, const TileConvolution& geometry) {
   const int p = config_.port_channels;
   const std::int64_t words = std::int64_t{run.planes} * geometry.kernel_h * geometry.kernel_w;
-  for (auto& bank : parameter_read) {
-    count_accesses(bank, beats, p);
-  }
   const std::size_t elements = to_size(words) * to_size(config_.columns * padded_);
   for (TimedWrites* row : kernel_rows_) row->commit(now_ps());  // may withdraw, and so forget kernels
   const auto [known, is_new] = chunk_kernels_.try_emplace(run.parameter_word);

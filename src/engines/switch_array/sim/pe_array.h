@@ -26,23 +26,20 @@ namespace tilebeat::switch_array {
 /// shadow registers still draining is done when they are free; `stalled` tells the switch how long that is.
 class PeArray : public sc_core::sc_module {
  public:
-  tlm_utils::simple_target_socket<PeArray> operands;
+  MessageTarget<ArrayOperands> operands;
   sc_core::sc_vector<tlm_utils::simple_initiator_socket<PeArray>> parameter_read;  ///< one a column, C
-  tlm_utils::simple_initiator_socket<PeArray> drain;
+  MessageInitiator<DrainMessage> drain;
 
   /// `trace_accumulators` adds every PE's accumulator to the trace.
   PeArray(sc_core::sc_module_name name, const SimContext& context, const SwitchArrayConfig& config,
           bool trace_accumulators);
-  /// Tells the banks what has been read so far.
-  void settle() { words_.settle(parameter_read); }
 
  private:
-  void b_transport(tlm::tlm_generic_payload& payload, sc_core::sc_time& delay);
+  void b_transport(ArrayOperands& message, sc_core::sc_time& delay);
   void read_words(const ArrayOperands::Kernels& kernels);
   Cycle run_beat(const ArrayOperands::OneBeat& operands);
   Cycle run_chunk(const ArrayOperands::WholeChunk& operands);
-  const std::vector<std::int16_t>& read_kernels(const ConvRun& run, const TileConvolution& geometry,
-                                                std::int64_t beats);
+  const std::vector<std::int16_t>& read_kernels(const ConvRun& run, const TileConvolution& geometry);
   void withdraw(sc_dt::uint64, sc_dt::uint64) { forget_kernels(); }
   void forget_kernels();
   void drain_cycle(const ArrayOperands::OneBeat& operands, Cycle at);
@@ -79,8 +76,6 @@ class PeArray : public sc_core::sc_module {
     SignalId sum = -1, accumulator = -1;  // negative: not shown
   };
   std::vector<TracedPe> traced_pes_;
-  tlm::tlm_generic_payload payload_;
-  MessageSender send_;
 };
 
 }  // namespace tilebeat::switch_array

@@ -20,16 +20,19 @@ PostProcessor::PostProcessor(sc_core::sc_module_name name, const SimContext& con
     : sc_module(name),
       drain("drain"),
       parameters("parameters"),
+      slots("slots"),
       output("output", to_size(config.groups)),
       completion("completion", Unit::kMatrix),
       context_(context),
       config_(config),
       shape_(array_shape(config)),
+      output_held_(context.holds(kOutputBuffer)),
       records_(to_size(config.parameter_slots * config.columns)),
       slot_drained_(to_size(config.parameter_slots)),
       pixel_(to_size(config.columns) * 4) {
   drain.register_b_transport(this, &PostProcessor::take_results);
   parameters.register_b_transport(this, &PostProcessor::take_parameters);
+  slots.register_b_transport(this, &PostProcessor::tell_slot);
   SC_METHOD(complete);
   sensitive << wake_;
   dont_initialize();
@@ -51,19 +54,16 @@ void PostRecords::write(std::size_t number, const PostParameter& record, Picosec
   row_.add(run, reinterpret_cast<const std::uint8_t*>(&record));
 }
 
-// Takes a record; or answers, for a transaction without a command, how long its slot is held.
 void PostProcessor::take_parameters(tlm::tlm_generic_payload& payload, sc_core::sc_time& delay) {
   const auto record = payload.get_address() / kPostParameterBytes;
-  if (payload.is_write()) {
-    const Picoseconds at = now_ps() + to_signed(delay.value());
-    if (context_.trace() != nullptr) trace_record(record, payload.get_data_ptr(), at);
-    records_.write(record, decode_post_parameter(payload.get_data_ptr()), at);
-  } else {
-    const Cycle now = context_.clock.cycle_of(now_ps());
-    const Cycle drained = slot_drained_[record / to_unsigned(config_.columns)];
-    delay = to_sc_time(context_.clock.at(std::max(now, drained)) - now_ps());
-  }
+  const Picoseconds at = now_ps() + to_signed(delay.value());
+  if (context_.trace() != nullptr) trace_record(record, payload.get_data_ptr(), at);
+  records_.write(record, decode_post_parameter(payload.get_data_ptr()), at);
   payload.set_response_status(tlm::TLM_OK_RESPONSE);
+}
+
+void PostProcessor::tell_slot(RecordSlot& slot, sc_core::sc_time&) {
+  slot.free_from = std::max(context_.clock.cycle_of(now_ps()), nth(slot_drained_, slot.number));
 }
 
 // Traces a record that is written to its place at `at`.
@@ -74,7 +74,7 @@ void PostProcessor::trace_record(std::uint64_t record, const std::uint8_t* bytes
   trace.change(record_data_, at, bytes, kPostParameterBytes);
 }
 
-void PostProcessor::take_results(tlm::tlm_generic_payload& payload, sc_core::sc_time&) {
+void PostProcessor::take_results(DrainMessage& message, sc_core::sc_time&) {
   const auto wait = [this](const WaitsFor& news) {  // the latest drain may go on beyond this cycle
     const Cycle now = context_.clock.cycle_of(now_ps());
     ledger.enter(news.activity, std::max(now, ledger.settled_at()));
@@ -82,7 +82,7 @@ void PostProcessor::take_results(tlm::tlm_generic_payload& payload, sc_core::sc_
   std::visit(Overloaded{[this](const NewSetup& news) { setup_ = news.setup; }, wait,
                         [this](const DrainMessage::OneCycle& results) { take_cycle(results); },
                         [this](const DrainMessage::WholeChunk& results) { take_chunk(results); }},
-             message_of<DrainMessage>(payload, drain).content);
+             message.content);
 }
 
 void PostProcessor::take_cycle(const DrainMessage::OneCycle& results) {
@@ -127,7 +127,7 @@ void PostProcessor::complete_chunk(const ArrayChunk& chunk, Cycle last_mac) {
   show_work(context_, *this, chunk.instruction, last_mac + 1, drained, {results});
   if (chunk.run.blocks > 1) return;  // further blocks of the same instruction
   const Cycle at = drained + config_.post_latency_cycles;
-  if (holds != nullptr) holds->output.close_oldest(at);
+  if (output_held_ != nullptr) output_held_->close_oldest(at);
   completions_.push_back({at, chunk.instruction.done_signals});
   if (completions_.size() == 1) notify_at(wake_, context_.clock, at);
 }
@@ -176,7 +176,12 @@ void PostProcessor::drain_chunk(const DrainMessage::WholeChunk& results) {
   }
   for (int group = 0; group < shape_.groups; ++group) {
     const int rows = (g.rows - group + shape_.groups - 1) / shape_.groups;
-    count_accesses(nth(output, group), std::int64_t{rows} * g.columns, pixel_bytes_);
+    if (rows <= 0) continue;
+    use_of(nth(output, group))
+        .accesses(context_.clock.at(written_at(results.last_macs.front(), 0)),
+                  context_.clock.at(written_at(results.last_macs.back(), shape_.lanes() - 1)),
+                  output_address(chunk, group, 0), output_address(chunk, g.rows - 1, g.columns - 1),
+                  std::int64_t{rows} * g.columns, pixel_bytes_);
   }
 }
 

@@ -45,15 +45,15 @@ class PostRecords : private TimedCells {
 /// here. No back-pressure: the array drains only into space that the program reserved.
 class PostProcessor : public sc_core::sc_module {
  public:
-  tlm_utils::simple_target_socket<PostProcessor> drain;
-  tlm_utils::simple_target_socket<PostProcessor> parameters;
+  MessageTarget<DrainMessage> drain;
+  tlm_utils::simple_target_socket<PostProcessor> parameters;  ///< writes of records
+  MessageTarget<RecordSlot> slots;                            ///< asked before they are written
   sc_core::sc_vector<tlm_utils::simple_initiator_socket<PostProcessor>> output;  ///< one a row group, G
   CompletionSocket completion;
 
   PostProcessor(sc_core::sc_module_name name, const SimContext& context, const SwitchArrayConfig& config);
   SC_HAS_PROCESS(PostProcessor);
 
-  ArrayHolds* holds = nullptr;  ///< holds of its engine, if it has one
   CycleLedger ledger;
   PostStats stats;
 
@@ -62,8 +62,9 @@ class PostProcessor : public sc_core::sc_module {
     Cycle at = 0;
     Semaphores signals{};
   };
-  void take_results(tlm::tlm_generic_payload& payload, sc_core::sc_time& delay);
+  void take_results(DrainMessage& message, sc_core::sc_time& delay);
   void take_parameters(tlm::tlm_generic_payload& payload, sc_core::sc_time& delay);
+  void tell_slot(RecordSlot& slot, sc_core::sc_time& delay);
   void take_cycle(const DrainMessage::OneCycle& results);
   void take_chunk(const DrainMessage::WholeChunk& results);
   void begin_results(const ConvRun& run, Cycle copied);
@@ -84,6 +85,7 @@ class PostProcessor : public sc_core::sc_module {
   MethodGate gate_;
   sc_core::sc_event wake_;
   ConvSetup setup_;
+  Holds* output_held_;  // null: nothing looks for races
   PostRecords records_;
   std::vector<Cycle> slot_drained_;  // by slot: the cycle after the last lane that uses it drained
   std::vector<std::uint8_t> pixel_;  // one pixel's results as they are stored

@@ -81,7 +81,7 @@ void ReadChannel::deliver(Cycle now) {
     if (next.first) {
       stream_begin_ = now;
       streamed_before_ = bytes;
-      send_(stream, StreamMessage{StreamMessage::Begin{streaming_.front()}});
+      stream.send({StreamMessage::Begin{streaming_.front()}});
     }
     Cycle written = now;
     if (next.bytes > 0) {
@@ -90,7 +90,7 @@ void ReadChannel::deliver(Cycle now) {
       StreamMessage message{StreamMessage::Data{data.data(), next.bytes, port.trail()}};
       stretches_.clear();
       std::swap(message.answer.stretches, stretches_);
-      send_(stream, message);
+      stream.send(message);
       StreamMessage::Answer& taken = message.answer;
       port.recycle(std::move(data));
       written = taken.written;
@@ -187,7 +187,7 @@ void ReadChannel::account(Cycle now) {
   const Activity waiting = idle ? blocker_ : Activity::kMemory;
   if (data_ledger.current() == waiting) return;
   data_ledger.enter(waiting, now);
-  send_(stream, StreamMessage{WaitsFor{waiting}});  // the sink waits for the same
+  stream.send({WaitsFor{waiting}});  // the sink waits for the same
 }
 
 void ReadChannel::schedule(Cycle now) {

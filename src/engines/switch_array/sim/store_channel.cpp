@@ -1,4 +1,5 @@
 #include "engines/switch_array/operations.h"
+#include "engines/switch_array/sim/array_messages.h"
 #include "engines/switch_array/sim/dma_channels.h"
 #include "tilebeat/error.h"
 #include "units/matrix_unit.h"
@@ -15,7 +16,8 @@ StoreChannel::StoreChannel(sc_core::sc_module_name name, const SimContext& conte
       port("port", context, config.max_outstanding, wake_),
       source("source"),
       config_(config),
-      bytes_per_clock_(bytes_per_clock) {
+      bytes_per_clock_(bytes_per_clock),
+      source_held_(context.holds(kOutputBuffer)) {
   SC_METHOD(step);
   sensitive << wake_;
   dont_initialize();
@@ -79,8 +81,8 @@ void StoreChannel::read_source(Cycle now) {
     data_ledger.enter(request_blocker(now), now);
     return;
   }
-  if (source_holds != nullptr) {
-    source_holds->access("store.output", Holds::Access::kRead, source_address_,
+  if (source_held_ != nullptr) {
+    source_held_->access("store.output", Holds::Access::kRead, source_address_,
                          source_address_ + to_unsigned(burst_bytes), now);
   }
   Staged staged;

@@ -103,7 +103,7 @@ void SwitchNetwork::begin_next(Cycle now) {
         return;
       }
       setup_ = *setup;
-      send_(to_array, ArrayOperands{NewSetup{*setup}});
+      to_array.send({NewSetup{*setup}});
       tell(UnitMessage::Kind::kReleased, queue_.front().release_signals);
       tell(UnitMessage::Kind::kDone, queue_.front().done_signals);
       queue_.pop_front();
@@ -123,7 +123,7 @@ void SwitchNetwork::begin_next(Cycle now) {
 void SwitchNetwork::tell_array(Activity waits_for) {
   if (waits_for == told_) return;
   told_ = waits_for;
-  send_(to_array, ArrayOperands{WaitsFor{waits_for}});
+  to_array.send({WaitsFor{waits_for}});
 }
 
 // Checks the places that a run reads and writes at its beginning, so that both granularities find an error in
@@ -152,25 +152,28 @@ void SwitchNetwork::check_places() const {
 }
 
 void SwitchNetwork::hold_buffers(Cycle now) {
-  if (holds == nullptr) return;
+  Races* const races = context_.races;
+  if (races == nullptr) return;
   const std::string user = summary(queue_.front());
   const auto blocks = to_unsigned(run_.blocks);
   const std::uint64_t planes = (blocks - 1) * run_.plane_step + run_.planes;
   const std::uint64_t copy = std::uint64_t{run_.copy} * to_unsigned(config_.bank_depth_words);
   const std::uint64_t words = blocks * run_.planes * setup_.kernel_h * setup_.kernel_w;
-  holds->input.open(user, Holds::Access::kRead,
-                    {copy + std::uint64_t{run_.first_plane} * run_.plane_words, planes * run_.plane_words},
-                    now);
-  holds->parameters.open(user, Holds::Access::kRead, {run_.parameter_word, words}, now);
+  races->memory(kInputBanks)
+      .open(user, Holds::Access::kRead,
+            {copy + std::uint64_t{run_.first_plane} * run_.plane_words, planes * run_.plane_words}, now);
+  races->memory(kParameterBuffer).open(user, Holds::Access::kRead, {run_.parameter_word, words}, now);
   if (!run_.last) return;
   const auto columns = to_unsigned(config_.columns);
   if (setup_.post_parameters)
-    holds->records.open(user, Holds::Access::kRead, {run_.slot * columns, blocks * columns}, now);
+    races->memory(kPostRecords)
+        .open(user, Holds::Access::kRead, {run_.slot * columns, blocks * columns}, now);
   const auto element = to_unsigned(dtype_size(setup_.output_type));
-  holds->output.open(user, Holds::Access::kWrite,
-                     {run_.output_base, blocks * run_.kernels * element, run_.output_stride,
-                      std::uint64_t{run_.rows} * run_.columns},
-                     now);
+  races->memory(kOutputBuffer)
+      .open(user, Holds::Access::kWrite,
+            {run_.output_base, blocks * run_.kernels * element, run_.output_stride,
+             std::uint64_t{run_.rows} * run_.columns},
+            now);
 }
 
 void SwitchNetwork::begin_run() {
@@ -277,10 +280,10 @@ void SwitchNetwork::finish_chunk(Cycle now) {
     begin_chunk(now);
     return;
   }
-  if (holds != nullptr) {
-    holds->input.close_oldest(now);
-    holds->parameters.close_oldest(now);
-    holds->records.close_oldest(now);
+  if (Races* const races = context_.races; races != nullptr) {
+    races->memory(kInputBanks).close_oldest(now);
+    races->memory(kParameterBuffer).close_oldest(now);
+    races->memory(kPostRecords).close_oldest(now);
   }
   tell(UnitMessage::Kind::kReleased, instruction.release_signals);
   if (!run_.last) tell(UnitMessage::Kind::kDone, instruction.done_signals);
@@ -307,7 +310,7 @@ bool SwitchNetwork::mac_stage(Cycle now) {
   }
   const ArrayChunk chunk{run_, queue_.front(), *schedule_};
   ArrayOperands operands{ArrayOperands::OneBeat{chunk, mac.beat, mac.words.data()}};
-  send_(to_array, operands);
+  to_array.send(operands);
   drained_ = operands.drained;
   ++stats.beats;
   if (mac.beat.last_of_cycle) {
@@ -329,7 +332,7 @@ void SwitchNetwork::advance_pipeline(Cycle now) {
   if (switch_.valid) {
     if (!word_signals_.empty() && context_.trace() != nullptr) trace_switch(now);
     const std::uint32_t word = run_.parameter_word + static_cast<std::uint32_t>(switch_.beat.index);
-    send_(to_array, ArrayOperands{ArrayOperands::Kernels{word}});
+    to_array.send({ArrayOperands::Kernels{word}});
   }
   for (std::size_t i = adders_.size(); i-- > 0;) {
     Stage& from = i == 0 ? switch_ : adders_[i - 1];

@@ -42,17 +42,14 @@ struct SwitchStats {
 class SwitchNetwork : public CommandedUnit {
  public:
   sc_core::sc_vector<tlm_utils::simple_initiator_socket_tagged<SwitchNetwork>> bank_read;  ///< one a bank, R
-  tlm_utils::simple_initiator_socket<SwitchNetwork> to_array;
+  MessageInitiator<ArrayOperands> to_array;
 
   SwitchNetwork(sc_core::sc_module_name name, const SimContext& context, const SwitchArrayConfig& config,
                 Granularity granularity);
   SC_HAS_PROCESS(SwitchNetwork);
 
-  ArrayHolds* holds = nullptr;  ///< holds of its engine, if it has one
   CycleLedger ledger;
   SwitchStats stats;
-  /// Tells the banks what has been read so far.
-  void settle() { words_.settle(bank_read); }
 
  private:
   enum class State { kIdle, kSetupWait, kRunning, kStalled, kFinishing };
@@ -94,6 +91,7 @@ class SwitchNetwork : public CommandedUnit {
 
   // Tile granularity: one call a chunk.
   void run_tile(Cycle now);
+  void use_banks(Cycle now, Cycle clocks);
   void read_tile();
   const DirectCells& bank_memory(std::size_t bank);
   std::uint64_t copy_begin() const;
@@ -143,8 +141,6 @@ class SwitchNetwork : public CommandedUnit {
   std::pair<std::uint16_t, std::uint16_t> tile_strides_{1, 1};
   ChunkGeometry census_geometry_;  // the geometry of `census_`
   BankCensus census_;
-  tlm::tlm_generic_payload payload_;
-  MessageSender send_;
 };
 
 }  // namespace tilebeat::switch_array

@@ -17,17 +17,18 @@ void SwitchNetwork::run_tile(Cycle now) {
     census_ = take_census(*schedule_, *arrangement_);
     census_geometry_ = geometry;
   }
+  const Cycle read_clocks =
+      std::int64_t{run_.planes} *
+      std::accumulate(census_.cycle_clocks.begin(), census_.cycle_clocks.end(), std::int64_t{0});
+  use_banks(now, read_clocks);
   read_tile();
 
   const ArrayChunk chunk{run_, queue_.front(), *schedule_};
   ArrayOperands operands{
       ArrayOperands::WholeChunk{chunk, tile_, census_.cycle_clocks, now + fill_cycles(config_)}};
-  send_(to_array, operands);
+  to_array.send(operands);
   drained_ = operands.drained;
 
-  const Cycle read_clocks =
-      std::int64_t{run_.planes} *
-      std::accumulate(census_.cycle_clocks.begin(), census_.cycle_clocks.end(), std::int64_t{0});
   const std::int64_t beats = schedule_->beats();
   stats.beats += beats;
   stats.operation_cycles += schedule_->operation_cycles();
@@ -63,13 +64,20 @@ void SwitchNetwork::withdraw_memory(int bank, sc_dt::uint64 begin, sc_dt::uint64
   if (tile_of_ && tile_of_->copy == (second ? 1 : 0)) tile_of_.reset();
 }
 
+// The chunk's reads of the banks, in `clocks` cycles from `now` on.
+void SwitchNetwork::use_banks(Cycle now, Cycle clocks) {
+  const Picoseconds first = context_.clock.at(now), last = context_.clock.at(now + clocks - 1);
+  for (std::size_t bank = 0; bank < census_.bank_reads.size(); ++bank) {
+    const std::int64_t reads = census_.bank_reads[bank] * run_.planes;
+    if (reads == 0) continue;
+    use_of(bank_read[bank]).accesses(first, last, copy_begin(), copy_begin(), reads, config_.port_channels);
+  }
+}
+
 // Reads the chunk's operands in the banks' arranged layout through the direct memory interface. Successive
 // chunks that read the same tile for other kernels reuse it, unless a bank was written in between.
 void SwitchNetwork::read_tile() {
   const int p = config_.port_channels;
-  for (std::size_t bank = 0; bank < census_.bank_reads.size(); ++bank) {
-    count_accesses(bank_read[bank], census_.bank_reads[bank] * run_.planes, p);
-  }
   for (const auto& memory : bank_memory_[run_.copy]) {
     if (memory) memory->commit();  // may withdraw it
   }

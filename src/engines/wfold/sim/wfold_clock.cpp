@@ -26,7 +26,7 @@ void WfoldMaster::tell_slaves(SlaveClock& clock) {
   without_line.line.reset();
   for (int slave = 0; slave < config_.slaves; ++slave) {
     const bool has_line = clock.line && clock.line->group == job_->schedule.group_of_slave(slave);
-    send_(nth(slave_control, slave), has_line ? clock : without_line);
+    nth(slave_control, slave).send(has_line ? clock : without_line);
   }
 }
 

@@ -66,11 +66,9 @@ class WfoldUnit : public MatrixUnit {
              {&engine_->master->completion, &engine_->writer->completion}},
             unit_sockets(Unit::kFold, *fold_)};
   }
-  void bind_memories(Scratchpad& nram, Scratchpad& wram) override {
+  void bind_memories(Scratchpad& /*nram*/, Scratchpad& wram) override {
     for (std::size_t i = 0; i < engine_->slaves.size(); ++i)
       engine_->slaves[i]->region.bind(wram.region_port(to_int(i)));
-    engine_->master->bind_second_storage(wram);
-    nram_ = &nram, wram_ = &wram;
   }
   void visit(StatVisitor& visitor) override {
     visitor.ledger("engine.array", engine_->master->slaves_ledger());
@@ -84,15 +82,12 @@ class WfoldUnit : public MatrixUnit {
     visit_engine(visitor);
     visitor.counter("fold", "written", "bytes", fold_->bytes);
     for (std::size_t i = 0; i < engine_->slaves.size(); ++i) {
-      const BankPortStats& port = wram_->region_stats(to_int(i));
+      const BankPortStats& port = engine_->slaves[i]->port;
       const std::string slave = fmt::format("engine.sl{}", i);
       visitor.counter(slave, "region_port_busy", "cycles", port.accesses);
       visitor.counter(slave, "results", "results", engine_->slaves[i]->results_read);
       visitor.own_bytes(slave, kOwnWramRead, port.bytes);
     }
-  }
-  void inject_fault(const Fault& fault) override {
-    nram_->inject_fault(fault.bank, fault.address, fault.mask);
   }
 
  private:
@@ -119,8 +114,6 @@ class WfoldUnit : public MatrixUnit {
 
   std::unique_ptr<WfoldEngine> engine_;
   std::unique_ptr<CopyEngine> fold_;
-  Scratchpad* nram_ = nullptr;
-  const Scratchpad* wram_ = nullptr;
 };
 
 }  // namespace

@@ -4,6 +4,7 @@
 #include "engines/wfold/sim/wfold_master.h"
 #include "engines/wfold/sim/wfold_messages.h"
 #include "fabric/burst_port.h"
+#include "fabric/sram_bank.h"
 #include "fabric/transport.h"
 #include "observe/statistics.h"
 #include "sim/context.h"
@@ -31,22 +32,20 @@ namespace tilebeat::wfold {
 /// master hands over whole tiles, and kernels come through the region's direct memory access.
 class WfoldSlave : public sc_core::sc_module {
  public:
-  tlm_utils::simple_target_socket<WfoldSlave> control;    ///< from the master: SlaveClock
-  tlm_utils::simple_target_socket<WfoldSlave> chunks;     ///< from the master: SlaveChunk
-  tlm_utils::simple_target_socket<WfoldSlave> results;    ///< from the writer: ResultRead
+  MessageTarget<SlaveClock> control;                      ///< from the master: SlaveClock
+  MessageTarget<SlaveChunk> chunks;                       ///< from the master: SlaveChunk
+  MessageTarget<ResultRead> results;                      ///< from the writer: ResultRead
   tlm_utils::simple_initiator_socket<WfoldSlave> region;  ///< the second port of its part of WRAM
 
   WfoldSlave(sc_core::sc_module_name name, const SimContext& context, const WfoldConfig& config, int number);
-  ~WfoldSlave() override;
-  WfoldSlave(const WfoldSlave&) = delete;
-  WfoldSlave& operator=(const WfoldSlave&) = delete;
 
   std::int64_t results_read = 0;  ///< results that left for the writer
+  BankPortStats port;             ///< accesses to its region
 
  private:
-  void take_clock(tlm::tlm_generic_payload& payload, sc_core::sc_time& delay);
-  void take_chunk(tlm::tlm_generic_payload& payload, sc_core::sc_time& delay);
-  void read_results(tlm::tlm_generic_payload& payload, sc_core::sc_time& delay);
+  void take_clock(SlaveClock& clock, sc_core::sc_time& delay);
+  void take_chunk(SlaveChunk& chunk, sc_core::sc_time& delay);
+  void read_results(ResultRead& read, sc_core::sc_time& delay);
   void mark_absent(const SlaveClock::Absent& absent, const WfoldSchedule& schedule);
   void enter_line(const SlaveClock::Line& line, const WfoldJob& job);
   void read_port(const SlaveClock::PortRead& read, const WfoldJob& job);
@@ -89,8 +88,6 @@ class WfoldSlave : public sc_core::sc_module {
   std::vector<std::int16_t> kernel_lines_;  // tile granularity: every line of the kernel tile, in beat order
   std::map<int, std::int64_t> tile_reads_;  // tile granularity: accesses of a tile's kernel lines, by bytes
   KernelLine line_;
-  AccessCount accesses_;
-  tlm::tlm_generic_payload report_;  // payload that reports accesses_
   WordAccess read_;
   std::vector<std::uint8_t> record_bytes_;
   tlm::tlm_generic_payload payload_;
@@ -136,10 +133,10 @@ class WfoldWriter : public sc_core::sc_module {
   sc_core::sc_event wake_;  // declared first: the port notifies it
 
  public:
-  tlm_utils::simple_target_socket<WfoldWriter> tiles;
-  sc_core::sc_vector<tlm_utils::simple_initiator_socket<WfoldWriter>> results;  ///< one a slave
+  MessageTarget<WriterMessage> tiles;
+  sc_core::sc_vector<MessageInitiator<ResultRead>> results;  ///< one a slave
   BurstPort port;
-  tlm_utils::simple_initiator_socket<WfoldWriter> drained;
+  MessageInitiator<HalfDrained> drained;
   CompletionSocket completion;
 
   /// `nram` is the address of the first storage.
@@ -164,7 +161,7 @@ class WfoldWriter : public sc_core::sc_module {
     Cycle ready = 0;
     std::shared_ptr<const WfoldJob> completes;  // the run that ends with it
   };
-  void take_tile(tlm::tlm_generic_payload& payload, sc_core::sc_time& delay);
+  void take_tile(WriterMessage& message, sc_core::sc_time& delay);
   void step();
   void hear_news(Cycle now);
   void take_responses(Cycle now);
@@ -202,7 +199,6 @@ class WfoldWriter : public sc_core::sc_module {
   Activity idle_ = Activity::kHost;                        // stall cause when nothing is left
   Activity news_ = Activity::kHost;                        // the cause that replaces it in cycle `news_at_`
   Cycle news_at_ = 0;
-  MessageSender send_;
   // The drain: column and first channel of what leaves the third buffers. The write port: its requests.
   SignalId drain_signal_ = -1, column_signal_ = -1, channel_signal_ = -1, address_signal_ = -1,
            bytes_signal_ = -1, data_signal_ = -1;

@@ -35,6 +35,7 @@ WfoldMaster::WfoldMaster(sc_core::sc_module_name name, const SimContext& context
       to_writer("to_writer"),
       drained("drained"),
       config_(config),
+      second_storage_(context.holds("wram")),
       region_bytes_(region_bytes),
       granularity_(granularity),
       pipeline_(config.weight_port_bytes),
@@ -53,8 +54,7 @@ void WfoldMaster::take(const Instruction& instruction, Cycle) {
   queue_.push_back(instruction);
 }
 
-void WfoldMaster::take_drained(tlm::tlm_generic_payload& payload, sc_core::sc_time&) {
-  const auto& message = message_of<HalfDrained>(payload, drained);
+void WfoldMaster::take_drained(HalfDrained& message, sc_core::sc_time&) {
   nth(drained_at_, tiles_drained_ % 4) = message.at;
   ++tiles_drained_;
   wake_at(message.at + 1);
@@ -135,7 +135,7 @@ void WfoldMaster::begin_next(Cycle now) {
 // Sets the stall cause of the whole engine while there is no run.
 void WfoldMaster::idle(Activity cause, Cycle now) {
   pipeline_.idle(cause, now);
-  send_(to_writer, WriterMessage{WaitsFor{cause}});
+  to_writer.send({WaitsFor{cause}});
 }
 
 void WfoldMaster::check_run(const WfoldJob& job) const {
@@ -235,7 +235,7 @@ void WfoldMaster::begin_run(Cycle now) {
   tile_lines_.clear();
   lines_in_back_ = 0;
   find_step_lines();
-  send_(to_writer, WriterMessage{WaitsFor{Activity::kOutputReady}});
+  to_writer.send({WaitsFor{Activity::kOutputReady}});
   reader.begin(*job_);
 }
 
@@ -271,7 +271,7 @@ void WfoldMaster::align(Cycle now) {
     if (++align_.column == schedule.all_steps()) align_.column = 0, ++align_.row;
     if (align_.row == align_job_->setup.kernel_h) align_.row = 0, ++align_.kernel;
     if (align_.kernel == schedule.tile(0).kernels_per_slave) {
-      if (second_storage_ != nullptr) second_storage_->holds.close_oldest(now);
+      if (second_storage_ != nullptr) second_storage_->close_oldest(now);
       show_work(context_, *this, align_job_->instruction, began_, now, {});
       tell(UnitMessage::Kind::kReleased, align_job_->instruction.release_signals);
       tell(UnitMessage::Kind::kDone, align_job_->instruction.done_signals);
@@ -289,7 +289,7 @@ void WfoldMaster::align(Cycle now) {
   }
   SlaveClock clock{*align_job_};
   clock.align = align_;
-  for (auto& slave : slave_control) send_(slave, clock);
+  for (auto& slave : slave_control) slave.send(clock);
 }
 
 // Declares the run's accesses to kernels: the same bytes of every region.
@@ -298,11 +298,11 @@ void WfoldMaster::hold_kernels(const WfoldJob& job, Holds::Access access, Cycle 
   const BytePattern kernels{second_storage_->base() + job.run.weights,
                             to_unsigned(job.schedule.region_bytes()), to_unsigned(region_bytes_),
                             to_unsigned(config_.slaves)};
-  second_storage_->holds.open(summary(job.instruction), access, kernels, now);
+  second_storage_->open(summary(job.instruction), access, kernels, now);
 }
 
 void WfoldMaster::finish_run(Cycle now) {
-  if (second_storage_ != nullptr) second_storage_->holds.close_oldest(now);
+  if (second_storage_ != nullptr) second_storage_->close_oldest(now);
   if (context_.trace() != nullptr) trace_clock(SlaveClock{*job_}, now);
   show_work(context_, *this, job_->instruction, began_, now, {{}, stats.useful_macs - macs_before_});
   tell(UnitMessage::Kind::kReleased, job_->instruction.release_signals);
@@ -361,7 +361,7 @@ void WfoldMaster::end_step(const WfoldWalk& walk, const WfoldWalk& next, Cycle l
   results.record_set = record_set_of(walk.tile);
   results.ready = last_beat + config_.adder_stages;
   results.last = !next.more;
-  send_(to_writer, WriterMessage{std::move(results)});
+  to_writer.send({std::move(results)});
 }
 
 }  // namespace tilebeat::wfold

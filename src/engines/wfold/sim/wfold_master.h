@@ -4,7 +4,6 @@
 #include "engines/wfold/sim/line_reader.h"
 #include "engines/wfold/sim/wfold_messages.h"
 #include "engines/wfold/sim/wfold_pipeline.h"
-#include "fabric/scratchpad.h"
 #include "fabric/transport.h"
 #include "observe/statistics.h"
 #include "sim/context.h"
@@ -49,18 +48,15 @@ struct WfoldStats {
 class WfoldMaster : public CommandedUnit {
  public:
   LineReader reader;
-  sc_core::sc_vector<tlm_utils::simple_initiator_socket<WfoldMaster>> slave_control;  ///< one a slave
-  sc_core::sc_vector<tlm_utils::simple_initiator_socket<WfoldMaster>> slave_chunks;   ///< one a slave
-  tlm_utils::simple_initiator_socket<WfoldMaster> to_writer;
-  tlm_utils::simple_target_socket<WfoldMaster> drained;
+  sc_core::sc_vector<MessageInitiator<SlaveClock>> slave_control;  ///< one a slave
+  sc_core::sc_vector<MessageInitiator<SlaveChunk>> slave_chunks;   ///< one a slave
+  MessageInitiator<WriterMessage> to_writer;
+  MessageTarget<HalfDrained> drained;
 
   /// `nram` is the address of the first storage, `region_bytes` the size of a region of the second one.
   WfoldMaster(sc_core::sc_module_name name, const SimContext& context, const WfoldConfig& config,
               int max_outstanding, std::uint64_t nram, std::int64_t region_bytes, Granularity granularity);
   SC_HAS_PROCESS(WfoldMaster);
-
-  /// The second storage, whose regions the slaves read. Outlives the master.
-  void bind_second_storage(Scratchpad& wram) { second_storage_ = &wram; }
 
   /// Ledgers of the slaves, the regions' ports and the broadcast bus, in both granularities.
   CycleLedger& slaves_ledger() { return pipeline_.beats; }
@@ -72,7 +68,7 @@ class WfoldMaster : public CommandedUnit {
   static constexpr Cycle kAlwaysFree = -1, kNotYet = -2;  // other results of half_drained
   enum class State : std::uint8_t { kIdle, kDraining, kAligning, kRunning, kFinishing };
   void take(const Instruction& instruction, Cycle next) override;
-  void take_drained(tlm::tlm_generic_payload& payload, sc_core::sc_time& delay);
+  void take_drained(HalfDrained& message, sc_core::sc_time& delay);
   void step();
   void begin_next(Cycle now);
   void begin_run(Cycle now);
@@ -89,7 +85,6 @@ class WfoldMaster : public CommandedUnit {
   void align(Cycle now);
   // The cycle in which the half of the run's tile `tile` was drained.
   Cycle half_drained(std::int64_t tile) const;
-  Scratchpad* second_storage_ = nullptr;
   int half_of(std::int64_t tile) const { return to_int((tiles_before_ + tile) % 2); }
   int record_set_of(const WfoldTile& tile) const { return (kernel_tiles_before_ + tile.kernel_tile) % 2; }
   void schedule(Cycle now, bool requested);
@@ -118,6 +113,7 @@ class WfoldMaster : public CommandedUnit {
   void compute_tile(const WfoldWalk& last);
 
   WfoldConfig config_;
+  Holds* second_storage_;  // what instructions use of WRAM; null: nothing looks for races
   std::int64_t region_bytes_;
   Granularity granularity_;
 
@@ -162,7 +158,6 @@ class WfoldMaster : public CommandedUnit {
   std::int64_t lines_in_back_ = 0;
   // index of the first line of each step, over all refills of a tile
   std::vector<std::ptrdiff_t> step_lines_;
-  MessageSender send_;
   struct Signals {
     SignalId beat = -1, broadcast = -1, weights = -1, tile = -1, refill = -1;
     SignalId slot = -1, group = -1, line = -1;  // of the line that is being broadcast, and its bytes

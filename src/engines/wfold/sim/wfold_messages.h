@@ -25,7 +25,6 @@ struct WfoldJob {
 /// From the master to a slave: the actions of this cycle (clock granularity). The beat uses the buffers'
 /// contents from before the cycle.
 struct SlaveClock {
-  static constexpr const char* kMessageName = "SlaveClock";
   /// A broadcast line enters the first buffers of the slaves of group `group`.
   struct Line {
     const std::uint8_t* bytes;
@@ -78,7 +77,6 @@ struct SlaveClock {
 
 /// From the master to a slave: all beats of a tile in one run (tile granularity).
 struct SlaveChunk {
-  static constexpr const char* kMessageName = "SlaveChunk";
   const WfoldJob& job;
   WfoldBeat first;  ///< its first beat
   WfoldTile tile;
@@ -103,14 +101,12 @@ struct TileResults {
 
 /// From the master to the writer: results, or the writer's stall cause when it has nothing left.
 struct WriterMessage {
-  static constexpr const char* kMessageName = "WriterMessage";
   std::variant<TileResults, WaitsFor> content;
 };
 
 /// From the writer to a slave: results of columns [first, end) and kernels [first, end) of its own, finished,
 /// as int32 [column][kernel].
 struct ResultRead {
-  static constexpr const char* kMessageName = "ResultRead";
   const WfoldJob& job;
   int half, record_set;
   int first_column = 0, end_column = 0;
@@ -121,7 +117,6 @@ struct ResultRead {
 /// From the writer to the master: the half of the third buffers that the oldest tile used is free from cycle
 /// `at` + 1 on.
 struct HalfDrained {
-  static constexpr const char* kMessageName = "HalfDrained";
   Cycle at = 0;
 };
 

@@ -196,7 +196,7 @@ void WfoldMaster::compute_tile(const WfoldWalk& last) {
   for (int slave = 0; slave < config_.slaves; ++slave) {
     chunk.lines =
         tile_lines_.front().data() + first_line_of(job_->schedule.group_of_slave(slave)) * config_.line_bytes;
-    send_(nth(slave_chunks, slave), chunk);
+    nth(slave_chunks, slave).send(chunk);
   }
   spare_lines_ = std::move(tile_lines_.front());
   tile_lines_.pop_front();

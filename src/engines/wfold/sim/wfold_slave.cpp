@@ -49,12 +49,7 @@ WfoldSlave::WfoldSlave(sc_core::sc_module_name name, const SimContext& context, 
   control.register_b_transport(this, &WfoldSlave::take_clock);
   chunks.register_b_transport(this, &WfoldSlave::take_chunk);
   results.register_b_transport(this, &WfoldSlave::read_results);
-  report_.set_extension(&accesses_);
   if (context_.trace() != nullptr) declare_signals();
-}
-
-WfoldSlave::~WfoldSlave() {
-  report_.clear_extension(&accesses_);  // the payload would free it
 }
 
 // A kernel line: bytes after subtraction of the zero point, at their places, filled up to the granularity, Ws
@@ -77,8 +72,7 @@ void WfoldSlave::replicate(const std::uint8_t* bytes, const KernelLine& stored, 
 
 // ---- clock granularity ----
 
-void WfoldSlave::take_clock(tlm::tlm_generic_payload& payload, sc_core::sc_time&) {
-  const auto& clock = message_of<SlaveClock>(payload, control);
+void WfoldSlave::take_clock(SlaveClock& clock, sc_core::sc_time&) {
   // The beat uses the buffers' contents from before this cycle.
   if (clock.beat) run_beat(*clock.beat, clock.job);
   mark_absent(clock.absent, clock.job.schedule);
@@ -91,6 +85,8 @@ void WfoldSlave::access(tlm::tlm_command command, std::uint64_t address, std::ui
   transport(region, payload_, command, address, bytes, static_cast<unsigned>(count));
   if (payload_.is_response_error())
     throw SimulationError(fmt::format("wfold.run: kernels beyond the region of {}", name()));
+  ++port.accesses;
+  port.bytes += count;
 }
 
 void WfoldSlave::align(const SlaveClock::Align& step, const WfoldJob& job) {
@@ -248,14 +244,13 @@ void WfoldSlave::load_kernels(const SlaveChunk& chunk) {
   if (read > 0) count_reads(read, kPostParameterBytes);
 }
 
-// Counts the reads of the region that direct memory access replaces.
+// Counts reads of the region that direct memory access replaces.
 void WfoldSlave::count_reads(std::int64_t accesses, int bytes) {
-  accesses_.accesses = accesses;
-  transport(region, report_, tlm::TLM_IGNORE_COMMAND, 0, nullptr, static_cast<unsigned>(bytes));
+  port.accesses += accesses;
+  port.bytes += accesses * bytes;
 }
 
-void WfoldSlave::take_chunk(tlm::tlm_generic_payload& payload, sc_core::sc_time&) {
-  const auto& chunk = message_of<SlaveChunk>(payload, chunks);
+void WfoldSlave::take_chunk(SlaveChunk& chunk, sc_core::sc_time&) {
   if (chunk.new_kernels) load_kernels(chunk);
   const int count = chunk.tile.kernels_per_slave;
   if (chunk.job.run.begins_sums) std::fill_n(results_of(chunk.half, 0), kernels_ * most_results_, 0);
@@ -272,8 +267,7 @@ void WfoldSlave::take_chunk(tlm::tlm_generic_payload& payload, sc_core::sc_time&
 
 // ---- results ----
 
-void WfoldSlave::read_results(tlm::tlm_generic_payload& payload, sc_core::sc_time& delay) {
-  const auto& read = message_of<ResultRead>(payload, results);
+void WfoldSlave::read_results(ResultRead& read, sc_core::sc_time& delay) {
   if (context_.trace() != nullptr) trace_read(read, now_ps() + static_cast<Picoseconds>(delay.value()));
   std::int32_t* out = read.results;
   for (int column = read.first_column; column < read.end_column; ++column) {

@@ -28,7 +28,7 @@ WfoldWriter::WfoldWriter(sc_core::sc_module_name name, const SimContext& context
   if (Trace* trace = context_.trace(); trace != nullptr) declare_signals(*trace);
 }
 
-void WfoldWriter::take_tile(tlm::tlm_generic_payload& payload, sc_core::sc_time&) {
+void WfoldWriter::take_tile(WriterMessage& message, sc_core::sc_time&) {
   const Cycle now = context_.clock.cycle_of(now_ps());
   const auto take_results = [&](const TileResults& tile) {
     tiles_.push_back(tile);
@@ -41,7 +41,7 @@ void WfoldWriter::take_tile(tlm::tlm_generic_payload& payload, sc_core::sc_time&
     news_ = idle.activity, news_at_ = now + 1;
     notify_at(wake_, context_.clock, now + 1);
   };
-  std::visit(Overloaded{take_results, take_news}, message_of<WriterMessage>(payload, tiles).content);
+  std::visit(Overloaded{take_results, take_news}, message.content);
 }
 
 void WfoldWriter::hear_news(Cycle now) {
@@ -137,7 +137,7 @@ void WfoldWriter::read_slices(std::int64_t first, std::int64_t end) {
         ++read.end_kernel;
       read_.resize(to_size(read.end_column * read.end_kernel));
       read.results = read_.data();
-      send_(nth(results, slave), read);
+      nth(results, slave).send(read);
       for (int column = 0; column < read.end_column; ++column) {
         for (int k = 0; k < read.end_kernel; ++k)
           keep(column, schedule.kernel_of(slave, k), nth(read_, column * read.end_kernel + k));
@@ -155,7 +155,7 @@ void WfoldWriter::read_slices(std::int64_t first, std::int64_t end) {
       const auto [slave, number] = schedule.slave_kernel(kernel);
       read.first_kernel = number, read.end_kernel = number + 1;
       read.results = &value;
-      send_(nth(results, slave), read, to_sc_time((slice - first) * context_.clock.period_ps()));
+      nth(results, slave).send(read, to_sc_time((slice - first) * context_.clock.period_ps()));
       keep(column, kernel, value);
     }
   }
@@ -210,7 +210,7 @@ void WfoldWriter::tell_drained(Cycle now) {
   if (told_ || now < drain_free_ - 1) return;
   told_ = true;
   HalfDrained message{drain_free_ - 1};
-  send_(drained, message);
+  drained.send(message);
 }
 
 // The cause that keeps the front request from being sent; kBusy when nothing does.

@@ -29,7 +29,7 @@ std::int64_t peak_macs_per_clock(const DotConfig& c) {
 FaultSpace fault_space(const DotConfig&, const HardwareConfig& hardware) {
   if (!hardware.chip) return {};
   const MemoryConfig& nram = hardware.chip->core.nram;
-  return {nram.banks, nram.size_bytes / nram.banks};
+  return {nram.banks, nram.size_bytes / nram.banks, FaultSpace::Cells::kNram};
 }
 
 EngineDescription description() {

@@ -15,7 +15,6 @@ class DotMatrixUnit : public MatrixUnit {
     return {{"dot_operands", &dot_.operands.socket}, {"dot_results", &dot_.results.socket}};
   }
   std::vector<UnitSockets> units() override { return {unit_sockets(Unit::kMatrix, dot_)}; }
-  void bind_memories(Scratchpad& nram, Scratchpad&) override { nram_ = &nram; }
   void visit(StatVisitor& visitor) override {
     visitor.ledger("dot", dot_.ledger);
     visitor.ledger("dot.operands", dot_.operands.ledger);
@@ -25,13 +24,9 @@ class DotMatrixUnit : public MatrixUnit {
     visitor.counter("dot", "useful_macs", "multiply-accumulates", dot_.useful_macs);
     visitor.counter("dot", "kernels_loaded", "kernels", dot_.kernels_loaded);
   }
-  void inject_fault(const Fault& fault) override {
-    nram_->inject_fault(fault.bank, fault.address, fault.mask);
-  }
 
  private:
   DotUnit dot_;
-  Scratchpad* nram_ = nullptr;
 };
 
 }  // namespace

@@ -1,5 +1,5 @@
 // Who uses what of a memory, and races about it (SPEC HI-2, CY-3).
-#include "fabric/holds.h"
+#include "observe/holds.h"
 
 #include "random_cases.h"
 #include "tilebeat/error.h"

@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <limits>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -43,6 +44,10 @@ class Holds {
     held_ = &held;
     base_ = base;
   }
+  /// Another name in messages.
+  void rename(std::string memory) { memory_ = std::move(memory); }
+  /// Address of the memory's first byte.
+  std::uint64_t base() const { return base_; }
 
   /// The engine's instruction `user` uses the pattern from cycle `now` until it is closed. Returns its
   /// number. Throws SimulationError when somebody else has accessed it in this cycle, when the engine itself
@@ -101,6 +106,17 @@ class Holds {
   bool changed_ = false;
   std::vector<Touch> touches_;  // of cycle `touched_at_`
   Cycle touched_at_ = -1;
+};
+
+/// The observer that finds races (SPEC HI-9): what instructions use of each memory of a core or board.
+/// Modules that share a memory are built with the same observer; each asks it for the memory by name.
+class Races {
+ public:
+  /// The uses of the memory that the core or board calls `name`.
+  Holds& memory(const std::string& name) { return memories_.try_emplace(name, name).first->second; }
+
+ private:
+  std::map<std::string, Holds> memories_;
 };
 
 /// An open pattern of a memory.

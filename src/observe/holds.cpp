@@ -1,4 +1,4 @@
-#include "fabric/holds.h"
+#include "observe/holds.h"
 
 #include "tilebeat/error.h"
 

@@ -1,0 +1,21 @@
+#include "fabric/port_use.h"
+
+#include "tilebeat/error.h"
+
+#include <fmt/format.h>
+
+namespace tilebeat {
+
+// Accesses of successive cycles may lie less than a period apart, in different phases of theirs.
+void PortUse::check_cycle(Picoseconds at, std::uint64_t address) const {
+  const Cycle last = (free_at_ - period_) / period_;
+  if (at / period_ <= last) refuse(last * period_, address_, address);
+}
+
+void PortUse::refuse(Picoseconds at, std::uint64_t first, std::uint64_t second) const {
+  throw SimulationError(fmt::format(
+      "{}: port {} makes one access a cycle, but in cycle {} it was asked for bytes {:#x} and {:#x}", bank_,
+      port_, at / period_, first, second));
+}
+
+}  // namespace tilebeat

@@ -1,0 +1,58 @@
+#pragma once
+
+#include "base/types.h"
+
+#include <cstdint>
+
+namespace tilebeat {
+
+/// Counters of a port of a bank.
+struct BankPortStats {
+  std::int64_t accesses = 0;  ///< cycles in which the port was busy
+  std::int64_t bytes = 0;
+};
+
+/// The use of one port of a bank: one access a cycle, in the order of the cycles (SPEC HI-9, CY-1). It takes
+/// accesses made by transports and, as part of the direct memory interface, those made through that.
+class PortUse {
+ public:
+  /// `bank` is the bank's name, which outlives this; `period` that of its clock in picoseconds.
+  PortUse(const char* bank, int port, Picoseconds period) : bank_(bank), port_(port), period_(period) {}
+
+  /// The port accesses `bytes` bytes from byte `address` on at time `at`. Throws SimulationError when it
+  /// makes another access in that cycle or a later one.
+  void access(Picoseconds at, std::uint64_t address, std::int64_t bytes) {
+    if (at < free_at_) check_cycle(at, address);
+    note(at, address, 1, bytes);
+  }
+  /// `count` accesses of `bytes` bytes each, every one in a cycle of its own: the first one from byte `from`
+  /// on at time `first`, the last one from byte `to` on at time `last`. Throws SimulationError when there are
+  /// not so many cycles.
+  void accesses(Picoseconds first, Picoseconds last, std::uint64_t from, std::uint64_t to, std::int64_t count,
+                std::int64_t bytes) {
+    if (first < free_at_) check_cycle(first, from);
+    if ((count - 1) * period_ > last - first) refuse(first, from, to);
+    note(last, to, count, bytes);
+  }
+  const BankPortStats& stats() const { return stats_; }
+  int port() const { return port_; }  ///< its number
+
+ private:
+  void note(Picoseconds at, std::uint64_t address, std::int64_t count, std::int64_t bytes) {
+    free_at_ = at + period_;
+    address_ = address;
+    stats_.accesses += count;
+    stats_.bytes += count * bytes;
+  }
+  void check_cycle(Picoseconds at, std::uint64_t address) const;
+  [[noreturn]] void refuse(Picoseconds at, std::uint64_t first, std::uint64_t second) const;
+
+  const char* bank_;
+  int port_;
+  Picoseconds period_;
+  Picoseconds free_at_ = 0;    // one period after the last access
+  std::uint64_t address_ = 0;  // of the last access
+  BankPortStats stats_;
+};
+
+}  // namespace tilebeat
