@@ -16,11 +16,12 @@ constexpr std::uint64_t kRegisters = std::uint64_t{1} << 40;
 
 /// A chip of N initiators, a DRAM and a register target. `reversed` builds the initiators in the opposite
 /// order.
-struct Chip {
+struct Chip : private DramWatch {
   Chip(int ports, const DramConfig& dram_config, Picoseconds period, DeltaJitter* jitter = nullptr,
        bool reversed = false, Observers observers = {})
       : config(dram_config), context{ClockDomain(period), observers, jitter} {
     strict_systemc();
+    context.dram = this;
     std::vector<std::string> names;
     for (int i = 0; i < ports; ++i) names.push_back("p" + std::to_string(i));
     if (!reversed) make_bus(names);
@@ -43,6 +44,7 @@ struct Chip {
     bus->target_ports[0].bind(dram->socket);
     bus->target_ports[1].bind(registers->socket);
   }
+  void issued(const DramCommand& command) override { log.push_back(command); }
   void run_until(Cycle cycle) {
     sc_core::sc_start(to_sc_time(context.clock.at(cycle) - now_ps()));
     bus->settle(cycle);
