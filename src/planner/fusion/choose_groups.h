@@ -52,6 +52,9 @@ class GroupSpace {
   std::optional<GroupEstimate> fused(const GroupRequest& request,
                                      double limit = std::numeric_limits<double>::infinity());
   std::optional<std::int64_t> fused_bytes(const GroupRequest& request);
+  /// WRAM bytes that kernels and records of a fusion group take in the core with the most; nothing: it cannot
+  /// be made.
+  std::optional<std::int64_t> wram_bytes(const GroupRequest& request);
   /// `request` with reduction groups for layers that leave cores without work (SPEC FU-2), or, with `to_fit`,
   /// for layers that then take less memory of a core; nothing: there are no such layers.
   std::optional<GroupRequest> in_reduction_groups(const GroupRequest& request, bool to_fit);

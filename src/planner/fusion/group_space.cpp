@@ -113,5 +113,14 @@ std::optional<std::int64_t> GroupSpace::fused_bytes(const GroupRequest& request)
     return std::nullopt;
   }
 }
+std::optional<std::int64_t> GroupSpace::wram_bytes(const GroupRequest& request) {
+  try {
+    FusionGroup group(workload_, hardware_, request);
+    group.place_for_trial(parts_);
+    return group.wram_bytes();
+  } catch (const UserError&) {
+    return std::nullopt;
+  }
+}
 
 }  // namespace tilebeat

@@ -36,11 +36,6 @@ const std::string& kernels_of(const Layer& layer) {
   const auto* conv = std::get_if<Conv2d>(&layer.operation);
   return conv == nullptr ? none : conv->weights_source;
 }
-std::int64_t weight_bytes(const Layer& layer) {
-  const auto* conv = std::get_if<Conv2d>(&layer.operation);
-  return conv == nullptr ? 0 : ssize(conv->weights.bytes);
-}
-
 // The stride redundancy of a layer's kernels along an axis.
 std::int64_t reach(const Layer& layer, std::size_t axis) {
   if (const auto* conv = std::get_if<Conv2d>(&layer.operation))
@@ -159,20 +154,16 @@ class RulesChooser {
     const bool large = map > chip_.sram_bytes();
     const int share = ceil_div(output.images() * output.height(), chip_.clusters);
     std::string why;
-    // Small maps: all maps that a cluster has of a batch at first, then fewer, then rows of one map, finally
-    // strips of a row (SPEC FU-2).
-    UnitMap group{std::min(output.height(), share), output.map.width,
-                  large ? 1 : std::max(1, share / output.height()), large};
+    // All maps that a cluster has of a batch at first, then fewer, then rows of one map, finally strips of a
+    // row (SPEC FU-2).
+    UnitMap group{std::min(output.height(), share), output.map.width, std::max(1, share / output.height()),
+                  large};
     for (int cut = 0; group.columns > 0; ++cut) {
       const GroupFacts facts = facts_of(begin, end, graph, group);
       const auto found = violated(facts);
       if (!found) {
-        trial.request = space_.request(begin, end);
-        trial.request.step_rows = group.rows;
-        if (group.columns < output.map.width) trial.request.step_columns = group.columns;
+        trial.request = request_of(begin, end, graph, group);
         trial.rows_violated = why;
-        trial.request.step_maps = group.maps;
-        trial.request.holding = large ? Holding::kRecompute : Holding::kRowBuffer;
         trial.mode = large ? "large map" : "small map";
         return std::nullopt;
       }
@@ -195,16 +186,24 @@ class RulesChooser {
     int rows = 1, columns = 1, maps = 1;
     bool large = false;
   };
+  GroupRequest request_of(int begin, int end, const GroupGraph& graph, const UnitMap& map) const {
+    GroupRequest request = space_.request(begin, end);
+    request.step_rows = map.rows, request.step_maps = map.maps;
+    if (map.columns < nth(graph.tensors, graph.output()).map.width) request.step_columns = map.columns;
+    request.holding = map.large ? Holding::kRecompute : Holding::kRowBuffer;
+    return request;
+  }
   GroupFacts facts_of(int begin, int end, const GroupGraph& graph, const UnitMap& map) const {
     GroupFacts f;
     f.large_map = map.large, f.maps = map.maps;
     f.wram = chip_.core.wram.size_bytes, f.nram = chip_.core.nram.size_bytes, f.sram = chip_.sram_bytes();
     f.sram_is_all_nram = f.sram == chip_.cores_per_cluster * f.nram;
     for (int i = begin; i < end; ++i) {
-      f.weights += weight_bytes(space_.layer(i));
       f.weights_are_output = f.weights_are_output || has_computed_kernels(space_.layer(i));
       f.weights_are_shared = f.weights_are_shared || shares_kernels(i);
     }
+    // A core has the kernel blocks that it computes alone (the variant of rule 10 in [0109]).
+    f.weights = space_.wram_bytes(request_of(begin, end, graph, map)).value_or(0);
     const GroupTensor& output = nth(graph.tensors, graph.output());
     const std::vector<Holding> holdings(graph.tensors.size(),
                                         map.large ? Holding::kRecompute : Holding::kRowBuffer);
