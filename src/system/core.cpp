@@ -55,7 +55,7 @@ Core::Core(sc_core::sc_module_name name, const SimContext& context, const Hardwa
     : sc_module(name), context_(context) {
   const CoreConfig& config = hardware.chip->core;
   const int width = config.bus.bytes_per_clock;
-  const std::vector<AddressRange> map = core_map(config, core);
+  std::vector<AddressRange> map = core_map(config, core);
   const std::uint64_t nram = map[kNramTarget].begin, wram = map[kWramTarget].begin;
   order.run({
       [&] {
@@ -73,6 +73,8 @@ Core::Core(sc_core::sc_module_name name, const SimContext& context, const Hardwa
                                        {"iodma", &iodma->inner.socket},
                                        {"mvdma", &mvdma->inner.socket},
                                        {"broadcast"}});
+  const bool divided = matrix_->divides_memory();
+  if (divided) map[kWramTarget].target = kNramTarget;  // the first block takes the requests to both
   const std::vector<UnitSockets> units =
       joined(matrix_->units(), {unit_sockets(Unit::kVector, *vector_), unit_sockets(Unit::kIodma, *iodma),
                                 unit_sockets(Unit::kMvdma, *mvdma)});
@@ -94,7 +96,10 @@ Core::Core(sc_core::sc_module_name name, const SimContext& context, const Hardwa
   bind_ports(*bus, ports);
   bind_units(*control, units);
   bus->target_ports[kNramTarget].bind(nram_->socket);
-  bus->target_ports[kWramTarget].bind(wram_->socket);
+  if (divided)
+    nram_->divide(*wram_);
+  else
+    bus->target_ports[kWramTarget].bind(wram_->socket);
   matrix_->bind_memories(*nram_, *wram_);
 
   SC_METHOD(record_begin);
