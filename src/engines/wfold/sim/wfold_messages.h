@@ -26,7 +26,7 @@ struct WfoldJob {
 /// contents from before the cycle.
 struct SlaveClock {
   static constexpr const char* kMessageName = "SlaveClock";
-  /// A broadcast line enters the first buffers of the slaves of group `group`.
+  /// A broadcast line enters the first buffers of the slaves of group `group` of a master.
   struct Line {
     const std::uint8_t* bytes;
     int slot, group;
@@ -68,11 +68,15 @@ struct SlaveClock {
     ByteRange bytes;  ///< of the folded column
     bool writes;
   };
+  /// What the slave's master does on its bus.
+  struct Lines {
+    Absent absent{};
+    std::optional<Line> line{};
+  };
   const WfoldJob& job;
   std::optional<Align> align{};
   std::optional<Beat> beat{};
-  Absent absent{};
-  std::optional<Line> line{};
+  Lines lines{};
   std::optional<PortRead> port_read{};
 };
 
