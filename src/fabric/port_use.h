@@ -34,6 +34,8 @@ class PortUse {
     if ((count - 1) * period_ > last - first) refuse(first, from, to);
     note(last, to, count, bytes);
   }
+  /// Whether the port makes an access in the cycle that began at or before `now`.
+  bool is_busy(Picoseconds now) const { return free_at_ > now; }
   const BankPortStats& stats() const { return stats_; }
   int port() const { return port_; }  ///< its number
 

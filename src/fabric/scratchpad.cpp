@@ -18,7 +18,6 @@
 #include <fmt/format.h>
 
 namespace tilebeat {
-
 /// Words that move between a request's data and the cells of interleaved banks, bank after bank.
 struct MovedWords {
   std::uint8_t* data;
@@ -63,6 +62,7 @@ Scratchpad::Scratchpad(sc_core::sc_module_name name, const SimContext& context, 
                        int engine_ports)
     : sc_module(name),
       socket("socket"),
+      reservations("reservations"),
       held(to_unsigned(size_bytes)),
       context_(context),
       config_(config),
@@ -75,6 +75,7 @@ Scratchpad::Scratchpad(sc_core::sc_module_name name, const SimContext& context, 
       accessed_(to_size(config.banks)) {
   socket.register_nb_transport_fw(this, &Scratchpad::receive);
   socket.register_transport_dbg(this, &Scratchpad::debug);
+  reservations.register_b_transport(this, &Scratchpad::reserve);
   const auto row = std::make_shared<TimedWrites>(to_size(config.banks));
   for (int i = 0; i < config.banks; ++i) {
     banks_.push_back(std::make_unique<SramBank>(
@@ -93,38 +94,19 @@ Scratchpad::Scratchpad(sc_core::sc_module_name name, const SimContext& context, 
   SC_METHOD(step);
   sensitive << wake_;
   dont_initialize();
+  SC_METHOD(grant_banks);
+  sensitive << grant_;
+  dont_initialize();
 }
 
-void Scratchpad::declare_signals(Trace& trace) {
-  const std::string scope = name();
-  signals_ = std::make_unique<Signals>();
-  Signals& s = *signals_;
-  s.request = Strobe(&trace, scope, "req");
-  s.write = trace.add_signal(scope, "write", 1);
-  s.address = trace.add_signal(scope, "addr", 48);
-  s.queue = trace.add_signal(scope, "queue", 16, Radix::kDecimal);
-  s.read_words = trace.add_signal(scope, "read_words", 8, Radix::kDecimal);
-  s.write_words = trace.add_signal(scope, "write_words", 8, Radix::kDecimal);
-  s.banks = trace.add_signal(scope, "banks", std::min(std::max(2, config_.banks), 64));
-  s.bank_conflict = trace.add_signal(scope, "bank_conflict", 1);
-  s.port_taken = trace.add_signal(scope, "port_taken", 1);
-  for (std::size_t bank = 0; bank < banks_.size(); ++bank) {
-    for (std::size_t port = bus_and_region_ports(); port < banks_[bank]->ports.size(); ++port)
-      banks_[bank]->trace_port(scope + ".engine", fmt::format("p{}b{}", port - bus_and_region_ports(), bank),
-                               to_int(port), config_.bank_bytes, config_.bank_bytes, Shown::kWhenNamed);
-    if (layout_ == ScratchpadLayout::kRegions)
-      banks_[bank]->trace_port(scope + ".engine", fmt::format("b{}", bank), 1, config_.bank_bytes,
-                               config_.bank_bytes, Shown::kWhenNamed);
-  }
-}
-
-void Scratchpad::trace_request(const tlm::tlm_generic_payload& payload, Cycle now) {
-  Trace* const trace = context_.trace();
-  if (!signals_ || trace == nullptr) return;
-  const Picoseconds at = context_.clock.at(now + 1);  // a request arrives after the edge of its cycle
-  signals_->request.high(trace, at, context_.clock.at(now + 2));
-  trace->change(signals_->write, at, payload.is_write() ? 1 : 0);
-  trace->change(signals_->address, at, payload.get_address());
+void Scratchpad::divide(std::unique_ptr<Scratchpad> second) {
+  if (second->banks_.size() != banks_.size() || second->layout_ != ScratchpadLayout::kRegions ||
+      banks_.size() > kMostBanks)
+    throw SimulationError(fmt::format("{} and {} have no banks in common", name(), second->name()));
+  second_ = std::move(second);
+  divided_ = second_->divided_ = true;
+  if (Trace* trace = context_.trace(); trace != nullptr)
+    signals_->engine_banks = trace->add_signal(name(), "engine_banks", std::max(2, config_.banks));
 }
 
 Scratchpad::Place Scratchpad::place_of(std::uint64_t offset) const {
@@ -139,6 +121,11 @@ Scratchpad::Place Scratchpad::place_of(std::uint64_t offset) const {
   return {to_size(word % banks), word / banks * width + offset % width, left};
 }
 
+Scratchpad* Scratchpad::block_of(const tlm::tlm_generic_payload& payload) {
+  if (inside(payload)) return this;
+  return second_ != nullptr && second_->inside(payload) ? second_.get() : nullptr;
+}
+
 bool Scratchpad::inside(const tlm::tlm_generic_payload& payload) const {
   const std::uint64_t address = payload.get_address();
   return address >= base_ && payload.get_data_length() > 0 && address - base_ < size_ &&
@@ -148,20 +135,21 @@ bool Scratchpad::inside(const tlm::tlm_generic_payload& payload) const {
 tlm::tlm_sync_enum Scratchpad::receive(tlm::tlm_generic_payload& payload, tlm::tlm_phase& phase,
                                        sc_core::sc_time&) {
   if (phase != tlm::BEGIN_REQ) return tlm::TLM_COMPLETED;
-  if (!inside(payload)) {
+  Scratchpad* const block = block_of(payload);
+  if (block == nullptr) {
     payload.set_response_status(tlm::TLM_ADDRESS_ERROR_RESPONSE);
     return tlm::TLM_COMPLETED;
   }
-  const std::uint64_t from = payload.get_address() - base_;
-  (payload.is_read() ? stats.read_bytes : stats.write_bytes) += payload.get_data_length();
-  held.access(payload.is_read() ? HeldBytes::Access::kRead : HeldBytes::Access::kWrite, from,
-              from + payload.get_data_length(), context_.clock.cycle_of(now_ps()));
-  trace_request(payload, context_.clock.cycle_of(now_ps()));
+  const std::uint64_t from = payload.get_address() - block->base_;
+  (payload.is_read() ? block->stats.read_bytes : block->stats.write_bytes) += payload.get_data_length();
+  block->held.access(payload.is_read() ? HeldBytes::Access::kRead : HeldBytes::Access::kWrite, from,
+                     from + payload.get_data_length(), context_.clock.cycle_of(now_ps()));
+  block->trace_request(payload, context_.clock.cycle_of(now_ps()));
   if (requests_.size() == to_size(config_.request_queue)) {
     if (held_ != nullptr)
       throw SimulationError(fmt::format("{}: BEGIN_REQ before the END_REQ of the one before", name()));
     held_ = &payload;
-    ++stats.held_requests;
+    ++block->stats.held_requests;
     trace_queue();
     return tlm::TLM_ACCEPTED;
   }
@@ -172,7 +160,7 @@ tlm::tlm_sync_enum Scratchpad::receive(tlm::tlm_generic_payload& payload, tlm::t
 
 void Scratchpad::take(tlm::tlm_generic_payload& payload, Cycle now) {
   const Cycle first = now + 1 + config_.latency_cycles;
-  requests_.push_back({&payload, first, 0});
+  requests_.push_back({&payload, block_of(payload), first, 0});
   trace_queue();
   const bool alone = requests_.size() == 1 && may_run_ahead();
   const Cycle next = alone ? runs_ahead_to(first) : first;
@@ -196,40 +184,55 @@ void Scratchpad::step() {
   catch_up(now);
   respond(now);
   admit(now);
+  if (second_ != nullptr) return grant_.notify(to_sc_time(context_.clock.at(now, Phase::kGrant) - now_ps()));
   if (const Cycle ahead = runs_ahead_to(now); ahead > now) return schedule(now, ahead);
-  std::fill(accessed_.begin(), accessed_.end(), 0);
-  const ScratchpadStats before = stats;
+  access_banks(now);
+}
+
+// The requests to a divided memory access the banks when the engine's accesses of the cycle are known.
+void Scratchpad::grant_banks() {
+  if (!grant_gate_.hold(context_.jitter)) access_banks(context_.clock.cycle_of(now_ps()));
+}
+
+// The banks that the engine accesses in this cycle.
+std::uint64_t Scratchpad::banks_of_engine(Cycle now) {
+  std::uint64_t taken = 0;
+  for (std::size_t bank = 0; bank < second_->banks_.size(); ++bank)
+    taken |= std::uint64_t{second_->banks_[bank]->busy(1, now_ps())} << bank;
+  std::deque<BankReservation>& reserved = second_->reserved_;
+  for (; !reserved.empty() && reserved.front().cycle <= now; reserved.pop_front()) {
+    if (reserved.front().cycle == now) taken |= reserved.front().banks;
+  }
+  return taken;
+}
+
+// The conflicts so far, of both blocks.
+ScratchpadStats Scratchpad::waits() const {
+  ScratchpadStats sum = stats;
+  if (second_ != nullptr) {
+    sum.conflict_clocks += second_->stats.conflict_clocks;
+    sum.port_clocks += second_->stats.port_clocks;
+  }
+  return sum;
+}
+
+void Scratchpad::access_banks(Cycle now) {
+  const std::uint64_t taken = second_ != nullptr ? banks_of_engine(now) : 0;
+  for (std::size_t bank = 0; bank < accessed_.size(); ++bank)
+    accessed_[bank] = bank < kMostBanks && (taken >> bank & 1) != 0 ? 1 : 0;
+  const ScratchpadStats before = waits();
   int reads = words_per_clock_, writes = words_per_clock_;
   for (Request& request : requests_) {
     if (request.next == now) access_words(request, now, request.payload->is_read() ? reads : writes);
   }
-  if (signals_) trace_cycle(now, before, {words_per_clock_ - reads, words_per_clock_ - writes});
+  if (signals_) {
+    const ScratchpadStats after = waits();
+    trace_cycle(now, {{words_per_clock_ - reads, words_per_clock_ - writes},
+                      taken,
+                      after.conflict_clocks - before.conflict_clocks,
+                      after.port_clocks - before.port_clocks});
+  }
   schedule(now + 1, runs_ahead_to(now + 1));
-}
-
-// Traces the memory's activity in this cycle; the signals return to 0 in the next cycle.
-void Scratchpad::trace_cycle(Cycle now, const ScratchpadStats& before, const std::array<int, 2>& words) {
-  Trace* const trace = context_.trace();
-  if (trace == nullptr) return;
-  const Picoseconds at = context_.clock.at(now), end = context_.clock.at(now + 1);
-  const auto pulse = [&](SignalId signal, std::int64_t value) {
-    trace->change(signal, at, to_unsigned(value));
-    trace->change(signal, end, 0);
-  };
-  std::uint64_t banks = 0;
-  for (std::size_t bank = 0; bank < std::min<std::size_t>(accessed_.size(), 64); ++bank)
-    banks |= std::uint64_t{accessed_[bank]} << bank;
-  pulse(signals_->banks, to_signed(banks));
-  pulse(signals_->read_words, words[0]);
-  pulse(signals_->write_words, words[1]);
-  pulse(signals_->bank_conflict, stats.conflict_clocks > before.conflict_clocks ? 1 : 0);
-  pulse(signals_->port_taken, stats.port_clocks > before.port_clocks ? 1 : 0);
-}
-
-// Number of requests in the memory, and of the request that waits for a place.
-void Scratchpad::trace_queue() {
-  if (Trace* const trace = context_.trace(); signals_ && trace != nullptr)
-    trace->change(signals_->queue, now_ps(), requests_.size() + (held_ != nullptr ? 1 : 0));
 }
 
 // Answers requests whose last word was accessed in the previous cycle.
@@ -249,15 +252,16 @@ void Scratchpad::respond(Cycle now) {
 void Scratchpad::access_words(Request& request, Cycle now, int& room) {
   const unsigned length = request.payload->get_data_length(), done = request.done;
   const bool full = room == 0;
-  if (full) ++stats.port_clocks;
+  ScratchpadStats& counts = request.block->stats;
+  if (full) ++counts.port_clocks;
   for (; room > 0 && request.done < length; --room) {
     if (access_word(request, now)) continue;
-    ++stats.conflict_clocks;
+    ++counts.conflict_clocks;
     break;
   }
   request.next = now + 1;
   if (request.done > done) {
-    if (holds_ != nullptr) note_access(request, done, now);
+    if (request.block->holds_ != nullptr) request.block->note_access(request, done, now);
     return;
   }
   note_wait(*request.payload, now, Activity::kDataLatency);
@@ -274,11 +278,11 @@ void Scratchpad::note_access(const Request& request, unsigned from, Cycle now) {
 
 // Accesses the next word of a request; false when its bank has already made an access in this cycle.
 bool Scratchpad::access_word(Request& request, Cycle now) {
-  tlm::tlm_generic_payload& payload = *request.payload;
-  const Place place = place_of(payload.get_address() - base_ + request.done);
+  Scratchpad& block = *request.block;
+  const Place place = block.place_of(request.payload->get_address() - block.base_ + request.done);
   if (accessed_[place.bank] != 0) return false;
   accessed_[place.bank] = 1;
-  move_word(request, place, now);
+  block.move_word(request, place, now);
   return true;
 }
 
@@ -340,7 +344,7 @@ int Scratchpad::words_left(const Request& request) const {
 
 bool Scratchpad::may_run_ahead() {
   const bool traced = signals_ != nullptr && context_.trace() != nullptr;
-  if (has_engine_ports_ || traced || words_per_clock_ > config_.banks) return false;
+  if (has_engine_ports_ || divided_ || traced || words_per_clock_ > config_.banks) return false;
   open_cells();
   return all_cells_;
 }
@@ -417,7 +421,8 @@ void Scratchpad::open_cells() {
 }
 
 unsigned Scratchpad::debug(tlm::tlm_generic_payload& payload) {
-  if (!inside(payload)) return 0;
+  Scratchpad* const block = block_of(payload);
+  if (block != this) return block == nullptr ? 0 : block->debug(payload);
   if (may_run_ahead()) catch_up(context_.clock.cycle_of(now_ps()));
   const std::uint64_t begin = payload.get_address() - base_;
   const std::uint64_t end = begin + payload.get_data_length();

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "config/hardware_config.h"
+#include "fabric/message.h"
 #include "fabric/sram_bank.h"
 #include "fabric/transport.h"
 #include "observe/holds.h"
@@ -32,6 +33,14 @@ struct ScratchpadStats {
 /// a second port per bank (the second storage of document 003 [0124]).
 enum class ScratchpadLayout : std::uint8_t { kInterleaved, kRegions };
 
+/// From a matrix engine to a divided memory: it accesses the banks in `banks`, a bit each, through their
+/// region's port in cycle `cycle` or, where it takes the bytes through direct memory access, would access
+/// them. Sent for rising cycles, for each before its phase kGrant.
+struct BankReservation {
+  Cycle cycle;
+  std::uint64_t banks;
+};
+
 /// An on-chip memory: NRAM, WRAM or the SRAM of a cluster (SPEC HI-2, HI-3). It occupies `size_bytes` from
 /// `base`; consecutive words of `bank_bytes` lie in consecutive banks, each a target of its own with one
 /// port. With regions, bank i holds the i-th part of the memory and has a second port, `region_port(i)`, that
@@ -47,6 +56,12 @@ enum class ScratchpadLayout : std::uint8_t { kInterleaved, kRegions };
 /// the next cycle. The response is sent in the cycle after the last word; a partly covered word takes a whole
 /// access.
 ///
+/// Two memories with equally many banks can be blocks of one (`divide`; document 003 [0062]): bank i of both
+/// is one bank with one port. The requests to both blocks then come to the first one's `socket`, share its
+/// queue and its data buses, and each bank makes one access a cycle for either block or for the matrix
+/// engine, whose accesses through `region_port` come first. Requests use in phase kGrant the banks that it
+/// has left.
+///
 /// Cycles without changes are skipped: the words of one read and one write that share no bank are accessed
 /// together, through the banks' direct memory access, when the next event happens at the memory. A request
 /// without a competitor is only processed for its response. Cycles and counters are those of single words.
@@ -56,7 +71,8 @@ enum class ScratchpadLayout : std::uint8_t { kInterleaved, kRegions };
 /// answered with TLM_ADDRESS_ERROR_RESPONSE at once. transport_dbg reads and writes without time passing.
 class Scratchpad : public sc_core::sc_module {
  public:
-  tlm_utils::passthrough_target_socket<Scratchpad> socket;
+  /// Unbound in the second block of a divided memory.
+  tlm_utils::passthrough_target_socket_optional<Scratchpad> socket;
 
   Scratchpad(sc_core::sc_module_name name, const SimContext& context, const MemoryConfig& config,
              std::int64_t size_bytes, std::uint64_t base, int bus_bytes,
@@ -69,6 +85,13 @@ class Scratchpad : public sc_core::sc_module {
   tlm::tlm_target_socket<>& engine_port(int port, int bank) {
     return nth(banks_, bank)->ports[bus_and_region_ports() + to_size(port)];
   }
+  /// Makes `second`, a memory of regions, a block of this memory. Called once, before time passes.
+  void divide(std::unique_ptr<Scratchpad> second);
+  /// The second block of a divided memory.
+  Scratchpad& second() const { return *second_; }
+  /// The second block of a divided memory hears here of accesses of the matrix engine.
+  MessageTarget<BankReservation, 1, sc_core::SC_ZERO_OR_MORE_BOUND> reservations;
+
   /// Accesses all words up to and including those of cycle `cycle`, before counters are read.
   void settle(Cycle cycle) { catch_up(cycle + 1); }
   /// The configuration that an engine must know to use the memory's ports.
@@ -89,8 +112,9 @@ class Scratchpad : public sc_core::sc_module {
  private:
   struct Request {
     tlm::tlm_generic_payload* payload = nullptr;
-    Cycle next = 0;     ///< the cycle of its next words, or of its response
-    unsigned done = 0;  ///< bytes accessed
+    Scratchpad* block = nullptr;  ///< the block that it belongs to
+    Cycle next = 0;               ///< the cycle of its next words, or of its response
+    unsigned done = 0;            ///< bytes accessed
     bool complete() const { return done == payload->get_data_length(); }
     std::size_t port() const { return payload->is_read() ? 0 : 1; }  ///< index of its data bus
   };
@@ -106,7 +130,11 @@ class Scratchpad : public sc_core::sc_module {
                              sc_core::sc_time& delay);
   unsigned debug(tlm::tlm_generic_payload& payload);
   bool inside(const tlm::tlm_generic_payload& payload) const;
+  Scratchpad* block_of(const tlm::tlm_generic_payload& payload);
   void step();
+  void grant_banks();
+  void access_banks(Cycle now);
+  std::uint64_t banks_of_engine(Cycle now);
   void respond(Cycle now);
   void take(tlm::tlm_generic_payload& payload, Cycle now);
   void admit(Cycle now);
@@ -126,7 +154,13 @@ class Scratchpad : public sc_core::sc_module {
   void declare_signals(Trace& trace);
   void trace_request(const tlm::tlm_generic_payload& payload, Cycle now);
   void trace_queue();
-  void trace_cycle(Cycle now, const ScratchpadStats& before, const std::array<int, 2>& words);
+  struct Busy {
+    std::array<int, 2> words;    // read and written
+    std::uint64_t engine_banks;  // a bit each
+    std::int64_t conflicts, ports_taken;
+  };
+  void trace_cycle(Cycle now, const Busy& busy);
+  ScratchpadStats waits() const;
   void withdraw_cells(int, sc_dt::uint64, sc_dt::uint64) { cells_.clear(); }
 
   // Trace signals of the bus port and of the banks behind it.
@@ -135,6 +169,7 @@ class Scratchpad : public sc_core::sc_module {
     SignalId write = -1, address = -1, queue = -1;
     SignalId read_words = -1, write_words = -1;  // in a cycle
     SignalId banks = -1;                         // a bit each: serves the bus in this cycle
+    SignalId engine_banks = -1;                  // of a divided memory: serves the engine
     SignalId bank_conflict = -1, port_taken = -1;
   };
 
@@ -142,6 +177,11 @@ class Scratchpad : public sc_core::sc_module {
   std::unique_ptr<Signals> signals_;  // null: no trace
   MemoryConfig config_;
   std::uint64_t base_, size_;
+  std::unique_ptr<Scratchpad> second_;           // null: this memory is not divided, or is a second block
+  bool divided_ = false;                         // is a block
+  static constexpr std::size_t kMostBanks = 64;  // of a divided memory: a bit each
+  void reserve(BankReservation& reservation, sc_core::sc_time&) { reserved_.push_back(reservation); }
+  std::deque<BankReservation> reserved_;  // of the second block: accesses of the engine to come
   int words_per_clock_;
   ScratchpadLayout layout_;
   bool has_engine_ports_;
@@ -157,8 +197,8 @@ class Scratchpad : public sc_core::sc_module {
   std::deque<Request> requests_;              // oldest first
   tlm::tlm_generic_payload* held_ = nullptr;  // END_REQ is withheld
   std::vector<std::uint8_t> accessed_;        // by bank: in this cycle
-  sc_core::sc_event wake_;
-  MethodGate gate_;
+  sc_core::sc_event wake_, grant_;
+  MethodGate gate_, grant_gate_;
   tlm::tlm_generic_payload payload_;
 };
 

@@ -57,6 +57,8 @@ class SramBank : public sc_core::sc_module, private TimedCells {
   /// injection of SPEC CY-3's corruption test).
   void inject_fault(std::int64_t address, std::uint8_t mask);
   const BankPortStats& stats(int port) const { return nth(ports_, port).use.stats(); }
+  /// Whether `port` makes an access in the cycle that began at or before `now`.
+  bool busy(int port, Picoseconds now) const { return nth(ports_, port).use.is_busy(now); }
   std::int64_t size_bytes() const { return to_signed(size_bytes_); }
 
  private:

@@ -61,7 +61,7 @@ Core::Core(sc_core::sc_module_name name, const SimContext& outer, const Hardware
   const SimContext& context = context_;
   const CoreConfig& config = hardware.chip->core;
   const int width = config.bus.bytes_per_clock;
-  const std::vector<AddressRange> map = core_map(config, core);
+  std::vector<AddressRange> map = core_map(config, core);
   const std::uint64_t nram = map[kNramTarget].begin, wram = map[kWramTarget].begin;
   order.run({
       [&] {
@@ -79,6 +79,8 @@ Core::Core(sc_core::sc_module_name name, const SimContext& outer, const Hardware
                                        {"iodma", &iodma->inner.socket},
                                        {"mvdma", &mvdma->inner.socket},
                                        {"broadcast"}});
+  const bool divided = matrix_->divides_memory();
+  if (divided) map[kWramTarget].target = kNramTarget;  // the first block takes the requests to both
   const std::vector<UnitSockets> units =
       joined(matrix_->units(), {unit_sockets(Unit::kVector, *vector_), unit_sockets(Unit::kIodma, *iodma),
                                 unit_sockets(Unit::kMvdma, *mvdma)});
@@ -100,8 +102,11 @@ Core::Core(sc_core::sc_module_name name, const SimContext& outer, const Hardware
   bind_ports(*bus, ports);
   bind_units(*control, units);
   bus->target_ports[kNramTarget].bind(nram_->socket);
-  bus->target_ports[kWramTarget].bind(wram_->socket);
-  matrix_->bind_memories(*nram_, *wram_);
+  if (divided)
+    nram_->divide(std::move(wram_));
+  else
+    bus->target_ports[kWramTarget].bind(wram_->socket);
+  matrix_->bind_memories(*nram_, wram_block());
 
   SC_METHOD(record_begin);
   sensitive << begun_;
@@ -125,7 +130,7 @@ void Core::record_begin() {
 void Core::inject_fault(const MemoryFault& fault) {
   if (fault.memory == FaultMemory::kEngine && engine_cells_ == FaultSpace::Cells::kOwn)
     return matrix_->inject_fault(fault.cell);
-  Scratchpad& memory = fault.memory == FaultMemory::kWram ? *wram_ : *nram_;
+  Scratchpad& memory = fault.memory == FaultMemory::kWram ? wram_block() : *nram_;
   memory.inject_fault(fault.cell.bank, fault.cell.address, fault.cell.mask);
   matrix_->read_every_word();
 }
@@ -175,7 +180,7 @@ void Core::count(Snapshot& snapshot) {
   snapshot.cores.push_back(core);
   visitor.bus("bus", *bus);
   visitor.scratchpad("nram", *nram_, &MemoryBytes::nram_read, &MemoryBytes::nram_write);
-  visitor.scratchpad("wram", *wram_, &MemoryBytes::wram_read, &MemoryBytes::wram_write);
+  visitor.scratchpad("wram", wram_block(), &MemoryBytes::wram_read, &MemoryBytes::wram_write);
   visitor.control_counters(*control);
   visitor.counter("vector", "results", "elements", vector_->results);
   visitor.results(vector_->results);

@@ -37,7 +37,7 @@ class Core : public sc_core::sc_module, private RunWatch {
   /// The matrix unit's ports to the chip's interconnect.
   std::vector<NamedPort> dram_ports() { return matrix_->dram_ports(); }
   const Scratchpad& nram() const { return *nram_; }
-  const Scratchpad& wram() const { return *wram_; }
+  const Scratchpad& wram() const { return wram_ ? *wram_ : nram_->second(); }
   /// A fault of SimulationOptions that is in this core.
   void inject_fault(const MemoryFault& fault);
   SC_HAS_PROCESS(Core);
@@ -62,7 +62,8 @@ class Core : public sc_core::sc_module, private RunWatch {
   FaultSpace::Cells engine_cells_;  ///< where a fault of the engine is
   sc_core::sc_event begun_;
   Snapshot at_begin_;  ///< the core's part, when it began to compute for the layer it has not ended yet
-  std::unique_ptr<Scratchpad> nram_, wram_;
+  Scratchpad& wram_block() { return wram_ ? *wram_ : nram_->second(); }
+  std::unique_ptr<Scratchpad> nram_, wram_;  // wram_ is null where it is a block of nram_
   std::unique_ptr<VectorUnit> vector_;
   std::unique_ptr<MatrixUnit> matrix_;
 };

@@ -49,6 +49,8 @@ class MatrixUnit {
   /// Number of ports of its own at every bank of NRAM and of WRAM (Scratchpad::engine_port).
   virtual int nram_ports() const { return 0; }
   virtual int wram_ports() const { return 0; }
+  /// Whether NRAM and WRAM are blocks of one memory, whose ports both use (Scratchpad::divide).
+  virtual bool divides_memory() const { return false; }
   /// Called once in a core: binds the ports to its memories that bypass the bus.
   virtual void bind_memories(Scratchpad& /*nram*/, Scratchpad& /*wram*/) {}
   /// Passes all counters of its parts to `visitor`.

@@ -308,10 +308,43 @@ INSTANTIATE_TEST_SUITE_P(
         BadConfig{"first_buffer",
                   R"({"wfold": {"first_buffer_lines": 4}})",
                   {"/wfold/first_buffer_lines: 4 is not allowed", "more than compute_units (4)"}},
+        BadConfig{
+            "masters", R"({"wfold": {"masters": 3}})", {"/wfold/masters: 3 is not allowed", "from 1 to 2"}},
+        BadConfig{"storage",
+                  R"({"wfold": {"storage": "one"}})",
+                  {"/wfold/storage: \"one\" is not allowed", "separate", "shared"}},
+        BadConfig{"shared_storage",
+                  R"({"dataflow": "wfold", "wfold": {"storage": "shared"}, "chip": {"core": {
+                        "nram": {"size_bytes": 65536, "bank_bytes": 64}, "wram": {"size_bytes": 65536}}}})",
+                  {"/chip/core/wram/bank_bytes: 16 is not allowed", "that of nram (64)", "storage shared"}},
         BadConfig{"smallest_pci",
                   R"({"wfold": {"smallest_pci": 64, "line_bytes": 32}})",
                   {"/wfold/smallest_pci: 64 is not allowed", "at most line_bytes (32)"}}),
     [](const auto& test) { return test.param.name; });
+
+// Plan, report and waveform name a second master and a divided memory.
+TEST(WfoldWaveform, WF_9_two_masters_and_one_memory_are_shown) {
+  const Example1 example;
+  nlohmann::json config = nlohmann::json::parse(read_bytes(source_path(kWfoldConfig)));
+  config["wfold"]["masters"] = 2, config["wfold"]["storage"] = "shared";
+  config["chip"]["core"]["nram"]["bank_bytes"] = 64;
+  example.folder.write("both.json", config.dump());
+  const CommandResult plan =
+      example.folder.run({"plan", "--config", "both.json", "--layer", "example1.json"});
+  ASSERT_EQ(plan.status, 0) << plan.err;
+  EXPECT_THAT(plan.out, HasSubstr("2, each reads and broadcasts the lines of 8 slaves"));
+  EXPECT_THAT(plan.out, HasSubstr("NRAM and WRAM are one memory"));
+  const CommandResult run = example.folder.run({"run", "--config", "both.json", "--layer", "example1.json",
+                                                "--vcd", "wave.vcd", "--vcd-signals", "*"});
+  ASSERT_EQ(run.status, 0) << run.err;
+  const nlohmann::json wfold = example.folder.report().at("configuration").at("wfold");
+  EXPECT_EQ(wfold.at("masters"), 2);
+  EXPECT_EQ(wfold.at("storage"), "shared");
+  const Vcd vcd(read_bytes(example.folder.path("wave.vcd")));
+  for (const char* shown : {"engine.master.broadcast", "engine.master.broadcast1",
+                            "engine.master.transit1.lines", "nram.engine_banks", "nram.bank_conflict"})
+    EXPECT_TRUE(vcd.signal(fmt::format("chip.cluster0.core0.{}", shown)).ever_set()) << shown;
+}
 
 }  // namespace
 }  // namespace tilebeat::testing

@@ -14,6 +14,7 @@ using wfold::FoldPlace;
 using wfold::KernelPlace;
 using wfold::kWfoldDataflow;
 using wfold::ReadChoice;
+using wfold::StoragePlace;
 using wfold::WfoldConfig;
 
 inline SpecWfold spec_wfold(const HardwareConfig& hardware) {
@@ -21,6 +22,17 @@ inline SpecWfold spec_wfold(const HardwareConfig& hardware) {
   if (c.first_buffer == FirstBuffer::kKernels)  // the buffers' roles are swapped
     return {c.slaves, c.second_buffer_lines / 2, c.line_bytes, c.second_buffer_lines, 2 * c.compute_units};
   return {c.slaves, c.compute_units, c.line_bytes, c.first_buffer_lines, c.second_buffer_lines};
+}
+
+/// Makes NRAM and WRAM blocks of one memory, with the banks of WRAM.
+inline void share_storage(HardwareConfig& hardware) {
+  WfoldConfig& c = hardware.engine<WfoldConfig>();
+  MemoryConfig &nram = hardware.chip->core.nram, &wram = hardware.chip->core.wram;
+  c.storage = StoragePlace::kShared;
+  c.weight_port_bytes = std::min(c.weight_port_bytes, wram.bank_bytes);
+  const std::int64_t bytes = nram.size_bytes;
+  nram = wram;
+  nram.size_bytes = align_up(bytes, std::int64_t{wram.banks} * wram.bank_bytes);
 }
 
 /// A random chip whose cores have small W-fold engines; `cores` of them at most in a cluster.
@@ -57,6 +69,8 @@ inline HardwareConfig random_wfold_chip(int clusters = 2, int cores = 2) {
   wram.banks = c.slaves;
   wram.bank_bytes = std::min(bus, 16 << number(0, 2));
   wram.size_bytes = std::int64_t{wram.banks} * wram.bank_bytes * number(16, 256);
+  if (c.slaves % 2 == 0) c.masters = number(1, 2);
+  if (wram.bank_bytes >= 16 && one_in(3)) share_storage(hardware);
   return hardware;
 }
 

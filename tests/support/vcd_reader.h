@@ -34,6 +34,11 @@ struct VcdSignal {
     return sums;
   }
 
+  /// Whether it is anything but 0 or x at any time.
+  bool ever_set() const {
+    return std::any_of(changes.begin(), changes.end(),
+                       [](const auto& change) { return change.second.value_or(0) != 0; });
+  }
   /// The value at `time`: that of the latest change not after it.
   std::optional<std::uint64_t> at(std::int64_t time) const {
     std::optional<std::uint64_t> value;

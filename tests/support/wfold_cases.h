@@ -15,10 +15,6 @@ using wfold::WfoldGeometry;
 using wfold::WfoldSchedule;
 using wfold::WfoldShape;
 
-inline WfoldShape shape_of(const SpecWfold& w) {
-  return {w.slaves, w.units, w.line, w.first, w.second};
-}
-
 /// A run: channels [first, first + used) of a convolution, pads below 0 when it starts inside the map.
 struct WfoldCase {
   SpecWfold engine;
@@ -26,9 +22,22 @@ struct WfoldCase {
   int pci = 16;
   int first = 0, used = 0;
   bool block_outer = false, records = false;
-  bool folded = false;     ///< the map lies in the first storage padded on the left and aligned to sw
-  bool own_bytes = false;  ///< the regions hold the kernels' own bytes, not folded lines
+  bool folded = false;         ///< the map lies in the first storage padded on the left and aligned to sw
+  bool own_bytes = false;      ///< the regions hold the kernels' own bytes, not folded lines
+  bool kernels_first = false;  ///< kernels are in the first buffers
+  int masters = 1;
+  int groups = 1;  ///< groups of slaves, each with a group of the convolution of `used` channels
 
+  /// Line groups of a master: lines of each refill that go to different slaves.
+  int groups_of_master() const { return std::max(1, groups / masters); }
+  /// The engine as its tiles are: with kernels in the first buffers a tile is half of the second buffer wide,
+  /// and has a kernel for each unit.
+  SpecWfold roles() const {
+    if (!kernels_first) return engine;
+    return {engine.slaves, engine.second / 2, engine.line, engine.second, 2 * engine.units};
+  }
+  /// Slots for kernel lines.
+  int kernel_slots() const { return kernels_first ? engine.first : engine.second; }
   bool whole() const { return used == conv.channels; }
   int pixel() const { return conv.stride[1] * conv.channels; }
   /// Bytes from the first channel of phase 0 to the last one of phase sw - 1.
@@ -56,7 +65,12 @@ struct WfoldCase {
     g.block_outer = block_outer;
     g.post_parameters = records;
     if (own_bytes) g.kernel_layout = {wfold::KernelBytesAre::kOwn, used, whole() ? 0 : conv.out_channels, 0};
-    return {shape_of(engine), g};
+    if (groups > 1)
+      g.kernel_layout = {wfold::KernelBytesAre::kOwn, used, conv.out_channels / groups, 0, groups};
+    WfoldShape shape{engine.slaves, engine.units, engine.line, engine.first, engine.second};
+    shape.first_buffer = kernels_first ? wfold::FirstBuffer::kKernels : wfold::FirstBuffer::kMaps;
+    shape.masters = masters;
+    return {shape, g};
   }
 };
 inline std::ostream& operator<<(std::ostream& out, const WfoldCase& c) {
@@ -68,7 +82,8 @@ inline std::ostream& operator<<(std::ostream& out, const WfoldCase& c) {
              << v.stride[1] << ", dilation " << v.dilation[0] << "," << v.dilation[1] << ", pad " << v.pad[0]
              << "," << v.pad[1] << ", Pci " << c.pci << ", channels " << c.first << "+" << c.used
              << ", block outer " << c.block_outer << ", records " << c.records << ", folded " << c.folded
-             << ", own bytes " << c.own_bytes;
+             << ", own bytes " << c.own_bytes << ", kernels first " << c.kernels_first << ", masters "
+             << c.masters << ", groups " << c.groups;
 }
 
 /// A dense run of one row of outputs on the engine of SPEC section 4.
@@ -134,6 +149,18 @@ inline WfoldCase random_case(std::int64_t most) {
     c.used = number(1, v.channels - c.first);
   }
   return c;
+}
+
+/// Draws the options of WF-9 for a run: what the first buffers hold, masters, and groups of slaves.
+inline void draw_options(WfoldCase& c) {
+  c.kernels_first = one_in(2);
+  if (c.engine.slaves % 2 == 0) c.masters = number(1, 2);
+  const int groups = number(1, c.engine.slaves);
+  if (one_in(2) || c.engine.slaves % groups != 0 || groups % c.masters != 0) return;
+  c.groups = groups, c.first = 0, c.own_bytes = true;
+  c.used = number(1, std::max(1, 48 / groups));
+  c.conv.channels = groups * c.used;
+  c.conv.out_channels = c.engine.slaves * number(1, c.roles().second / 2);
 }
 
 }  // namespace tilebeat::testing

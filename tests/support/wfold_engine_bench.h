@@ -43,7 +43,7 @@ struct EngineRun {
   WfoldStats master;
   LineReaderStats reader;
   WfoldWriterStats writer;
-  ActivityCycles beats{}, ports{}, broadcast{}, read{}, drain{}, write{};
+  ActivityCycles beats{}, ports{}, broadcast{}, broadcast1{}, read{}, drain{}, write{};
   Cycle released = -1, done = -1;
   std::vector<std::int32_t> outputs;  // [row][column][kernel]
 };
@@ -60,6 +60,7 @@ struct EngineCase {
   int result_granularity = 64;
   bool block_outer = false;
   bool biases = false;    ///< every kernel has a record
+  int bank_bytes = 16;    ///< of NRAM and of WRAM
   std::vector<int> cuts;  ///< bytes of a folded pixel at which its sums go on in another run
 
   SpecWfold engine() const {
@@ -182,19 +183,24 @@ class EngineCore {
  public:
   EngineCore(const EngineCase& c, Granularity granularity)
       : case_(c),
-        bus_("bus", c.bus, context_, {"lines", "results", "host"},
+        bus_("bus", c.bus, context_, ports_of(c),
              {{kNram, kNram + static_cast<std::uint64_t>(kNramBytes), 0}}),
-        nram_("nram", context_, {kNramBytes, 16, 16, 1}, kNramBytes, kNram, c.bus.bytes_per_clock),
-        wram_("wram", context_, {kRegionBytes * c.config.slaves, c.config.slaves, 16, 1},
+        nram_("nram", context_, {kNramBytes, 16, c.bank_bytes, 1}, kNramBytes, kNram, c.bus.bytes_per_clock),
+        wram_("wram", context_, {kRegionBytes * c.config.slaves, c.config.slaves, c.bank_bytes, 1},
               kRegionBytes * c.config.slaves, 0, c.bus.bytes_per_clock, ScratchpadLayout::kRegions),
         engine_("engine", context_, c.config, c.max_outstanding, kNram, kRegionBytes, granularity, order_),
         driver_("driver", context_),
         done_("done", context_),
         host_("host", context_),
         kernels_("kernels", context_) {
-    engine_.master->reader.port.socket.bind(bus_.initiator_ports[0]);
+    engine_.master->readers[0]->port.socket.bind(bus_.initiator_ports[0]);
     engine_.writer->port.socket.bind(bus_.initiator_ports[1]);
     host_.socket.bind(bus_.initiator_ports[2]);
+    if (c.config.masters > 1) engine_.master->readers[1]->port.socket.bind(bus_.initiator_ports[3]);
+    if (c.config.storage == wfold::StoragePlace::kShared) {
+      nram_.divide(wram_);
+      engine_.master->bind_second_storage(wram_);
+    }
     bus_.target_ports[0].bind(nram_.socket);
     kernels_.socket.bind(wram_.socket);
     driver_.command.bind(engine_.master->command);
@@ -230,12 +236,13 @@ class EngineCore {
     };
     result.beats = take(engine_.master->slaves_ledger());
     result.ports = take(engine_.master->weights_ledger());
-    result.broadcast = take(engine_.master->broadcast_ledger());
-    result.read = take(engine_.master->reader.port.ledger);
+    result.broadcast = take(engine_.master->broadcast_ledger(0));
+    if (case_.config.masters > 1) result.broadcast1 = take(engine_.master->broadcast_ledger(1));
+    result.read = take(engine_.master->readers[0]->port.ledger);
     result.drain = take(engine_.writer->drain_ledger);
     result.write = take(engine_.writer->port.ledger);
     result.master = engine_.master->stats;
-    result.reader = engine_.master->reader.stats;
+    result.reader = engine_.master->reader_stats();
     result.writer = engine_.writer->stats;
     result.released = driver_.released(1 + static_cast<int>(runs.size())), result.done = done_.done;
     const SpecConv& v = case_.conv;
@@ -260,6 +267,11 @@ class EngineCore {
   }
 
  private:
+  static std::vector<std::string> ports_of(const EngineCase& c) {
+    std::vector<std::string> ports{"lines", "results", "host"};
+    if (c.config.masters > 1) ports.emplace_back("lines1");
+    return ports;
+  }
   /// Of each tile of channels the slave's kernels: block by block of Pci bytes [kernel][row][folded column]
   /// (SPEC WF-3, WF-5). Behind them their records.
   std::vector<std::uint8_t> region_of(int slave) const {
@@ -331,7 +343,8 @@ inline std::string bytes_of(const EngineRun& r) {
     text.append(static_cast<const char*>(from), count);
   };
   add(&r.reader, sizeof r.reader), add(&r.writer, sizeof r.writer);
-  for (const ActivityCycles* cycles : {&r.beats, &r.ports, &r.broadcast, &r.read, &r.drain, &r.write})
+  for (const ActivityCycles* cycles :
+       {&r.beats, &r.ports, &r.broadcast, &r.broadcast1, &r.read, &r.drain, &r.write})
     add(cycles, sizeof *cycles);
   add(&r.released, sizeof r.released), add(&r.done, sizeof r.done);
   add(r.outputs.data(), r.outputs.size() * 4);
@@ -345,7 +358,8 @@ inline EngineRun run_of(const std::string& text) {
     at += count;
   };
   take(&r.master, sizeof r.master), take(&r.reader, sizeof r.reader), take(&r.writer, sizeof r.writer);
-  for (ActivityCycles* cycles : {&r.beats, &r.ports, &r.broadcast, &r.read, &r.drain, &r.write})
+  for (ActivityCycles* cycles :
+       {&r.beats, &r.ports, &r.broadcast, &r.broadcast1, &r.read, &r.drain, &r.write})
     take(cycles, sizeof *cycles);
   take(&r.released, sizeof r.released), take(&r.done, sizeof r.done);
   r.outputs.resize((text.size() - at) / 4);
@@ -382,9 +396,11 @@ inline EngineRun run_engine(const EngineCase& c) {
     }
   }
   EXPECT_EQ(run.master.beats, wfold_beats(v, c.engine_of_beats(), c.pci));
-  EXPECT_EQ(run.reader.lines, wfold_map_lines(v, c.engine(), c.pci));
+  const std::int64_t lines = wfold_map_lines(v, c.engine(), c.pci);
+  EXPECT_EQ(run.reader.lines, c.config.masters * lines) << "each master has all of them";
   EXPECT_EQ(cycles_of(run.beats, Activity::kBusy), run.master.beats);
-  EXPECT_EQ(cycles_of(run.broadcast, Activity::kBusy), run.reader.lines);
+  EXPECT_EQ(cycles_of(run.broadcast, Activity::kBusy), lines);
+  EXPECT_EQ(cycles_of(run.broadcast1, Activity::kBusy), c.config.masters > 1 ? lines : 0);
   EXPECT_EQ(run.writer.results, std::int64_t{v.out_height} * v.out_width * v.out_channels);
   return run;
 }

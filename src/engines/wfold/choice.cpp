@@ -112,8 +112,9 @@ int fitting_block_kernels(const Workload& workload, const Layer& layer, const Ha
 ByteRange channels_of(const Problem& p, int block, int slave_groups) {
   const std::int64_t pixel = std::int64_t{p.conv.stride[1]} * p.channels;
   if (p.conv.groups == 1) return {0, pixel};
-  const Interval channels = channels_of_kernels(
-      p, {block * p.block_kernels, block * p.block_kernels + p.block_kernels / slave_groups});
+  const int first = block * p.block_kernels;
+  const Interval channels =
+      channels_of_kernels(p, {first, first + p.kernels_of({block, block + 1}) / slave_groups});
   return {channels.begin, pixel - p.channels + channels.end};
 }
 
@@ -176,7 +177,9 @@ namespace {
 // and every group of slaves whole groups of the convolution (document 003 [0063]).
 bool can_send_to(int slave_groups, const Problem& p, const WfoldConfig& config) {
   if (slave_groups == 1) return true;
-  if (p.conv.groups == 1 || !deals_kernels(p, config) || config.slaves % slave_groups != 0) return false;
+  if (p.conv.groups == 1 || !deals_kernels(p, config) || config.slaves % slave_groups != 0 ||
+      slave_groups % config.masters != 0)
+    return false;
   const int group_kernels = p.conv.out_channels / p.conv.groups;
   const auto fits = [&](int kernels) {
     return kernels % config.slaves == 0 && kernels / slave_groups % group_kernels == 0;
@@ -197,6 +200,7 @@ std::optional<double> cycles_a_column(const Problem& p, const WfoldChoice& choic
   if (*mode == WfoldReadMode::kStrided) requests = window * tile.groups();
   if (*mode == WfoldReadMode::kTransit)
     requests = transit_holds_pixels(tile, config.transit_bytes / 2) ? window / tile.blocks() : window;
+  requests *= config.masters;  // NRAM takes one a cycle
   const std::int64_t most = std::max({tile.beats(), tile.all_lines(), requests});
   return static_cast<double>(most) / tile.geometry().columns;
 }
@@ -219,11 +223,30 @@ WfoldChoice choose_with(int slave_groups, const Problem& p, const WfoldConfig& c
 
 }  // namespace
 
-WfoldChoice choose_wfold(const Problem& p, const HardwareConfig& hardware) {
+namespace {
+
+// Cycles that DRAM takes at least for a column of a kernel block, where the cores share its bandwidth: map,
+// kernels and results cross it once.
+double dram_cycles_a_column(const Problem& p, const HardwareConfig& hardware) {
+  const std::int64_t pixel = std::int64_t{p.conv.stride[0]} * p.conv.stride[1] * p.channels +
+                             std::int64_t{p.conv.out_channels} * p.element_bytes();
+  const double kernels = static_cast<double>(p.taps()) * p.channels / p.conv.groups * p.conv.out_channels;
+  const double pixels = static_cast<double>(p.batch) * p.out_height * p.out_width;
+  const ChipConfig& chip = *hardware.chip;
+  const double rate = dram_bytes_per_clock(hardware) * chip.memory_controllers / chip.cores();
+  return (static_cast<double>(pixel) + kernels / pixels) / p.kernel_blocks() / rate;
+}
+
+}  // namespace
+
+WfoldChoice choose_wfold(const Problem& p, const HardwareConfig& hardware, GroupsFor groups_for) {
   const WfoldConfig& config = hardware.engine<WfoldConfig>();
+  const double bound = groups_for == GroupsFor::kEngineAndDram ? dram_cycles_a_column(p, hardware) : 0;
   WfoldChoice best = choose_with(1, p, config);
   std::optional<double> least = cycles_a_column(p, best, config);
   for (int groups = 2; groups <= config.multicast_groups; ++groups) {
+    // More groups than DRAM keeps up with only cut the copies of kernels up.
+    if (least && *least <= bound) break;
     if (!can_send_to(groups, p, config)) continue;
     WfoldChoice other = choose_with(groups, p, config);
     const std::optional<double> cycles = cycles_a_column(p, other, config);
@@ -302,6 +325,13 @@ Explanation explain(const WfoldChoice& choice, const Problem& p, const HardwareC
                                                "kernels",
                                                choice.slave_groups, config.slaves / choice.slave_groups));
   }
+  if (config.masters > 1) {
+    made.emplace_back("masters", fmt::format("{}, each reads and broadcasts the lines of {} slaves",
+                                             config.masters, config.slaves / config.masters));
+  }
+  if (config.storage == StoragePlace::kShared)
+    made.emplace_back("storage",
+                      "NRAM and WRAM are one memory: a bank serves maps, results or kernels in a cycle");
   if (p.conv.stride[1] > 1) {
     made.emplace_back("width fold",
                       fmt::format("{} columns into one pixel of {} bytes, {} of {} kernel columns; {}",

@@ -29,7 +29,10 @@ struct WfoldChoice {
   int folded_span = 0;                                   ///< folded columns from the first tap to the last
   WfoldReadMode read_mode = WfoldReadMode::kContinuous;  ///< read mode of the first block
 };
-WfoldChoice choose_wfold(const Problem& problem, const HardwareConfig& hardware);
+/// What the groups of slaves are chosen for: no more cycles than the engine or DRAM takes, or the fewest
+/// cycles of the engine, for maps that do not cross DRAM.
+enum class GroupsFor : std::uint8_t { kEngineAndDram, kEngine };
+WfoldChoice choose_wfold(const Problem& problem, const HardwareConfig& hardware, GroupsFor groups_for);
 
 /// Kernels of a block: those of a kernel tile, or fewer per slave when they would take more than half of
 /// WRAM.
@@ -89,15 +92,18 @@ class RunCosts {
   Memo<Key, TaskCost> known_;
 };
 
-/// The timing of the engine's two ports to NRAM, without data. Of both ports, one request a cycle is granted,
-/// the older one first; banks make one access a cycle; the number of bursts in flight is limited.
+/// The timing of the engine's ports to NRAM, those of the masters for lines and one for results, without
+/// data. Of all ports, one request a cycle is granted, the older one first; banks make one access a cycle;
+/// the number of bursts in flight is limited.
 class DryPorts {
  public:
-  DryPorts(const ChipConfig& chip, int outstanding);
+  DryPorts(const ChipConfig& chip, int outstanding, int masters);
 
-  /// Reads `bytes` bytes at `offset` of NRAM, not before cycle `earliest`; returns the cycle in which they
-  /// can be used.
-  Cycle read(Cycle earliest, std::int64_t offset, std::int64_t bytes);
+  /// A master reads `bytes` bytes at `offset` of NRAM, not before cycle `earliest`; returns the cycle in
+  /// which they can be used.
+  Cycle read(int master, Cycle earliest, std::int64_t offset, std::int64_t bytes);
+  /// The banks are taken in the `cycles` cycles from `at` on: they are those of WRAM, too.
+  void take_banks(Cycle at, Cycle cycles);
   /// Sends a write request in cycle `at`; cycles must rise.
   void write(Cycle at, std::int64_t offset, std::int64_t bytes) { writes_.push_back({at, offset, bytes}); }
 
@@ -107,15 +113,26 @@ class DryPorts {
     std::int64_t offset, bytes;
   };
   Cycle grant(Cycle at);
-  Cycle access(Cycle arrival, std::int64_t offset, std::int64_t bytes);
+  // A data bus of NRAM, with the words that it carries in cycle `at`.
+  struct DataBus {
+    Cycle at = -1;
+    int words = 0;
+  };
+  Cycle access(Cycle arrival, std::int64_t offset, std::int64_t bytes, DataBus& data);
 
+  struct Reads {
+    std::vector<Cycle> taken;  // cycles of the last reads, as many as may be in flight
+    std::size_t oldest = 0;
+    Cycle lane_free = 0;
+  };
   InterconnectConfig bus_;
   MemoryConfig nram_;
-  std::vector<Cycle> taken_;  // cycles of the last reads, as many as may be in flight
-  std::size_t oldest_ = 0;
-  Cycle free_ = 0, granted_ = -1, lane_free_ = 0;
+  std::vector<Reads> reads_;  // by master
+  Cycle free_ = 0, granted_ = -1;
+  DataBus read_, written_;
   std::vector<Cycle> bank_used_;
-  std::deque<Write> writes_;  // writes that are not granted yet
+  std::vector<bool> banks_taken_;  // by cycle
+  std::deque<Write> writes_;       // writes that are not granted yet
 };
 
 /// The cycles of a run's tiles in sequence, from cycle 0 on, as WfoldMaster and WfoldWriter have them,
@@ -136,16 +153,20 @@ class DryRun {
   Cycle stored() const { return stored_; }
 
  private:
-  void fetch();
-  void enter_line(const WfoldTile& tile, const WfoldRefill& refill, int line);
+  void fetch(int master);
+  void enter_line(int master, const WfoldTile& tile, const WfoldRefill& refill, int line);
+  void enter_lines(const WfoldTile& tile, const WfoldRefill& refill, int end);
+  void read_kernels();
   void do_step(const WfoldTile& tile, WfoldBeat& beat, Cycle drained_at);
   void do_latched_step(const WfoldTile& tile, WfoldBeat& beat, Cycle drained_at);
   void drain(const WfoldTile& tile);
 
-  struct Window {
-    WfoldFetch fetch;
+  struct Master {
+    WfoldReader reader;
+    WfoldFetch fetch;  // the window of the next line
     std::vector<Cycle> arrived;
     int lines_left = 0;
+    std::deque<Cycle> left;  // for up to `limit_` windows: cycle in which the last line left
   };
 
   const WfoldConfig& config_;
@@ -153,12 +174,11 @@ class DryRun {
   const WfoldSchedule& s_;
   int element_, bus_bytes_, trip_;
   DryPorts ports_;
-  WfoldReader reader_;
   std::size_t limit_;
-  Window window_;
-  std::deque<Cycle> left_;  // for up to `limit_` windows: cycle in which the last line left
+  std::vector<Master> masters_;
   WfoldTiming<PlainClock> timing_;
   std::int64_t tile_ = 0, first_line_ = 0;
+  int line_ = 0;                  // lines of the refill that have been sent
   std::int64_t step_number_ = 0;  // number within the kernel tile
   int kernel_tile_ = -1;
   Cycle first_beat_ = -1;

@@ -16,6 +16,8 @@ constexpr Range kWriterLatencyCycles{0, 1024};
 template <class V>
 void describe(V& v, WfoldConfig& c) {
   v.integer("slaves", c.slaves, {1, 64}, "Ns: slaves; the WRAM has one region for each of them");
+  v.integer("masters", c.masters, {1, kMostMasters},
+            "masters, each of which reads and broadcasts the lines of its share of the slaves");
   v.integer("compute_units", c.compute_units, {1, 16}, "Ncu: compute units of a slave");
   v.integer("line_bytes", c.line_bytes, {8, 256},
             "M: bytes of a map line and of a kernel line, a power of two");
@@ -51,6 +53,10 @@ void describe(V& v, WfoldConfig& c) {
       "read_mode", c.read_mode, kReadChoiceNames,
       "how map lines are read: one continuous request, one for each position, through the transit buffer, "
       "or what takes the fewest requests; a layer that does not allow a forced mode is refused");
+  v.choice(
+      "storage", c.storage, kStorageNames,
+      "what the first and the second storage are: two memories, or two blocks of one memory, whose banks "
+      "each make one access a cycle for either of them");
   v.choice("fold_place", c.fold_place, kFoldPlaceNames,
            "where the width of a map is folded by the stride: between the two on-chip storages, on the way "
            "from DRAM, or in place in NRAM");
@@ -62,6 +68,27 @@ void describe(V& v, WfoldConfig& c) {
            "which loop of a tile is the outer one: kernel rows or channel blocks");
 }
 
+namespace {
+
+// Checks that NRAM and WRAM can be blocks of one memory: the second one differs in its size alone.
+void check_shared(const WfoldConfig& c, const CoreConfig& core, const Place& root) {
+  const Place wram = root.key("chip").key("core").key("wram");
+  const auto need_equal = [&](const char* key, std::int64_t of_wram, std::int64_t of_nram) {
+    need(of_wram == of_nram, wram.key(key), of_wram,
+         fmt::format("that of nram ({}): with wfold.storage shared both are blocks of one memory", of_nram));
+  };
+  need_equal("banks", core.wram.banks, core.nram.banks);
+  need_equal("bank_bytes", core.wram.bank_bytes, core.nram.bank_bytes);
+  need_equal("latency_cycles", core.wram.latency_cycles, core.nram.latency_cycles);
+  need_equal("request_queue", core.wram.request_queue, core.nram.request_queue);
+  need(c.weight_port_bytes <= core.wram.bank_bytes, root.key("wfold").key("weight_port_bytes"),
+       c.weight_port_bytes,
+       fmt::format("at most chip.core.wram.bank_bytes ({}): with storage shared it is a bank's only port",
+                   core.wram.bank_bytes));
+}
+
+}  // namespace
+
 void check_engine(const WfoldConfig& c, const HardwareConfig& hardware, const Place& root) {
   const Place place = root.key("wfold");
   need_power_of_two(c.line_bytes, place.key("line_bytes"));
@@ -71,6 +98,8 @@ void check_engine(const WfoldConfig& c, const HardwareConfig& hardware, const Pl
   need(c.first_buffer_lines > c.compute_units, place.key("first_buffer_lines"), c.first_buffer_lines,
        fmt::format("more than compute_units ({})", c.compute_units));
   need(c.slaves % c.multicast_groups == 0, place.key("multicast_groups"), c.multicast_groups,
+       fmt::format("a divisor of slaves ({})", c.slaves));
+  need(c.slaves % c.masters == 0, place.key("masters"), c.masters,
        fmt::format("a divisor of slaves ({})", c.slaves));
   need(c.multicast_groups == 1 || c.kernel_place != KernelPlace::kOffline, place.key("multicast_groups"),
        c.multicast_groups, "1, because kernel_place offline deals kernels as if lines went to all slaves");
@@ -85,6 +114,7 @@ void check_engine(const WfoldConfig& c, const HardwareConfig& hardware, const Pl
   const Place banks = root.key("chip").key("core").key("wram").key("banks");
   need(wram.banks == c.slaves, banks, wram.banks,
        fmt::format("wfold.slaves ({}): a region for every slave", c.slaves));
+  if (c.storage == StoragePlace::kShared) check_shared(c, hardware.chip->core, root);
 }
 
 std::int64_t peak_macs_per_clock(const WfoldConfig& c) {
@@ -93,7 +123,7 @@ std::int64_t peak_macs_per_clock(const WfoldConfig& c) {
 
 std::int64_t buffer_bytes(const WfoldConfig& c) {
   return std::int64_t{c.slaves} * (c.first_buffer_lines + c.second_buffer_lines) * c.line_bytes +
-         c.transit_bytes;
+         c.masters * c.transit_bytes;
 }
 
 // Faults hit the NRAM of a core, which the engine reads.

@@ -26,15 +26,23 @@ constexpr std::array<std::string_view, 3> kFoldPlaceNames{"on_chip", "dram", "in
 enum class KernelPlace : std::uint8_t { kLoad, kInPlace, kOffline };
 constexpr std::array<std::string_view, 3> kKernelPlaceNames{"load", "in_place", "offline"};
 
+/// The memories that the first and the second storage are (document 003 [0062]): NRAM and WRAM, or two blocks
+/// of one memory whose banks each have one port.
+enum class StoragePlace : std::uint8_t { kSeparate, kShared };
+constexpr std::array<std::string_view, 2> kStorageNames{"separate", "shared"};
+
 constexpr std::array<std::string_view, 2> kFirstBufferNames{"maps", "kernels"};
 
 /// The order of the two outer loops of a tile (SPEC WF-4).
 enum class BlockOrder : std::uint8_t { kKernelRowOuter, kBlockOuter };
 constexpr std::array<std::string_view, 2> kBlockOrderNames{"kernel_row_outer", "block_outer"};
 
+constexpr std::int64_t kMostMasters = 2;
+
 /// Sizes of the W-fold engine (SPEC section 4; document 003 figure 5) and its modes.
 struct WfoldConfig {
   int slaves = 16;              ///< Ns
+  int masters = 1;              ///< each broadcasts to its share of the slaves
   int compute_units = 4;        ///< Ncu of a slave
   int line_bytes = 64;          ///< M
   int first_buffer_lines = 8;   ///< L1 of a slave: lines of which each compute unit takes its own
@@ -51,6 +59,7 @@ struct WfoldConfig {
   int tolerance_bytes = 16;  ///< bytes of padding beyond the least that a larger granularity may take
   int pci = 0;               ///< forced granularity; 0: chosen
   ReadChoice read_mode = ReadChoice::kAuto;
+  StoragePlace storage = StoragePlace::kSeparate;
   FoldPlace fold_place = FoldPlace::kOnChip;
   KernelPlace kernel_place = KernelPlace::kLoad;
   BlockOrder block_order = BlockOrder::kKernelRowOuter;
@@ -58,8 +67,8 @@ struct WfoldConfig {
 
 /// Its sizes as the engine's schedules see them.
 inline WfoldShape wfold_shape(const WfoldConfig& c) {
-  return {c.slaves,      c.compute_units, c.line_bytes, c.first_buffer_lines, c.second_buffer_lines,
-          c.first_buffer};
+  return {c.slaves,       c.compute_units, c.line_bytes, c.first_buffer_lines, c.second_buffer_lines,
+          c.first_buffer, c.masters};
 }
 
 }  // namespace tilebeat::wfold

@@ -6,10 +6,10 @@
 
 namespace tilebeat::wfold {
 
-DryPorts::DryPorts(const ChipConfig& chip, int outstanding)
+DryPorts::DryPorts(const ChipConfig& chip, int outstanding, int masters)
     : bus_(chip.core.bus),
       nram_(chip.core.nram),
-      taken_(to_size(std::min(outstanding, bus_.max_outstanding)), 0),
+      reads_(to_size(masters), {std::vector<Cycle>(to_size(std::min(outstanding, bus_.max_outstanding)), 0)}),
       bank_used_(to_size(nram_.banks), -1) {}
 
 // The cycle in which a read sent in cycle `at` is granted; writes that were sent earlier come first.
@@ -21,35 +21,43 @@ Cycle DryPorts::grant(Cycle at) {
     if (granted_ > at) break;
     if (granted_ == at) granted = at + 1;
     const Cycle beats = ceil_div<std::int64_t>(write.bytes, bus_.bytes_per_clock);
-    access(granted_ + beats + bus_.request_cycles, write.offset, write.bytes);
+    access(granted_ + beats + bus_.request_cycles, write.offset, write.bytes, written_);
   }
   granted_ = granted;
   return granted;
 }
 
-Cycle DryPorts::read(Cycle earliest, std::int64_t offset, std::int64_t bytes) {
-  const Cycle granted = grant(std::max({earliest, free_, taken_[oldest_]}));
+Cycle DryPorts::read(int master, Cycle earliest, std::int64_t offset, std::int64_t bytes) {
+  Reads& reads = nth(reads_, master);
+  const Cycle granted = grant(std::max({earliest, free_, reads.taken[reads.oldest]}));
   free_ = granted + 1;
-  const Cycle last = access(granted + bus_.request_cycles, offset, bytes);
-  lane_free_ = std::max(last + 1 + bus_.response_cycles, lane_free_) +
-               ceil_div<std::int64_t>(bytes, bus_.bytes_per_clock);
-  taken_[oldest_] = lane_free_;
-  oldest_ = (oldest_ + 1) % taken_.size();
-  return lane_free_;
+  const Cycle last = access(granted + bus_.request_cycles, offset, bytes, read_);
+  reads.lane_free = std::max(last + 1 + bus_.response_cycles, reads.lane_free) +
+                    ceil_div<std::int64_t>(bytes, bus_.bytes_per_clock);
+  reads.taken[reads.oldest] = reads.lane_free;
+  reads.oldest = (reads.oldest + 1) % reads.taken.size();
+  return reads.lane_free;
 }
 
-// The cycle of a request's last access; older requests have made theirs.
-Cycle DryPorts::access(Cycle arrival, std::int64_t offset, std::int64_t bytes) {
+void DryPorts::take_banks(Cycle at, Cycle cycles) {
+  if (ssize(banks_taken_) < at + cycles) banks_taken_.resize(to_size(at + cycles));
+  std::fill_n(banks_taken_.begin() + at, cycles, true);
+}
+
+// The cycle of a request's last access; older requests have made theirs. `data` is the data bus of its
+// direction.
+Cycle DryPorts::access(Cycle arrival, std::int64_t offset, std::int64_t bytes, DataBus& data) {
   const int a_clock = std::max(1, bus_.bytes_per_clock / nram_.bank_bytes);
-  Cycle now = arrival + 1 + nram_.latency_cycles;
-  int here = 0;
+  const auto next = [&](Cycle at) { data = {at, 0}; };
+  if (const Cycle first = arrival + 1 + nram_.latency_cycles; first > data.at) next(first);
   for (std::int64_t word = offset / nram_.bank_bytes; word * nram_.bank_bytes < offset + bytes; ++word) {
     Cycle& used = nth(bank_used_, word % nram_.banks);
-    if (here == a_clock || used >= now) now = std::max(now, used) + 1, here = 0;
-    used = now;
-    ++here;
+    if (data.words == a_clock || used >= data.at) next(std::max(data.at, used) + 1);
+    while (data.at < ssize(banks_taken_) && banks_taken_[to_size(data.at)]) next(data.at + 1);
+    used = data.at;
+    ++data.words;
   }
-  return now;
+  return data.at;
 }
 
 DryRun::DryRun(const HardwareConfig& hardware, const WfoldRun& run, const WfoldSchedule& schedule,
@@ -61,60 +69,81 @@ DryRun::DryRun(const HardwareConfig& hardware, const WfoldRun& run, const WfoldS
       bus_bytes_(hardware.chip->core.bus.bytes_per_clock),
       trip_(hardware.chip->core.bus.request_cycles + hardware.chip->core.bus.response_cycles +
             hardware.chip->core.nram.latency_cycles + 3),
-      ports_(*hardware.chip, hardware.dma.max_outstanding),
-      reader_(schedule, run.read_mode, config_.transit_bytes / 2),
+      ports_(*hardware.chip, hardware.dma.max_outstanding, config_.masters),
       limit_(run.read_mode == WfoldReadMode::kTransit ? 2 : to_size(config_.line_queue)),
+      timing_(config_.masters, config_.weight_port_bytes),
       drained_at_(2, -1) {
+  for (int master = 0; master < config_.masters; ++master)
+    masters_.push_back(
+        {WfoldReader(schedule, run.read_mode, config_.transit_bytes / 2, master), {}, {}, 0, {}});
   timing_.begin(schedule, 0);
 }
 
-// Makes the next fetch in the cycle in which the place of an earlier one is free.
-void DryRun::fetch() {
+// Makes a master's next fetch in the cycle in which the place of an earlier one is free.
+void DryRun::fetch(int number) {
+  Master& master = nth(masters_, number);
   Cycle begin = 0;
-  if (left_.size() == limit_) {
-    begin = left_.front();
-    left_.pop_front();
+  if (master.left.size() == limit_) {
+    begin = master.left.front();
+    master.left.pop_front();
   }
-  window_.fetch = reader_.fetch();
-  reader_.advance();
-  window_.lines_left = window_.fetch.lines;
-  window_.arrived.clear();
-  reads_ += static_cast<Cycle>(window_.fetch.requests.size());
-  for (const WfoldRequest& request : window_.fetch.requests) {
-    window_.arrived.push_back(
-        ports_.read(begin, run_.map + request.row * s_.geometry().row_bytes + request.bytes.begin,
+  master.fetch = master.reader.fetch();
+  master.reader.advance();
+  master.lines_left = master.fetch.lines;
+  master.arrived.clear();
+  reads_ += static_cast<Cycle>(master.fetch.requests.size());
+  for (const WfoldRequest& request : master.fetch.requests) {
+    master.arrived.push_back(
+        ports_.read(number, begin, run_.map + request.row * s_.geometry().row_bytes + request.bytes.begin,
                     request.bytes.end - request.bytes.begin));
   }
 }
 
-void DryRun::enter_line(const WfoldTile& tile, const WfoldRefill& refill, int line) {
-  if (!s_.line_exists(tile, refill, line)) {
-    timing_.pass();
+void DryRun::enter_line(int number, const WfoldTile& tile, const WfoldRefill& refill, int line) {
+  if (!s_.line_exists(tile, refill, line, number)) {
+    timing_.pass(number);
     return;
   }
-  if (window_.lines_left == 0) fetch();
-  const std::size_t needed = requests_of_line(s_, window_.fetch, tile, refill, line);
-  const Cycle at = timing_.enter(window_.arrived[needed - 1]);
-  if (--window_.lines_left == 0) left_.push_back(at);
+  Master& master = nth(masters_, number);
+  if (master.lines_left == 0) fetch(number);
+  const std::size_t needed = requests_of_line(s_, master.fetch, tile, refill, line, number);
+  const Cycle at = timing_.enter(number, master.arrived[needed - 1]);
+  if (--master.lines_left == 0) master.left.push_back(at);
+}
+
+// The masters send the refill's lines in front of line `end`.
+void DryRun::enter_lines(const WfoldTile& tile, const WfoldRefill& refill, int end) {
+  for (; line_ < end; ++line_) {
+    for (int master = 0; master < config_.masters; ++master) enter_line(master, tile, refill, line_);
+  }
+}
+
+// Lets the regions' ports read on; a tile behind the next one waits for results that are not drained yet.
+void DryRun::read_kernels() {
+  timing_.read_kernels(
+      [this](std::int64_t tile) -> std::optional<Cycle> {
+        return tile > tile_ + 1 ? std::nullopt : std::optional(nth(drained_at_, tile % 2));
+      },
+      [this](const PortAccess& access) {
+        if (config_.storage == StoragePlace::kShared) ports_.take_banks(access.at, access.cycles);
+      });
 }
 
 // Makes the beats of a step whose kernels the units latch, line of columns by line of columns.
 void DryRun::do_latched_step(const WfoldTile& tile, WfoldBeat& beat, Cycle drained_at) {
-  const int part = s_.refill(beat.refill).part;
-  std::vector<std::size_t> slots;
-  Cycle complete = 0;
-  for (beat.kernel = 0; beat.kernel < tile.kernels_per_slave; ++beat.kernel) {
-    slots.push_back(to_size(s_.kernel_slot(beat, tile)));
-    complete = timing_.read_kernel_line(slots.back(), s_.port_cycles(beat, tile, config_.weight_port_bytes));
-  }
+  const WfoldRefill refill = s_.refill(beat.refill);
+  beat.kernel = tile.kernels_per_slave - 1;
+  const Cycle complete = timing_.complete_at(beat, tile);
   for (int window = 0; window < tile.windows; ++window) {
-    const auto [freed, needed] = s_.lines_of_window(part, beat.step, window, window + 1 == tile.windows);
+    const auto [freed, needed] =
+        s_.lines_of_window(refill.part, beat.step, window, window + 1 == tile.windows);
+    enter_lines(tile, refill, needed);
     timing_.begin_step(drained_at, first_line_ + needed);
-    const Cycle at = timing_.beat(complete);
+    const Cycle at = timing_.beat_after(complete);
     if (first_beat_ < 0) first_beat_ = at;
-    for (const std::size_t slot : slots) {
-      if (window == 0) timing_.latch(slot, at);
-    }
+    for (beat.kernel = 0; window == 0 && beat.kernel < tile.kernels_per_slave; ++beat.kernel)
+      timing_.latch(beat, tile, at);
+    if (window == 0) read_kernels();
     timing_.free_lines(first_line_ + freed, at);
   }
 }
@@ -126,12 +155,13 @@ void DryRun::do_step(const WfoldTile& tile, WfoldBeat& beat, Cycle drained_at) {
   const std::int64_t freed =
       first_line_ + (last ? s_.lines(refill.part) : s_.lines_of_step(refill.part, beat.step + 1).first);
   beat.step_number = step_number_++;
+  read_kernels();
   if (s_.shape().kernels_first()) return do_latched_step(tile, beat, drained_at);
-  timing_.begin_step(drained_at, first_line_ + s_.lines_of_step(refill.part, beat.step).end);
+  const int needed = s_.lines_of_step(refill.part, beat.step).end;
+  enter_lines(tile, refill, needed);
+  timing_.begin_step(drained_at, first_line_ + needed);
   for (beat.kernel = 0; beat.kernel < tile.kernels_per_slave; ++beat.kernel) {
-    const auto slot = to_size(s_.kernel_slot(beat, tile));
-    const Cycle at = timing_.beat(
-        slot, timing_.read_kernel_line(slot, s_.port_cycles(beat, tile, config_.weight_port_bytes)));
+    const Cycle at = timing_.beat(beat, tile);
     if (first_beat_ < 0) first_beat_ = at;
     if (beat.kernel == 0) timing_.free_lines(freed, at);
   }
@@ -145,11 +175,10 @@ void DryRun::tile() {
   if (tile.kernel_tile != kernel_tile_) {
     kernel_tile_ = tile.kernel_tile;
     step_number_ = 0;
-    if (s_.geometry().post_parameters) timing_.read_records(drained, tile.kernels_per_slave);
   }
   for (beat.refill = 0; beat.refill < s_.refills(); ++beat.refill) {
     const WfoldRefill refill = s_.refill(beat.refill);
-    for (int line = 0; line < s_.lines(refill.part); ++line) enter_line(tile, refill, line);
+    line_ = 0;
     for (beat.step = 0; beat.step < count_of(s_.steps(refill.part)); ++beat.step)
       do_step(tile, beat, drained);
     first_line_ += s_.lines(refill.part);

@@ -187,13 +187,14 @@ constexpr int kFewParts = 8;  // a core
 
 class WfoldLayer : public MatrixLayer {
  public:
-  WfoldLayer(const Workload& workload, const Layer& layer, const HardwareConfig& hardware, int block_kernels)
+  WfoldLayer(const Workload& workload, const Layer& layer, const HardwareConfig& hardware, int block_kernels,
+             GroupsFor groups_for = GroupsFor::kEngineAndDram)
       : workload_(workload),
         layer_(layer),
         hardware_(hardware),
         config_(hardware.engine<WfoldConfig>()),
         p_(make_problem(workload, layer, hardware.planner, block_kernels)),
-        choice_(choose_wfold(p_, hardware)),
+        choice_(choose_wfold(p_, hardware, groups_for)),
         costs_(hardware) {}
 
   const Problem& problem() const override { return p_; }
@@ -260,8 +261,8 @@ class WfoldLayer : public MatrixLayer {
     if (deals_kernels(p_, config_)) return records_of(p_);
     return p_.kernel_tensor ? wfold::pack_post_parameters(p_, choice_) : std::vector<std::uint8_t>();
   }
-  // Smaller blocks give more cores work, or work sooner, unless there are many more parts of pixels and
-  // kernels than cores.
+  // The planner knows what DRAM really takes, and whether a map comes from there. Smaller blocks give more
+  // cores work, or work sooner, unless there are many more parts of pixels and kernels than cores.
   std::vector<std::unique_ptr<MatrixLayer>> other_block_sizes() const override {
     std::vector<std::unique_ptr<MatrixLayer>> others;
     const std::int64_t pixels =
@@ -278,6 +279,9 @@ class WfoldLayer : public MatrixLayer {
       if (kernels < p_.block_kernels && (few_parts || large_blocks))
         others.push_back(std::make_unique<WfoldLayer>(workload_, layer_, hardware_, kernels));
     }
+    if (choose_wfold(p_, hardware_, GroupsFor::kEngine).slave_groups != choice_.slave_groups)
+      others.push_back(
+          std::make_unique<WfoldLayer>(workload_, layer_, hardware_, p_.block_kernels, GroupsFor::kEngine));
     return others;
   }
   bool reduces() const override { return p_.conv.groups == 1; }

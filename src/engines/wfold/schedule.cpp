@@ -53,7 +53,8 @@ WfoldSchedule::WfoldSchedule(const WfoldShape& shape, const WfoldGeometry& geome
       geometry_(geometry),
       fold_(shape.fold(geometry.granularity)),
       blocks_(ceil_div(geometry.channels, geometry.granularity)),
-      groups_(geometry.kernel_layout.slave_groups),
+      kernel_groups_(geometry.kernel_layout.slave_groups),
+      groups_(std::max(1, kernel_groups_ / shape.masters)),
       kernel_tiles_(ceil_div(geometry.kernels, shape.tile_kernels())),
       column_tiles_(ceil_div(geometry.columns, shape.tile_columns(geometry.granularity))),
       tiles_per_kernel_tile_(std::int64_t{geometry.rows} * column_tiles_) {
@@ -123,7 +124,7 @@ WfoldSchedule::LineSpan WfoldSchedule::lines_of_window(int part, int step, int w
 
 int WfoldSchedule::group_step() const {
   const WfoldKernelLayout& layout = geometry_.kernel_layout;
-  return groups_ == 1 ? 0 : group_kernels() / layout.group_kernels * layout.channels;
+  return kernel_groups_ == 1 ? 0 : group_kernels() / layout.group_kernels * layout.channels;
 }
 
 int WfoldSchedule::block_bytes(int block) const {
@@ -138,10 +139,11 @@ ByteRange WfoldSchedule::bytes_of(int column, int last, int begin, int end) cons
   return {std::max<std::int64_t>(0, first_byte), std::min(geometry_.row_bytes, end_byte)};
 }
 
-bool WfoldSchedule::line_exists(const WfoldTile& tile, const WfoldRefill& refill, int line) const {
+bool WfoldSchedule::line_exists(const WfoldTile& tile, const WfoldRefill& refill, int line,
+                                int master) const {
   if (!row_exists(map_row(tile, refill))) return false;
   const int first = line_column(tile, refill, line);
-  const auto [begin, end] = line_channels(refill, line);
+  const auto [begin, end] = line_channels(refill, line, master);
   for (int column = first; column < first + fold_; ++column) {
     if (!bytes_of(column, column, begin, end).empty()) return true;
   }
@@ -228,8 +230,16 @@ std::vector<StoredColumn> WfoldSchedule::stored_columns() const {
 int WfoldSchedule::channel_shift(int kernel) const {
   const WfoldKernelLayout& layout = geometry_.kernel_layout;
   if (layout.group_kernels == 0) return 0;
-  const int number = groups_ == 1 ? layout.first_in_group + kernel : kernel % group_kernels();
+  const int number = kernel_groups_ == 1 ? layout.first_in_group + kernel : kernel % group_kernels();
   return number / layout.group_kernels * layout.channels;
+}
+
+int WfoldSchedule::channels_of_kernels() const {
+  const WfoldKernelLayout& layout = geometry_.kernel_layout;
+  if (layout.group_kernels == 0) return 0;
+  const int last = (kernel_groups_ == 1 ? geometry_.kernels : group_kernels()) - 1;
+  const int other_phases = (geometry_.stride_w - 1) * (geometry_.pixel_bytes / geometry_.stride_w);
+  return other_phases + channel_shift(last) + layout.channels;
 }
 
 // Adds the own bytes of a row at `row` that lie in bytes `bytes` of a folded column.
@@ -291,11 +301,46 @@ Cycle WfoldSchedule::port_cycles(const WfoldBeat& beat, const WfoldTile& tile, i
   return ceil_div<std::int64_t>(most, port_bytes);
 }
 
+// ---- walks ----
+
+void WfoldWalk::begin(const WfoldSchedule& schedule) {
+  beat = {};
+  tile = schedule.tile(0);
+  refill = schedule.refill(0);
+  more = true;
+}
+
+void WfoldWalk::move(const WfoldSchedule& schedule, Advance to_next) {
+  const std::int64_t old_tile = beat.tile;
+  const int old_refill = beat.refill;
+  more = (schedule.*to_next)(beat, tile);
+  if (!more) return;
+  if (beat.tile != old_tile) tile = schedule.tile(beat.tile);
+  if (beat.tile != old_tile || beat.refill != old_refill) refill = schedule.refill(beat.refill);
+}
+
+std::int64_t WfoldWalk::lines_needed(const WfoldSchedule& schedule) const {
+  if (schedule.shape().kernels_first())
+    return beat.first_line + schedule.lines_of_window(refill.part, beat.step, beat.window, last_window()).end;
+  return beat.first_line + schedule.lines_of_step(refill.part, beat.step).end;
+}
+
+std::int64_t WfoldWalk::lines_freed(const WfoldSchedule& schedule) const {
+  if (schedule.shape().kernels_first())
+    return beat.first_line +
+           schedule.lines_of_window(refill.part, beat.step, beat.window, last_window()).first;
+  const int next = beat.step + 1;
+  const bool last = next == count_of(schedule.steps(refill.part));
+  return beat.first_line +
+         (last ? schedule.lines(refill.part) : schedule.lines_of_step(refill.part, next).first);
+}
+
 // ---- reading ----
 
 namespace {
 
-// Bytes of the widest row window of a refill, over `channels` bytes of channels of each group of slaves.
+// Bytes of the widest row window of a master's refill, over `channels` bytes of channels of each group of
+// slaves.
 std::int64_t window_bytes(const WfoldSchedule& s, int channels) {
   int lines = 0;
   for (int part = 0; part < s.parts(); ++part) lines = std::max(lines, s.lines_of_group(part));
@@ -323,9 +368,11 @@ WfoldReadMode choose_read_mode(const WfoldSchedule& s, std::int64_t transit_half
   return WfoldReadMode::kStrided;
 }
 
-WfoldReader::WfoldReader(const WfoldSchedule& schedule, WfoldReadMode mode, std::int64_t transit_half)
+WfoldReader::WfoldReader(const WfoldSchedule& schedule, WfoldReadMode mode, std::int64_t transit_half,
+                         int master)
     : schedule_(schedule),
       mode_(mode),
+      master_(master),
       whole_pixels_(mode == WfoldReadMode::kTransit && transit_holds_pixels(schedule, transit_half)) {
   if (lines_here() == 0) advance();
 }
@@ -334,12 +381,12 @@ WfoldReader::WfoldReader(const WfoldSchedule& schedule, WfoldReadMode mode, std:
 int WfoldReader::lines_here() const {
   const WfoldTile tile = schedule_.tile(tile_);
   if (mode_ != WfoldReadMode::kTransit)
-    return schedule_.line_exists(tile, schedule_.refill(refill_), line_) ? 1 : 0;
+    return schedule_.line_exists(tile, schedule_.refill(refill_), line_, master_) ? 1 : 0;
   int lines = 0;
   for (int block = 0; block < (whole_pixels_ ? schedule_.blocks() : 1); ++block) {
     const WfoldRefill& refill = schedule_.refill(refill_ + block);
     for (int line = 0; line < schedule_.lines(refill.part); ++line)
-      lines += schedule_.line_exists(tile, refill, line) ? 1 : 0;
+      lines += schedule_.line_exists(tile, refill, line, master_) ? 1 : 0;
   }
   return lines;
 }
@@ -349,7 +396,7 @@ WfoldFetch WfoldReader::fetch() const {
   const WfoldRefill refill = schedule_.refill(refill_);
   WfoldFetch fetch;
   const int row = schedule_.map_row(tile, refill);
-  const WfoldSchedule::ChannelSpan channels = schedule_.line_channels(refill, line_);
+  const WfoldSchedule::ChannelSpan channels = schedule_.line_channels(refill, line_, master_);
   int begin = channels.begin, end = channels.end;
   int first = schedule_.line_column(tile, refill, line_);
   int columns = schedule_.fold();
@@ -357,7 +404,7 @@ WfoldFetch WfoldReader::fetch() const {
     columns = schedule_.lines_of_group(refill.part) * schedule_.fold();
     if (whole_pixels_) {
       fetch.refills = schedule_.blocks();
-      begin = 0, end = schedule_.geometry().channels;
+      begin = schedule_.master_begin(master_), end = begin + schedule_.geometry().channels;
     }
     end += schedule_.groups_span();
     fetch.lines = lines_here();
@@ -375,9 +422,9 @@ WfoldFetch WfoldReader::fetch() const {
 }
 
 std::size_t requests_of_line(const WfoldSchedule& schedule, const WfoldFetch& fetch, const WfoldTile& tile,
-                             const WfoldRefill& refill, int line) {
+                             const WfoldRefill& refill, int line, int master) {
   const int first = schedule.line_column(tile, refill, line);
-  const auto [begin, end] = schedule.line_channels(refill, line);
+  const auto [begin, end] = schedule.line_channels(refill, line, master);
   const ByteRange last = schedule.bytes_of(first, first + schedule.fold() - 1, begin, end);
   std::size_t needed = fetch.requests.size();
   while (needed > 0 && fetch.requests[needed - 1].bytes.begin >= last.end) --needed;

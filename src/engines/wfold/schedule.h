@@ -28,6 +28,7 @@ struct WfoldShape {
   int first_lines = 8;    ///< L1: lines of the first buffer
   int second_lines = 9;   ///< L2: lines of the second buffer
   FirstBuffer first_buffer = FirstBuffer::kMaps;
+  int masters = 1;  ///< each broadcasts to its share of neighbouring slaves
 
   bool kernels_first() const { return first_buffer == FirstBuffer::kKernels; }
   /// Lines of the buffer that holds map lines, and of the one that holds kernel lines.
@@ -188,11 +189,17 @@ class WfoldSchedule {
   WfoldTile tile(std::int64_t index) const;
   int refills() const { return count_of(refills_); }
   const WfoldRefill& refill(int index) const { return nth(refills_, index); }
-  /// Groups of slaves that lines are sent to: each has every `groups()`-th line of a refill, and the channels
-  /// that its kernels touch. One: a line goes to all slaves.
+  /// Groups of a master's slaves that lines are sent to: each has every `groups()`-th line of a refill, and
+  /// the channels that its kernels touch. One: a line goes to all slaves of the master. All masters have
+  /// equally many, and equally many lines, which are counted for each of them.
   int groups() const { return groups_; }
-  int group_of_slave(int slave) const { return slave / (shape_.slaves / groups_); }
-  /// Places for map lines in the buffers of one slave of each group.
+  int master_of_slave(int slave) const { return slave / (shape_.slaves / shape_.masters); }
+  /// The slave's group, among all of `line_groups`, and among those of its master.
+  int line_group_of_slave(int slave) const { return slave / (shape_.slaves / line_groups()); }
+  int group_of_slave(int slave) const { return line_group_of_slave(slave) % groups_; }
+  /// Groups of all masters.
+  int line_groups() const { return groups_ * shape_.masters; }
+  /// Places for map lines in the buffers of one slave of each group of a master.
   int places() const { return shape_.map_lines() * groups_; }
   /// Lines of a refill of `part`: ceil((Ncu*Ws + span of its columns) / Ws) for each group of slaves.
   int lines(int part) const { return lines_of_group(part) * groups_; }
@@ -211,25 +218,32 @@ class WfoldSchedule {
     return tile.row * geometry_.stride_h + refill.kernel_row * geometry_.dilation_h + geometry_.h_offset;
   }
   bool row_exists(int row) const { return row >= 0 && row < geometry_.height; }
-  /// Whether a line of a refill has a byte of the map. One that has none is neither read nor broadcast: its
-  /// place in the first buffers is marked, and delivers the zero point.
-  bool line_exists(const WfoldTile& tile, const WfoldRefill& refill, int line) const;
+  /// Whether a line of a master's refill has a byte of the map. One that has none is neither read nor
+  /// broadcast: its place in the first buffers is marked, and delivers the zero point.
+  bool line_exists(const WfoldTile& tile, const WfoldRefill& refill, int line, int master) const;
   /// Folded column of the map at position 0 of line `line` of a refill.
   int line_column(const WfoldTile& tile, const WfoldRefill& refill, int line) const {
     return tile.column + nth(parts_, refill.part).columns.front() + line / groups_ * fold_;
   }
-  /// Channels of line `line` of a refill, counted from the run's first channel.
+  /// Channels of line `line` of a master's refill, counted from the run's first channel.
   struct ChannelSpan {
     int begin = 0, end = 0;
   };
-  ChannelSpan line_channels(const WfoldRefill& refill, int line) const {
-    const int begin = block_begin(refill.block) + line % groups_ * group_step();
+  ChannelSpan line_channels(const WfoldRefill& refill, int line, int master) const {
+    const int begin = block_begin(refill.block) + master_begin(master) + line % groups_ * group_step();
     return {begin, begin + block_bytes(refill.block)};
   }
   /// Channels from those of a group of slaves to those of the next one.
   int group_step() const;
-  /// Channels from the first one of the first group of slaves to the first one of the last group.
+  /// The first channel of a master's first group of slaves.
+  int master_begin(int master) const { return master * groups_ * group_step(); }
+  /// Channels from the first one of a master's first group of slaves to the first one of its last group.
   int groups_span() const { return (groups_ - 1) * group_step(); }
+  /// Bytes of a folded pixel that the kernels' groups of a convolution have, in one group of slaves; 0: there
+  /// is one group, of which a run may have a part.
+  int channels_of_kernels() const;
+  /// Channels from the run's first one to the last one of the last group of slaves of the last master.
+  int channels_of_groups() const { return (kernel_groups_ - 1) * group_step() + geometry_.channels; }
   /// Channels [first, first + count) of a folded pixel that block `block` holds, of the run's channels.
   int block_begin(int block) const { return block * geometry_.granularity; }
   int block_bytes(int block) const;
@@ -243,7 +257,7 @@ class WfoldSchedule {
   std::int64_t steps_of_tile() const { return std::int64_t{geometry_.kernel_h} * all_steps_ * blocks_; }
   std::int64_t beats_of(const WfoldTile& tile) const { return beats_of_step(tile) * steps_of_tile(); }
   std::int64_t beats() const;
-  /// Lines that are sent to slaves in the run, or have their place marked.
+  /// Lines that a master sends to slaves in the run, or whose place it marks.
   std::int64_t all_lines() const { return tiles() * lines_per_tile_; }
   std::int64_t lines_per_tile() const { return lines_per_tile_; }
 
@@ -261,7 +275,7 @@ class WfoldSchedule {
   /// The kernel of a tile that is number `number` of slave `slave`: co mod Ns is the slave; with groups of
   /// slaves, each group has neighbouring kernels of the tile and deals them likewise.
   int kernel_of(int slave, int number) const {
-    const int group_slaves = shape_.slaves / groups_;
+    const int group_slaves = shape_.slaves / kernel_groups_;
     return slave / group_slaves * group_kernels() + number * group_slaves + slave % group_slaves;
   }
   /// The slave of a kernel of a tile, and the kernel's number there.
@@ -269,12 +283,13 @@ class WfoldSchedule {
     int slave = 0, number = 0;
   };
   SlaveKernel slave_kernel(int kernel) const {
-    const int group_slaves = shape_.slaves / groups_, in_group = kernel % group_kernels();
+    const int group_slaves = shape_.slaves / kernel_groups_, in_group = kernel % group_kernels();
     return {kernel / group_kernels() * group_slaves + in_group % group_slaves, in_group / group_slaves};
   }
   /// Kernels of a tile that a group of slaves has.
   int group_kernels() const {
-    return groups_ == 1 ? shape_.tile_kernels() : shape_.slaves / groups_ * per_slave(kernels_of_tile(0));
+    return kernel_groups_ == 1 ? shape_.tile_kernels()
+                               : shape_.slaves / kernel_groups_ * per_slave(kernels_of_tile(0));
   }
 
   /// The layout of kernels in the region of a slave: kernel tile after kernel tile. In each tile folded lines
@@ -330,7 +345,7 @@ class WfoldSchedule {
 
   WfoldShape shape_;
   WfoldGeometry geometry_;
-  int fold_, blocks_, groups_, kernel_tiles_, column_tiles_;
+  int fold_, blocks_, kernel_groups_, groups_, kernel_tiles_, column_tiles_;
   std::int64_t tiles_per_kernel_tile_;
   std::vector<Part> parts_;
   int all_steps_ = 0;
@@ -338,6 +353,34 @@ class WfoldSchedule {
   std::vector<WfoldRefill> refills_;            // refills of a tile
   std::vector<std::vector<StoredTap>> stored_;  // by folded column; of kernels that are not folded
   std::int64_t row_bytes_ = 0;                  // of one row of such a kernel
+};
+
+/// A walk over the beats of a run, with the tile and refill that it is at.
+struct WfoldWalk {
+  WfoldBeat beat;
+  WfoldTile tile;
+  WfoldRefill refill;
+  bool more = true;
+
+  void begin(const WfoldSchedule& schedule);
+  /// Goes to the next beat, or to the next kernel line.
+  void advance(const WfoldSchedule& schedule) { move(schedule, &WfoldSchedule::advance); }
+  void advance_kernel_line(const WfoldSchedule& schedule) {
+    move(schedule, &WfoldSchedule::advance_kernel_line);
+  }
+  bool begins_step() const { return beat.kernel == 0 && beat.window == 0; }
+  bool begins_tile() const { return beat.refill == 0 && beat.step == 0 && begins_step(); }
+  bool begins_kernel_tile() const { return beat.step_number == 0 && begins_step(); }
+  /// Lines of the run that each master has to have sent before the step, or before the beat when kernels are
+  /// in the first buffers.
+  std::int64_t lines_needed(const WfoldSchedule& schedule) const;
+  /// Lines of the run whose places are free after the first beat of the step, or after the beat.
+  std::int64_t lines_freed(const WfoldSchedule& schedule) const;
+
+ private:
+  using Advance = bool (WfoldSchedule::*)(WfoldBeat&, const WfoldTile&) const;
+  void move(const WfoldSchedule& schedule, Advance to_next);
+  bool last_window() const { return beat.window + 1 == tile.windows; }
 };
 
 /// One request to the first storage.
@@ -353,11 +396,11 @@ struct WfoldFetch {
   int lines = 1;    ///< lines that it brings: those of its refills that exist
 };
 
-/// The fetches of a run in order, without those that bring no line (SPEC WF-2).
+/// The fetches of a master in a run in order, without those that bring no line (SPEC WF-2).
 class WfoldReader {
  public:
-  /// `transit_half` is the size of half the transit buffer in bytes.
-  WfoldReader(const WfoldSchedule& schedule, WfoldReadMode mode, std::int64_t transit_half);
+  /// `transit_half` is the size of half a master's transit buffer in bytes.
+  WfoldReader(const WfoldSchedule& schedule, WfoldReadMode mode, std::int64_t transit_half, int master);
 
   bool done() const { return tile_ == schedule_.tiles(); }
   /// The next read; in the modes without transit buffer it is line `line` of the refill.
@@ -375,19 +418,19 @@ class WfoldReader {
 
   const WfoldSchedule& schedule_;
   WfoldReadMode mode_;
+  int master_;
   bool whole_pixels_ = false;
   std::int64_t tile_ = 0;
   int refill_ = 0, line_ = 0;
 };
-/// Number of requests of a fetch, from the first on, that line `line` of a refill needs.
+/// Number of requests of a master's fetch, from the first on, that line `line` of its refill needs.
 std::size_t requests_of_line(const WfoldSchedule& schedule, const WfoldFetch& fetch, const WfoldTile& tile,
-                             const WfoldRefill& refill, int line);
+                             const WfoldRefill& refill, int line, int master);
 /// Whether the channels of a run are one block that is the whole folded pixel: a line is then one continuous
 /// request.
 bool can_read_continuously(const WfoldSchedule& schedule);
-/// Whether the row window of a kernel row fits half the transit buffer with all channel blocks of all groups
-/// of slaves, and the
-/// blocks are contiguous: it is then read once.
+/// Whether the row window of a kernel row fits half the transit buffer with all channel blocks of a master's
+/// groups of slaves, and the blocks are contiguous: it is then read once.
 bool transit_holds_pixels(const WfoldSchedule& schedule, std::int64_t transit_half);
 /// Whether the row window of one channel block fits half the transit buffer.
 bool transit_holds_block(const WfoldSchedule& schedule, std::int64_t transit_half);

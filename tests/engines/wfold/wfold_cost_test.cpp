@@ -22,7 +22,7 @@ HardwareConfig hardware_of(const EngineCase& c) {
   hardware.dataflow = kWfoldDataflow;
   hardware.chip.emplace();
   hardware.chip->core.bus = c.bus;
-  hardware.chip->core.nram = {kNramBytes, 16, 16, 1};
+  hardware.chip->core.nram = {kNramBytes, 16, c.bank_bytes, 1};
   hardware.dma.max_outstanding = c.max_outstanding;
   hardware.engine<WfoldConfig>() = c.config;
   return hardware;
@@ -111,6 +111,21 @@ TEST(WfoldCosts, MA_3_kernels_in_the_first_buffers) {
       c.pci = 64, c.config.first_buffer = wfold::FirstBuffer::kKernels, c.config.second_buffer_lines = second;
       c.output_type = DType::kInt8;
       SCOPED_TRACE(std::to_string(columns) + " columns, " + std::to_string(second) + " lines");
+      expect_close(c);
+    }
+  }
+}
+
+TEST(WfoldCosts, MA_3_two_masters_and_one_memory) {
+  for (const int columns : {4, 17, 56}) {
+    for (const auto first : {wfold::FirstBuffer::kMaps, wfold::FirstBuffer::kKernels}) {
+      EngineCase c = dense(64, 48, columns, 5);
+      c.pci = 64, c.config.first_buffer = first, c.output_type = DType::kInt8;
+      c.bank_bytes = 64, c.config.masters = 2;
+      SCOPED_TRACE(std::to_string(columns) + " columns, first buffer " +
+                   std::to_string(static_cast<int>(first)));
+      expect_close(c);
+      c.config.masters = 1, c.config.storage = wfold::StoragePlace::kShared;
       expect_close(c);
     }
   }

@@ -288,7 +288,7 @@ std::vector<Needs> needs_of_lines(const WfoldCase& c) {
 /// twice or in vain. Returns the requests.
 std::int64_t check_reading(const WfoldCase& c, WfoldReadMode mode, std::int64_t half) {
   const WfoldSchedule s = c.schedule();
-  WfoldReader reader(s, mode, half);
+  WfoldReader reader(s, mode, half, 0);
   const bool transit = mode == WfoldReadMode::kTransit;
   const std::vector<Needs> needs_of = needs_of_lines(c);
   std::size_t lines = 0;

@@ -1,15 +1,13 @@
 // Kernels in the first buffers and maps in the second ones (SPEC WF-9; document 003 [0068], [0132]).
 #include "config/hardware_config.h"
-#include "engines/wfold/sim/wfold_pipeline.h"
-#include "wfold_cases.h"
 #include "wfold_engine_bench.h"
+#include "wfold_pipeline_model.h"
 
 #include <gtest/gtest.h>
 
 namespace tilebeat::testing {
 
 using wfold::FirstBuffer;
-using wfold::WfoldPipeline;
 
 namespace {
 
@@ -19,19 +17,9 @@ EngineCase kernels_first(EngineCase c) {
 }
 
 /// Cycles from the first line or kernel line to the last beat, maps being there.
-Cycle fill_and_beats(const WfoldCase& c, FirstBuffer first) {
-  WfoldShape shape = c.schedule().shape();
-  shape.first_buffer = first;
-  const WfoldSchedule schedule(shape, c.schedule().geometry());
-  WfoldPipeline pipeline(shape.line_bytes);
-  pipeline.begin(schedule, 0);
-  Cycle last = -1;
-  std::int64_t entered = 0;
-  while (pipeline.next().more) {
-    for (; entered < schedule.all_lines() && pipeline.has_place(); ++entered) pipeline.enter(0);
-    last = pipeline.do_step(-1);
-  }
-  return last + 1;
+Cycle fill_and_beats(WfoldCase c, FirstBuffer first) {
+  c.kernels_first = first == FirstBuffer::kKernels;
+  return run_pipeline(c, {}).last_beat + 1;
 }
 
 // Four kernel lines have to be there before the first of 36 and of 54 beats: the units latch them, and four

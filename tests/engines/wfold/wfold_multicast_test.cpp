@@ -24,6 +24,7 @@ namespace {
 HardwareConfig with_groups(int groups) {
   HardwareConfig hardware = load_hardware(TILEBEAT_SOURCE_DIR "/configs/wfold16x4.json");
   hardware.engine<WfoldConfig>().multicast_groups = groups;
+  hardware.dram.channels = 64;  // DRAM keeps up with any number of groups
   return hardware;
 }
 
@@ -97,6 +98,28 @@ TEST(WfoldOptions, WF_9_layers_without_groups_go_to_all_slaves) {
   }
 }
 
+/// The number of groups of slaves that a depthwise layer of 56 x 56 pixels is planned for.
+std::string groups_of(int channels_of_dram) {
+  HardwareConfig hardware = with_groups(4);
+  hardware.dram.channels = channels_of_dram;
+  ConvShape shape;
+  shape.height = shape.width = 56, shape.kernel = {3, 3}, shape.pads = {1, 1, 1, 1};
+  shape.channels = shape.out_channels = shape.groups = 128;
+  shape.bias = true, shape.requant = Requant{{0.01}, 0, DType::kInt8};
+  const PlannedNetwork planned = plan_network(conv_workload(shape), hardware);
+  for (const auto& [decision, text] : planned.plan.layers.at(0).choices) {
+    if (decision == "broadcast") return text;
+  }
+  return "";
+}
+
+// Two groups take 4.5 cycles for a column of 128 bytes of map and 128 bytes of results, for which one channel
+// of DRAM takes 13: four groups would gain nothing. With eight channels DRAM is faster than either.
+TEST(WfoldOptions, WF_9_MA_3_no_more_groups_of_slaves_than_dram_keeps_up_with) {
+  EXPECT_THAT(groups_of(1), HasSubstr("to 2 groups of 8 slaves"));
+  EXPECT_THAT(groups_of(8), HasSubstr("to 4 groups of 4 slaves"));
+}
+
 TEST(WfoldOptions, WF_9_strided_and_depthwise_layers_of_groups) {
   for (const int stride : {1, 2, 3}) {
     for (const auto place : {KernelPlace::kLoad, KernelPlace::kInPlace}) {
@@ -115,6 +138,16 @@ TEST(WfoldOptions, WF_9_strided_and_depthwise_layers_of_groups) {
         EXPECT_LT(some.beats, all.beats);
     }
   }
+}
+
+// Fewer kernels than a tile could have: lines of a group of slaves have the channels of its kernels, none
+// besides.
+TEST(WfoldOptions, WF_9_groups_of_slaves_with_one_kernel_a_slave) {
+  ConvShape shape = four_groups(2);
+  shape.channels = 48, shape.out_channels = shape.groups = 16;
+  shape.kernel[1] = 9, shape.width = 24;
+  const Counts some = counts_of(shape, with_groups(4));
+  EXPECT_EQ(some.beats, 2 * 27) << "12 channels of four kernels in lines of four columns";
 }
 
 std::string refused(const std::function<void(WfoldConfig&)>& change) {
@@ -160,6 +193,8 @@ TEST(WfoldOptions, WF_9_runs_that_cannot_be_sent_to_groups_of_slaves) {
   EXPECT_THAT(refused_run(8, 4, 16, 63),
               HasSubstr("wfold.run: 63 kernels in groups of 16 cannot be dealt to 4 groups of slaves"));
   EXPECT_THAT(refused_run(8, 8, 16, 64), HasSubstr("cannot be dealt to 8 groups of slaves"));
+  EXPECT_THAT(refused_run(8, 4, 4, 64),
+              HasSubstr("wfold.run: 64 kernels in groups of 4 have 16 bytes of a pixel, the run 4"));
 }
 
 }  // namespace

@@ -1,248 +1,15 @@
 // Cycles of broadcast lines, kernel lines and beats of the W-fold engine: worked examples, exact pairs, and a
 // simulation of SPEC WF-8's text cycle by cycle for random runs.
-#include "engines/wfold/sim/wfold_pipeline.h"
+#include "wfold_pipeline_model.h"
 
-#include "systemc_test.h"
-#include "wfold_cases.h"
-
-#include <functional>
 #include <map>
-#include <optional>
 #include <vector>
 
 #include <gtest/gtest.h>
 
 namespace tilebeat::testing {
 
-using wfold::WfoldPipeline;
-using wfold::WfoldSchedule;
-using wfold::WfoldWalk;
-
 namespace {
-
-/// What surrounds a pipeline: when lines are ready and third buffers are drained.
-struct Surroundings {
-  int port_bytes = 64;
-  std::function<Cycle(std::int64_t)> ready = [](std::int64_t) { return Cycle{0}; };  ///< by line of the run
-  std::function<bool(std::int64_t)> absent = [](std::int64_t) { return false; };     ///< by line of the run
-  std::function<Cycle(std::int64_t)> drain = [](std::int64_t) {
-    return Cycle{0};
-  };  ///< by tile: cycles after its last beat until its half is drained
-};
-
-struct Outcome {
-  Cycle last_beat = -1;
-  std::vector<Cycle> entered;  ///< by line of the run
-  std::vector<Cycle> tile_ends;
-  ActivityCycles beats{}, ports{}, broadcast{};  ///< cycles 0 to `last_beat`
-
-  Cycle beats_of(Activity a) const { return cycles_of(beats, a); }
-};
-
-/// The pipeline driven as WfoldMaster drives it.
-Outcome run_pipeline(const WfoldCase& c, const Surroundings& around) {
-  const WfoldSchedule schedule = c.schedule();
-  WfoldPipeline pipeline(around.port_bytes);
-  pipeline.begin(schedule, 0);
-  Outcome outcome;
-  const std::int64_t lines = schedule.all_lines();
-  while (pipeline.next().more) {
-    bool moved = false;
-    while (static_cast<std::int64_t>(outcome.entered.size()) < lines && pipeline.has_place()) {
-      const auto line = static_cast<std::int64_t>(outcome.entered.size());
-      if (around.absent(line)) {
-        pipeline.pass();
-        outcome.entered.push_back(pipeline.broadcast.settled_at());
-      } else {
-        outcome.entered.push_back(pipeline.enter(around.ready(line)));
-      }
-      moved = true;
-    }
-    if (static_cast<std::int64_t>(outcome.entered.size()) == lines) pipeline.no_more_lines();
-    while (pipeline.lines_there()) {
-      const WfoldWalk walk = pipeline.next();
-      Cycle drained = -1;
-      if (walk.begins_tile() && walk.beat.tile >= 2) {
-        const std::int64_t before = walk.beat.tile - 2;
-        drained = outcome.tile_ends[static_cast<std::size_t>(before)] + around.drain(before);
-      }
-      outcome.last_beat = pipeline.do_step(drained);
-      if (!pipeline.next().more || pipeline.next().beat.tile != walk.beat.tile)
-        outcome.tile_ends.push_back(outcome.last_beat);
-      moved = true;
-    }
-    if (!moved) throw std::runtime_error("the pipeline does not go on");
-  }
-  for (CycleLedger* ledger : {&pipeline.beats, &pipeline.ports, &pipeline.broadcast})
-    ledger->settle(outcome.last_beat + 1);
-  outcome.beats = pipeline.beats.cycles();
-  outcome.ports = pipeline.ports.cycles();
-  outcome.broadcast = pipeline.broadcast.cycles();
-  return outcome;
-}
-
-// ---- SPEC WF-4 and WF-8 cycle by cycle ----
-
-/// A beat as the specification orders them.
-struct SpecBeat {
-  std::int64_t tile = 0;
-  bool begins_tile = false, begins_kernel_tile = false, ends_tile = false;
-  int kernels = 0;                                 ///< Nco
-  int kernel = 0;                                  ///< k
-  std::int64_t step = 0;                           ///< j, from the first step of the kernel tile
-  int bytes = 0;                                   ///< of the kernel line
-  std::int64_t lines_needed = 0, lines_freed = 0;  ///< of the run
-};
-
-struct SpecRun {
-  std::vector<SpecBeat> beats;
-  std::int64_t lines = 0;
-};
-
-/// Bytes that the port reads for a line of folded column `column` and channel block `block`: the block's
-/// bytes of a folded line; of the kernel's own bytes those of its taps' channels that lie in the block. A
-/// line without bytes takes a cycle, too.
-int line_bytes(const WfoldCase& c, int column, int block) {
-  const int begin = block * c.pci, end = std::min(begin + c.pci, c.span());
-  if (!c.own_bytes) return end - begin;
-  const SpecConv& v = c.conv;
-  int bytes = 0;
-  for (int tap = 0; tap < v.kernel[1]; ++tap) {
-    if (tap * v.dilation[1] / v.stride[1] != column) continue;
-    const int first = tap * v.dilation[1] % v.stride[1] * v.channels;
-    bytes += std::max(0, std::min(end, first + c.used) - std::max(begin, first));
-  }
-  return std::max(1, bytes);
-}
-
-SpecRun spec_run(const WfoldCase& c) {
-  const SpecWfold& w = c.engine;
-  const SpecConv& v = c.conv;
-  const int fold = w.fold(c.pci);
-  const auto parts = kernel_parts(v, w, c.pci);
-  const auto blocks = static_cast<int>(ceiling(c.span(), c.pci));
-  SpecRun run;
-  std::int64_t tile = 0;
-  for (int first_kernel = 0; first_kernel < v.out_channels; first_kernel += w.tile_channels()) {
-    const int kernels =
-        static_cast<int>(ceiling(std::min(w.tile_channels(), v.out_channels - first_kernel), w.slaves));
-    const auto tiles = v.out_height * ceiling(v.out_width, w.tile_columns(c.pci));
-    std::int64_t step = 0;
-    for (std::int64_t in_plane = 0; in_plane < tiles; ++in_plane, ++tile) {
-      const std::size_t first_beat = run.beats.size();
-      for (const auto& part : parts) {
-        for (int outer = 0; outer < (c.block_outer ? blocks : v.kernel[0]); ++outer) {
-          for (int inner = 0; inner < (c.block_outer ? v.kernel[0] : blocks); ++inner) {
-            const int block = c.block_outer ? outer : inner;
-            const int lines = refill_lines(w, c.pci, part);
-            for (std::size_t s = 0; s < part.size(); ++s, ++step) {
-              const int offset = part[s] - part.front();
-              for (int k = 0; k < kernels; ++k) {
-                SpecBeat beat;
-                beat.tile = tile;
-                beat.begins_tile = run.beats.size() == first_beat;
-                beat.begins_kernel_tile = beat.begins_tile && in_plane == 0;
-                beat.kernels = kernels, beat.kernel = k, beat.step = step;
-                beat.bytes = line_bytes(c, part[s], block);
-                beat.lines_needed = run.lines + ceiling(offset + w.units * fold, fold);
-                beat.lines_freed =
-                    run.lines + (s + 1 == part.size() ? lines : (part[s + 1] - part.front()) / fold);
-                run.beats.push_back(beat);
-              }
-            }
-            run.lines += lines;
-          }
-        }
-      }
-      run.beats.back().ends_tile = true;
-    }
-  }
-  return run;
-}
-
-/// Every cycle is decided on what the buffers hold at its beginning.
-Outcome simulate(const WfoldCase& c, const Surroundings& around) {
-  const SpecRun run = spec_run(c);
-  const SpecWfold& w = c.engine;
-  Outcome outcome;
-  std::size_t beat = 0, fetched = 0;  // done, and complete in the second buffer
-  std::int64_t freed = 0;
-  int records_left = c.records ? run.beats.front().kernels : 0;
-  int port_left = 0;                          // bytes of the kernel line that is under way
-  std::map<int, std::optional<Cycle>> slots;  // taken ones: when their line was complete
-  std::map<std::int64_t, Cycle> drained{};    // by tile
-  const auto slot_of = [&](const SpecBeat& b) {
-    return static_cast<int>(b.step % (w.second / b.kernels)) * b.kernels + b.kernel;
-  };
-  const auto is_drained = [&](std::int64_t tile, Cycle now) {
-    return tile < 2 || (drained.count(tile - 2) != 0 && drained.at(tile - 2) < now);
-  };
-  const auto book = [](ActivityCycles& cycles, Activity a) { ++cycles[static_cast<std::size_t>(a)]; };
-  for (Cycle now = 0; beat < run.beats.size(); ++now) {
-    if (now > 2'000'000) throw std::runtime_error("the simulation does not end");
-    // A beat.
-    const SpecBeat& b = run.beats[beat];
-    const int beat_slot = slot_of(b);
-    Activity activity = Activity::kBusy;
-    const auto entered = static_cast<std::int64_t>(outcome.entered.size());
-    if (b.begins_tile && !is_drained(b.tile, now)) {
-      activity = Activity::kOutputDrain;
-    } else if (b.kernel == 0 && entered < b.lines_needed) {
-      activity = Activity::kInputLoad;
-    } else if (beat >= fetched || slots.count(beat_slot) == 0 || !slots.at(beat_slot)) {
-      activity = Activity::kWeightLoad;
-    }
-    book(outcome.beats, activity);
-    // The port of a region: at the beginning of the cycle the slot of this cycle's beat is still taken.
-    if (fetched == run.beats.size()) {
-      book(outcome.ports, Activity::kNoWork);
-    } else if (records_left > 0) {
-      const bool can = is_drained(run.beats[fetched].tile, now);
-      book(outcome.ports, can ? Activity::kBusy : Activity::kOutputDrain);
-      records_left -= can ? 1 : 0;
-    } else {
-      const SpecBeat& f = run.beats[fetched];
-      if (port_left == 0 && slots.count(slot_of(f)) != 0) {
-        book(outcome.ports, Activity::kWeightRelease);
-      } else {
-        if (port_left == 0) port_left = f.bytes;
-        book(outcome.ports, Activity::kBusy);
-        port_left = std::max(0, port_left - around.port_bytes);
-        slots[slot_of(f)] = std::nullopt;
-        if (port_left == 0) {
-          slots[slot_of(f)] = now;
-          ++fetched;
-          if (fetched < run.beats.size() && run.beats[fetched].begins_kernel_tile && c.records)
-            records_left = run.beats[fetched].kernels;
-        }
-      }
-    }
-    // A line, behind any number of lines that do not exist.
-    std::int64_t line = entered;
-    for (; line < run.lines && around.absent(line) && line - freed < w.first; ++line)
-      outcome.entered.push_back(now);
-    if (line == run.lines) {
-      book(outcome.broadcast, Activity::kNoWork);
-    } else if (!around.absent(line) && around.ready(line) > now) {
-      book(outcome.broadcast, Activity::kLineLoad);
-    } else if (line - freed >= w.first) {
-      book(outcome.broadcast, Activity::kInputRelease);
-    } else {
-      book(outcome.broadcast, Activity::kBusy);
-      outcome.entered.push_back(now);
-    }
-    if (activity != Activity::kBusy) continue;
-    slots.erase(beat_slot);
-    if (b.kernel == 0) freed = b.lines_freed;
-    if (b.ends_tile) {
-      drained[b.tile] = now + around.drain(b.tile);
-      outcome.tile_ends.push_back(now);
-    }
-    outcome.last_beat = now;
-    ++beat;
-  }
-  return outcome;
-}
 
 // ---- worked examples: Ci 16 and Co 64, Ci 48 and Co 32, kernels 3x3, Pci 16 ----
 
@@ -262,7 +29,7 @@ TEST(WfoldPipeline, WF_8_example_1_takes_40_clocks) {
   EXPECT_EQ(outcome.last_beat + 1, 40);
   EXPECT_EQ(outcome.beats_of(Activity::kInputLoad), 4) << "Ncu lines, one a cycle";
   EXPECT_EQ(outcome.beats_of(Activity::kBusy), 36);
-  EXPECT_EQ(cycles_of(outcome.broadcast, Activity::kBusy), 3 * 5) << "5 lines for each kernel row";
+  EXPECT_EQ(cycles_of(outcome.broadcast[0], Activity::kBusy), 3 * 5) << "5 lines for each kernel row";
   EXPECT_EQ(cycles_of(outcome.ports, Activity::kBusy), 36);
 }
 
@@ -271,7 +38,7 @@ TEST(WfoldPipeline, WF_8_example_2_takes_58_clocks) {
   EXPECT_EQ(outcome.last_beat + 1, 58);
   EXPECT_EQ(outcome.beats_of(Activity::kInputLoad), 4);
   EXPECT_EQ(outcome.beats_of(Activity::kBusy), 54);
-  EXPECT_EQ(cycles_of(outcome.broadcast, Activity::kBusy), 9 * 5)
+  EXPECT_EQ(cycles_of(outcome.broadcast[0], Activity::kBusy), 9 * 5)
       << "5 lines for each of 9 pairs of kernel row and block";
 }
 
@@ -362,7 +129,7 @@ TEST(WfoldPipeline, WF_6_WF_8_lines_that_no_step_reads) {
   c.engine = {1, 1, 16, 4, 2};
   c.conv.kernel[1] = 4, c.conv.dilation[1] = 2;
   const Outcome outcome = run_pipeline(c, {});
-  EXPECT_EQ(outcome.entered, (std::vector<Cycle>{0, 1, 2, 3, 4, 5}));
+  EXPECT_EQ(outcome.entered[0], (std::vector<Cycle>{0, 1, 2, 3, 4, 5}));
   EXPECT_EQ(outcome.last_beat, 6);
 }
 
@@ -373,7 +140,7 @@ TEST(WfoldPipeline, WF_9_lines_outside_the_map_take_no_cycle) {
   around.absent = [](std::int64_t line) { return line % 5 == 4 || line / 5 == 1; };
   const Outcome outcome = run_pipeline(example_1(), around);
   EXPECT_EQ(outcome.last_beat + 1, 40);
-  EXPECT_EQ(cycles_of(outcome.broadcast, Activity::kBusy), 8);
+  EXPECT_EQ(cycles_of(outcome.broadcast[0], Activity::kBusy), 8);
   around.absent = [](std::int64_t line) { return line < 3; };
   EXPECT_EQ(run_pipeline(example_1(), around).last_beat + 1, 37) << "one line has to be there first";
   around.absent = [](std::int64_t) { return true; };
@@ -391,6 +158,38 @@ TEST(WfoldPipeline, WF_8_post_parameter_records_come_first) {
   EXPECT_EQ(cycles_of(run_pipeline(c, {}).ports, Activity::kBusy), 54 + 2);
 }
 
+// ---- options of WF-9 ----
+
+// One memory has the kernels and the map, and the regions' ports come first: they fill 8 of the 9 lines of
+// the second buffer in cycles 0 to 7, lines of the map are read in cycles 8 to 11 and enter in the cycles
+// after, and the first beat is in cycle 13. 36 kernel lines and 15 map lines take 51 accesses.
+TEST(WfoldPipeline, WF_9_one_memory_serves_map_lines_when_the_second_buffer_is_full) {
+  Surroundings around;
+  around.shared = true, around.latency = 1;
+  const Outcome outcome = run_pipeline(example_1(), around);
+  EXPECT_EQ(outcome.entered[0][0], 9);
+  EXPECT_EQ(outcome.entered[0][3], 12);
+  EXPECT_GE(outcome.beats_of(Activity::kInputLoad), 13);
+  EXPECT_GE(outcome.last_beat + 1, 36 + 15);
+  EXPECT_EQ(outcome.last_beat, simulate(example_1(), around).last_beat);
+}
+
+// Two masters carry the lines of two groups each: four times example 1 has 60 lines, 30 on each bus, fewer
+// than its 36 beats.
+TEST(WfoldPipeline, WF_9_two_masters_bring_two_lines_a_cycle) {
+  WfoldCase c = worked_case(64, 64, 3, 16);
+  c.groups = 4, c.used = 16, c.own_bytes = true;
+  const Outcome one = run_pipeline(c, {});
+  c.masters = 2;
+  const Outcome two = run_pipeline(c, {});
+  EXPECT_EQ(one.beats_of(Activity::kBusy), 36);
+  EXPECT_EQ(two.beats_of(Activity::kBusy), 36);
+  EXPECT_EQ(cycles_of(one.broadcast[0], Activity::kBusy), 60);
+  for (const ActivityCycles& bus : two.broadcast) EXPECT_EQ(cycles_of(bus, Activity::kBusy), 30);
+  EXPECT_EQ(two.last_beat + 1, 2 * 4 + 36) << "four lines of each of a master's two groups come first";
+  EXPECT_GE(one.last_beat + 1, 60);
+}
+
 // ---- any run ----
 
 struct RandomTimes {
@@ -403,6 +202,7 @@ struct RandomTimes {
 RandomTimes random_times() {
   RandomTimes times;
   times.around.port_bytes = 1 << number(0, 6);
+  times.around.shared = one_in(3), times.around.latency = number(1, 12);
   const int late = number(0, 3), slow = number(0, 60);
   const int gaps = number(2, 30);
   Cycle at = 0;
@@ -442,6 +242,15 @@ void compare(const WfoldCase& c, const RandomTimes& times) {
 TEST(WfoldPipelineProperty, WF_8_random_runs_equal_the_specification_clock_by_clock) {
   check_cases(400, [] {
     const WfoldCase c = random_case(3'000'000);
+    RC_LOG() << c << "\n";
+    compare(c, random_times());
+  });
+}
+
+TEST(WfoldPipelineProperty, WF_9_random_runs_with_options_equal_the_specification_clock_by_clock) {
+  check_cases(400, [] {
+    WfoldCase c = random_case(1'000'000);
+    draw_options(c);
     RC_LOG() << c << "\n";
     compare(c, random_times());
   });

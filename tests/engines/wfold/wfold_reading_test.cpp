@@ -143,7 +143,7 @@ WfoldCase figure_7(int channels) {
 }
 std::vector<WfoldFetch> fetches_of(const WfoldSchedule& schedule, WfoldReadMode mode, std::int64_t half) {
   std::vector<WfoldFetch> fetches;
-  for (WfoldReader reader(schedule, mode, half); !reader.done(); reader.advance()) {
+  for (WfoldReader reader(schedule, mode, half, 0); !reader.done(); reader.advance()) {
     fetches.push_back(reader.fetch());
   }
   return fetches;

@@ -6,19 +6,19 @@
 
 namespace tilebeat::wfold {
 
-LineReader::LineReader(const char* name, const SimContext& context, const WfoldConfig& config,
-                       int max_outstanding, std::uint64_t nram, sc_core::sc_event& changed)
-    : port(name, context, max_outstanding, changed), config_(config), nram_(nram) {}
+LineReader::LineReader(const std::string& name, const SimContext& context, const WfoldConfig& config,
+                       int master, int max_outstanding, std::uint64_t nram, sc_core::sc_event& changed)
+    : port(name.c_str(), context, max_outstanding, changed), config_(config), master_(master), nram_(nram) {}
 
 void LineReader::begin(const WfoldJob& job) {
   job_ = &job;
   const WfoldReadMode mode = job.run.read_mode;
-  reader_.emplace(job.schedule, mode, config_.transit_bytes / 2);
+  reader_.emplace(job.schedule, mode, config_.transit_bytes / 2, master_);
   limit_ = mode == WfoldReadMode::kTransit ? 2 : to_size(config_.line_queue);
   next_tile_ = 0;
   next_refill_ = next_line_ = 0;
   tile_ = job.schedule.tile(0);
-  exists_ = job.schedule.line_exists(tile_, job.schedule.refill(0), 0);
+  exists_ = job.schedule.line_exists(tile_, job.schedule.refill(0), 0, master_);
   needed_.reset();
 }
 
@@ -80,7 +80,7 @@ Cycle LineReader::line_ready() const {
   const Window& window = windows_.front();
   if (!needed_)
     needed_ = requests_of_line(job_->schedule, window.fetch, tile_, job_->schedule.refill(next_refill_),
-                               next_line_);
+                               next_line_, master_);
   return *needed_ <= window.arrived.size() ? window.arrived[*needed_ - 1] : -1;
 }
 
@@ -91,7 +91,7 @@ void LineReader::form(std::uint8_t* line) {
   const Window& window = windows_.front();
   const auto& requests = window.fetch.requests;
   const WfoldRefill& refill = schedule.refill(next_refill_);
-  const auto [begin, end] = schedule.line_channels(refill, next_line_);
+  const auto [begin, end] = schedule.line_channels(refill, next_line_, master_);
   const std::int64_t pixel = schedule.geometry().pixel_bytes;
   std::size_t from = 0;
   for (int position = 0; position < schedule.fold(); ++position) {
@@ -131,7 +131,7 @@ void LineReader::move_on() {
       if (++next_tile_ < schedule.tiles()) tile_ = schedule.tile(next_tile_);
     }
   }
-  exists_ = more_lines() && schedule.line_exists(tile_, schedule.refill(next_refill_), next_line_);
+  exists_ = more_lines() && schedule.line_exists(tile_, schedule.refill(next_refill_), next_line_, master_);
 }
 
 }  // namespace tilebeat::wfold

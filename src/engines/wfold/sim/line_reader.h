@@ -19,7 +19,7 @@ struct LineReaderStats {
   std::int64_t lines = 0;  ///< lines formed
 };
 
-/// The reading half of the W-fold master (document 003 [0100]-[0116]; SPEC WF-1, WF-2): fetches what a run's
+/// The reading half of a W-fold master (document 003 [0100]-[0116]; SPEC WF-1, WF-2): fetches what a run's
 /// lines need from the first storage and forms the lines, in the order in which they are broadcast.
 ///
 /// A fetch is one line, or with the transit buffer the row window of a refill; lines that do not exist are
@@ -31,9 +31,10 @@ class LineReader {
  public:
   BurstPort port;
 
-  /// `nram` is the address of the first storage; `changed` is notified when the port's state changes.
-  LineReader(const char* name, const SimContext& context, const WfoldConfig& config, int max_outstanding,
-             std::uint64_t nram, sc_core::sc_event& changed);
+  /// `name` is that of its port, `master` the number of its master, `nram` the address of the first storage;
+  /// `changed` is notified when the port's state changes.
+  LineReader(const std::string& name, const SimContext& context, const WfoldConfig& config, int master,
+             int max_outstanding, std::uint64_t nram, sc_core::sc_event& changed);
 
   /// Begins a run, when all lines of the previous run have left. The job outlives the run.
   void begin(const WfoldJob& job);
@@ -76,6 +77,7 @@ class LineReader {
   void move_on();
 
   WfoldConfig config_;
+  int master_;
   std::uint64_t nram_;
   const WfoldJob* job_ = nullptr;
   std::optional<WfoldReader> reader_;

@@ -13,20 +13,30 @@ void WfoldMaster::run_clock(Cycle now) {
   pipeline_.beats.enter(blocker, now);
   if (blocker == Activity::kBusy) clock.beat = next_beat();
   clock.port_read = read_weights(now);
-  clock.absent = pass_lines(freed, now);
-  clock.line = enter_line(freed, now);
-  if (clock.beat || clock.absent.count > 0 || clock.line || clock.port_read) tell_slaves(clock);
-  if (context_.trace() != nullptr) trace_clock(clock, now);
+  std::vector<SlaveClock::Lines> lines;
+  for (int master = 0; master < config_.masters; ++master) lines.push_back(send_lines(master, freed, now));
+  tell_slaves(clock, lines);
+  if (context_.trace() != nullptr) trace_clock(clock, lines, now);
   if (blocker == Activity::kBusy) commit_beat(now);
 }
 
-// Tells the slaves what they do in this cycle; a line goes to the slaves of its group alone.
-void WfoldMaster::tell_slaves(SlaveClock& clock) {
-  SlaveClock without_line = clock;
-  without_line.line.reset();
+SlaveClock::Lines WfoldMaster::send_lines(int master, std::int64_t freed, Cycle now) {
+  SlaveClock::Lines lines;
+  lines.absent = pass_lines(master, freed, now);
+  lines.line = enter_line(master, freed, now);
+  return lines;
+}
+
+// Tells the slaves that have something to do in this cycle what; a line goes to the slaves of its group
+// alone.
+void WfoldMaster::tell_slaves(SlaveClock& clock, const std::vector<SlaveClock::Lines>& lines) {
+  const WfoldSchedule& schedule = job_->schedule;
   for (int slave = 0; slave < config_.slaves; ++slave) {
-    const bool has_line = clock.line && clock.line->group == job_->schedule.group_of_slave(slave);
-    nth(slave_control, slave).send(has_line ? clock : without_line);
+    clock.lines = nth(lines, schedule.master_of_slave(slave));
+    if (clock.lines.line && clock.lines.line->group != schedule.group_of_slave(slave))
+      clock.lines.line.reset();
+    if (clock.beat || clock.lines.absent.count > 0 || clock.lines.line || clock.port_read)
+      nth(slave_control, slave).send(clock);
   }
 }
 
@@ -38,11 +48,17 @@ Activity WfoldMaster::beat_blocker(Cycle now) const {
     if (drained_at == kNotYet || drained_at >= now) return Activity::kOutputDrain;
   }
   if (beat_.begins_step() || job_->schedule.shape().kernels_first()) {
-    const std::int64_t last = beat_.lines_needed(job_->schedule) - 1;
-    const auto place = to_size(last % job_->schedule.places());
-    if (last >= entered_ || entered_at_[place] >= now) return Activity::kInputLoad;
+    if (!lines_there(now)) return Activity::kInputLoad;
   }
   return kernels_there(now) ? Activity::kBusy : Activity::kWeightLoad;
+}
+
+// Whether the lines that the next beat needs have entered from every master.
+bool WfoldMaster::lines_there(Cycle now) const {
+  const std::int64_t last = beat_.lines_needed(job_->schedule) - 1;
+  const auto place = to_size(last % job_->schedule.places());
+  return std::all_of(entered_.begin(), entered_.end(),
+                     [&](const Entered& entered) { return last < entered.lines && entered.at[place] < now; });
 }
 
 // Whether the next beat's kernel line is complete, or those that the units latch in it.
@@ -77,41 +93,47 @@ SlaveClock::Beat WfoldMaster::next_beat() const {
 }
 
 // Marks the places of lines that do not exist; `freed` lines had left theirs at the beginning of the cycle.
-SlaveClock::Absent WfoldMaster::pass_lines(std::int64_t freed, Cycle now) {
+SlaveClock::Absent WfoldMaster::pass_lines(int master, std::int64_t freed, Cycle now) {
   const int places = job_->schedule.places();
-  SlaveClock::Absent absent{to_int(entered_ % places), 0};
-  for (; reader.next_is_absent() && entered_ - freed < places; ++absent.count) {
-    nth(entered_at_, entered_ % places) = now;
-    ++entered_;
+  LineReader& reader = *nth(readers, master);
+  Entered& entered = nth(entered_, master);
+  SlaveClock::Absent absent{to_int(entered.lines % places), 0};
+  for (; reader.next_is_absent() && entered.lines - freed < places; ++absent.count) {
+    nth(entered.at, entered.lines % places) = now;
+    ++entered.lines;
     reader.pass();
   }
   return absent;
 }
 
 // Returns the line that enters in this cycle; `freed` lines had left their places at its beginning.
-std::optional<SlaveClock::Line> WfoldMaster::enter_line(std::int64_t freed, Cycle now) {
+std::optional<SlaveClock::Line> WfoldMaster::enter_line(int master, std::int64_t freed, Cycle now) {
+  LineReader& reader = *nth(readers, master);
+  Entered& entered = nth(entered_, master);
+  CycleLedger& bus = nth(pipeline_.broadcast, master);
   if (!reader.more_lines()) {
-    pipeline_.broadcast.enter(Activity::kNoWork, now);
+    bus.enter(Activity::kNoWork, now);
     return std::nullopt;
   }
   const Cycle ready = reader.next_is_absent() ? now : reader.line_ready();
   if (ready < 0 || ready > now) {
-    pipeline_.broadcast.enter(Activity::kLineLoad, now);
+    bus.enter(Activity::kLineLoad, now);
     return std::nullopt;
   }
   const int places = job_->schedule.places(), groups = job_->schedule.groups();
-  if (entered_ - freed >= places) {
-    pipeline_.broadcast.enter(Activity::kInputRelease, now);
+  if (entered.lines - freed >= places) {
+    bus.enter(Activity::kInputRelease, now);
     return std::nullopt;
   }
-  pipeline_.broadcast.enter(Activity::kBusy, now);
-  reader.form(line_.data());
+  bus.enter(Activity::kBusy, now);
+  std::uint8_t* const line = nth(line_, master).data();
+  reader.form(line);
   reader.leave(now);
-  const auto place = to_int(entered_ % places);
-  nth(entered_at_, place) = now;
-  ++entered_;
+  const auto place = to_int(entered.lines % places);
+  nth(entered.at, place) = now;
+  ++entered.lines;
   ++stats.broadcast_lines;
-  return SlaveClock::Line{line_.data(), place / groups, place % groups};
+  return SlaveClock::Line{line, place / groups, place % groups};
 }
 
 // Reads the regions' ports in this cycle.

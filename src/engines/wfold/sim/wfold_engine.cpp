@@ -41,7 +41,8 @@ namespace {
 /// The W-fold engine with the engine that folds maps in place.
 class WfoldUnit : public MatrixUnit {
  public:
-  explicit WfoldUnit(const MatrixUnitContext& c) {
+  explicit WfoldUnit(const MatrixUnitContext& c)
+      : shared_(c.hardware.engine<WfoldConfig>().storage == StoragePlace::kShared) {
     const CoreConfig& core = c.hardware.chip->core;
     const std::vector<AddressRange> map{{c.nram, c.nram + to_unsigned(core.nram.size_bytes), 0}};
     c.order.run({
@@ -55,11 +56,15 @@ class WfoldUnit : public MatrixUnit {
   }
 
   std::vector<NamedPort> memory_ports() override {
-    return {{"lines", &engine_->master->reader.port.socket},
-            {"results", &engine_->writer->port.socket},
-            {"fold_read", &fold_->outer.socket},
-            {"fold_write", &fold_->inner.socket}};
+    std::vector<NamedPort> ports;
+    for (int i = 0; i < count_of(engine_->master->readers); ++i)
+      ports.push_back({numbered("lines", i), &nth(engine_->master->readers, i)->port.socket});
+    ports.push_back({"results", &engine_->writer->port.socket});
+    ports.push_back({"fold_read", &fold_->outer.socket});
+    ports.push_back({"fold_write", &fold_->inner.socket});
+    return ports;
   }
+  bool divides_memory() const override { return shared_; }
   std::vector<UnitSockets> units() override {
     return {{Unit::kMatrix,
              &engine_->master->command,
@@ -69,12 +74,15 @@ class WfoldUnit : public MatrixUnit {
   void bind_memories(Scratchpad& /*nram*/, Scratchpad& wram) override {
     for (std::size_t i = 0; i < engine_->slaves.size(); ++i)
       engine_->slaves[i]->region.bind(wram.region_port(to_int(i)));
+    if (shared_) engine_->master->reservations.bind(wram.reservations);
   }
   void visit(StatVisitor& visitor) override {
     visitor.ledger("engine.array", engine_->master->slaves_ledger());
     visitor.ledger("engine.weights", engine_->master->weights_ledger());
-    visitor.ledger("engine.broadcast", engine_->master->broadcast_ledger());
-    visitor.ledger("engine.read", engine_->master->reader.port.ledger);
+    for (int i = 0; i < count_of(engine_->master->readers); ++i) {
+      visitor.ledger(numbered("engine.broadcast", i), engine_->master->broadcast_ledger(i));
+      visitor.ledger(numbered("engine.read", i), nth(engine_->master->readers, i)->port.ledger);
+    }
     visitor.ledger("engine.drain", engine_->writer->drain_ledger);
     visitor.ledger("engine.write", engine_->writer->port.ledger);
     visitor.ledger("fold.read", fold_->read_ledger);
@@ -93,7 +101,7 @@ class WfoldUnit : public MatrixUnit {
  private:
   void visit_engine(StatVisitor& visitor) {
     const WfoldStats& stats = engine_->master->stats;
-    const LineReaderStats& reader = engine_->master->reader.stats;
+    const LineReaderStats reader = engine_->master->reader_stats();
     const WfoldWriterStats& writer = engine_->writer->stats;
     visitor.array(engine_->master->slaves_ledger(), stats.beats, stats.useful_macs);
     visitor.losses(stats.losses);
@@ -112,6 +120,7 @@ class WfoldUnit : public MatrixUnit {
     visitor.counter("engine.writer", "written", "bytes", writer.bytes);
   }
 
+  bool shared_;  // NRAM and WRAM are one memory
   std::unique_ptr<WfoldEngine> engine_;
   std::unique_ptr<CopyEngine> fold_;
 };

@@ -29,25 +29,39 @@ WfoldMaster::WfoldMaster(sc_core::sc_module_name name, const SimContext& context
                          int max_outstanding, std::uint64_t nram, std::int64_t region_bytes,
                          Granularity granularity)
     : CommandedUnit(name, context, Unit::kMatrix),
-      reader("port", context, config, max_outstanding, nram, wake_),
       slave_control("slave_control", to_size(config.slaves)),
       slave_chunks("slave_chunks", to_size(config.slaves)),
       to_writer("to_writer"),
+      reservations("reservations"),
       drained("drained"),
       config_(config),
       second_storage_(context.holds("wram")),
       region_bytes_(region_bytes),
       granularity_(granularity),
-      pipeline_(config.weight_port_bytes),
+      pipeline_(config.masters, config.weight_port_bytes),
       work_(context, *this, {"", "utilization", "%", CounterInfo::Kind::kWork}),
+      entered_(to_size(config.masters)),
       complete_at_(to_size(wfold_shape(config).kernel_lines())),
       occupied_(to_size(wfold_shape(config).kernel_lines())),
-      line_(to_size(config.line_bytes)) {
+      line_(to_size(config.masters), std::vector<std::uint8_t>(to_size(config.line_bytes))) {
+  for (int i = 0; i < config.masters; ++i)
+    readers.push_back(
+        std::make_unique<LineReader>(numbered("port", i), context, config, i, max_outstanding, nram, wake_));
   drained.register_b_transport(this, &WfoldMaster::take_drained);
   SC_METHOD(step);
   sensitive << wake_;
   dont_initialize();
   if (Trace* trace = context_.trace(); trace != nullptr) declare_signals(*trace);
+}
+
+LineReaderStats WfoldMaster::reader_stats() const {
+  LineReaderStats sum;
+  for (const auto& reader : readers) {
+    sum.requests += reader->stats.requests;
+    sum.bytes += reader->stats.bytes;
+    sum.lines += reader->stats.lines;
+  }
+  return sum;
 }
 
 void WfoldMaster::take(const Instruction& instruction, Cycle) {
@@ -69,8 +83,10 @@ Cycle WfoldMaster::half_drained(std::int64_t tile) const {
 void WfoldMaster::step() {
   if (gate_.hold(context_.jitter)) return;
   const Cycle now = context_.clock.cycle_of(now_ps());
-  reader.take(now);
-  if (Trace* trace = context_.trace(); trace != nullptr) reader.trace(*trace, context_.clock.at(now), now);
+  for (const auto& reader : readers) {
+    reader->take(now);
+    if (Trace* trace = context_.trace(); trace != nullptr) reader->trace(*trace, context_.clock.at(now), now);
+  }
   if (state_ == State::kFinishing && now >= finish_at_) finish_run(now);
   if (state_ == State::kIdle || state_ == State::kDraining) begin_next(now);
   if (state_ == State::kAligning) align(now);
@@ -81,7 +97,10 @@ void WfoldMaster::step() {
       run_ahead();
     }
   }
-  schedule(now, reader.request(now, state_ == State::kIdle ? blocker_ : Activity::kNoWork));
+  bool requested = false;
+  for (const auto& reader : readers)
+    requested |= reader->request(now, state_ == State::kIdle ? blocker_ : Activity::kNoWork);
+  schedule(now, requested);
 }
 
 void WfoldMaster::schedule(Cycle now, bool requested) {
@@ -90,7 +109,9 @@ void WfoldMaster::schedule(Cycle now, bool requested) {
   if (state_ == State::kFinishing) next.at(finish_at_);
   if (state_ == State::kAligning) next.at(now + 1);
   if (state_ == State::kRunning && granularity_ == Granularity::kClock) next.at(now + 1);
-  if (state_ == State::kRunning || state_ == State::kFinishing) next.at(reader.next_room(now));
+  if (state_ == State::kRunning || state_ == State::kFinishing) {
+    for (const auto& reader : readers) next.at(reader->next_room(now));
+  }
   wake_at(next);
 }
 
@@ -154,8 +175,14 @@ void WfoldMaster::check_groups(const WfoldKernelLayout& layout) const {
   if (layout.slave_groups > config_.multicast_groups || config_.slaves % layout.slave_groups != 0)
     throw SimulationError(fmt::format("wfold.kernels: {} groups of {} slaves, lines can be sent to {}",
                                       layout.slave_groups, config_.slaves, config_.multicast_groups));
+  if (layout.slave_groups > 1 && layout.slave_groups % config_.masters != 0)
+    throw SimulationError(fmt::format("wfold.kernels: {} groups of slaves, {} masters have equally many each",
+                                      layout.slave_groups, config_.masters));
   if (layout.slave_groups > 1 && (layout.group_kernels == 0 || layout.first_in_group > 0))
     throw SimulationError("wfold.kernels: groups of slaves need whole groups of a convolution");
+  if (layout.first_in_group > std::max(0, layout.group_kernels - 1))
+    throw SimulationError(fmt::format("wfold.kernels: the first kernel is number {} of a group of {}",
+                                      layout.first_in_group, layout.group_kernels));
 }
 
 // Checks that kernels fit the pixels that they are multiplied with, and their region.
@@ -166,11 +193,20 @@ void WfoldMaster::check_kernels(const WfoldJob& job) const {
     throw SimulationError(fmt::format("wfold.kernels: {} channels of a kernel, a pixel of the {} has {}",
                                       layout.channels, summary(job.instruction), pixel));
   }
-  if (schedule.groups() > 1 && (job.run.kernels % config_.slaves != 0 || schedule.kernel_tiles() > 1 ||
-                                schedule.group_kernels() % layout.group_kernels != 0)) {
+  if (layout.slave_groups > 1 && (job.run.kernels % config_.slaves != 0 || schedule.kernel_tiles() > 1 ||
+                                  schedule.group_kernels() % layout.group_kernels != 0)) {
     throw SimulationError(
         fmt::format("wfold.run: {} kernels in groups of {} cannot be dealt to {} groups of slaves",
-                    job.run.kernels, layout.group_kernels, schedule.groups()));
+                    job.run.kernels, layout.group_kernels, layout.slave_groups));
+  }
+  if (const int own = schedule.channels_of_kernels(); layout.dealt() && own > job.run.channels) {
+    throw SimulationError(
+        fmt::format("wfold.run: {} kernels in groups of {} have {} bytes of a pixel, the run {}",
+                    job.run.kernels, layout.group_kernels, own, job.run.channels));
+  }
+  if (const int end = job.run.first_channel + schedule.channels_of_groups(); end > job.run.pixel_bytes) {
+    throw SimulationError(fmt::format("wfold.run: kernels take bytes {} to {} of a pixel of {}",
+                                      job.run.first_channel, end, job.run.pixel_bytes));
   }
   if (job.run.weights + schedule.region_bytes() > region_bytes_) {
     throw SimulationError(fmt::format("wfold.run: kernels take bytes {} to {} of a region of {}",
@@ -225,18 +261,18 @@ void WfoldMaster::begin_run(Cycle now) {
   macs_before_ = stats.useful_macs;
   ++stats.runs;
   pipeline_.begin(job_->schedule, now);
-  entered_at_.assign(to_size(job_->schedule.places()), 0);
+  for (Entered& entered : entered_) entered = {0, std::vector<Cycle>(to_size(job_->schedule.places()), 0)};
   beat_.begin(job_->schedule);
   weights_ = beat_;
   records_left_ = job_->schedule.geometry().post_parameters ? weights_.tile.kernels_per_slave : 0;
   port_at_ = 0;
-  entered_ = freed_ = 0;
+  freed_ = 0;
   std::fill(occupied_.begin(), occupied_.end(), false);
   tile_lines_.clear();
-  lines_in_back_ = 0;
+  tiles_computed_ = 0;
   find_step_lines();
   to_writer.send({WaitsFor{Activity::kOutputReady}});
-  reader.begin(*job_);
+  for (const auto& reader : readers) reader->begin(*job_);
 }
 
 // Folds kernels in place, from this cycle on.
@@ -303,7 +339,7 @@ void WfoldMaster::hold_kernels(const WfoldJob& job, Holds::Access access, Cycle 
 
 void WfoldMaster::finish_run(Cycle now) {
   if (second_storage_ != nullptr) second_storage_->close_oldest(now);
-  if (context_.trace() != nullptr) trace_clock(SlaveClock{*job_}, now);
+  if (context_.trace() != nullptr) trace_clock(SlaveClock{*job_}, {}, now);
   show_work(context_, *this, job_->instruction, began_, now, {{}, stats.useful_macs - macs_before_});
   tell(UnitMessage::Kind::kReleased, job_->instruction.release_signals);
   if (job_->run.ends_sums) {

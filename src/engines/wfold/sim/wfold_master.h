@@ -4,6 +4,8 @@
 #include "engines/wfold/sim/line_reader.h"
 #include "engines/wfold/sim/wfold_messages.h"
 #include "engines/wfold/sim/wfold_pipeline.h"
+#include "fabric/message.h"
+#include "fabric/scratchpad.h"
 #include "fabric/transport.h"
 #include "observe/statistics.h"
 #include "sim/context.h"
@@ -14,6 +16,7 @@
 #include <deque>
 #include <memory>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include <systemc>
@@ -30,27 +33,38 @@ struct WfoldStats {
   MacLosses losses{};
 };
 
+/// The name of a part that every master has: that of the first one without its number.
+inline std::string numbered(const std::string& part, int master) {
+  return master == 0 ? part : part + std::to_string(master);
+}
+
 /// The master of the W-fold engine (document 003 figure 5, 510; SPEC WF-2, WF-4, WF-8): reads map lines from
 /// the first storage, broadcasts them, and steps the slaves through tiles, refills, steps and beats.
 ///
-/// Throughput: one beat, one broadcast line and one read of each region's port a cycle. A line that enters a
-/// first buffer, and a kernel line that is complete in a second buffer, can be used in the cycle after; the
-/// place of a line that no later step reads is free in the cycle after the step's first beat, that of a
-/// kernel line in the cycle after its beat. At the beginning of a kernel tile the ports read its records
-/// first, one a cycle. The beats of a tile need a free half of the third buffers.
-/// Back-pressure: a beat waits for results to drain (`output_drain`), for map lines (`input_load`), for
-/// kernel lines (`weight_load`), in this order. A run's map and kernels are released in the cycle after its
-/// last beat; the next run's first line is requested then. A run that does not end its sums is done with
-/// that: its half of the third buffers stays as it is, and the next run goes on in it.
+/// With two masters (document 003 [0060]) each has a reader, a port to the first storage and a broadcast bus
+/// of its own for its half of the slaves; all slaves stay in lockstep, and results leave by one way. This
+/// module is both.
+///
+/// Throughput: one beat, one broadcast line of each master and one read of each region's port a cycle. A line
+/// that enters a first buffer, and a kernel line that is complete in a second buffer, can be used in the
+/// cycle after; the place of a line that no later step reads is free in the cycle after the step's first
+/// beat, that of a kernel line in the cycle after its beat. At the beginning of a kernel tile the ports read
+/// its records first, one a cycle. The beats of a tile need a free half of the third buffers. Back-pressure:
+/// a beat waits for results to drain (`output_drain`), for map lines (`input_load`), for kernel lines
+/// (`weight_load`), in this order. A run's map and kernels are released in the cycle after its last beat; the
+/// next run's first line is requested then. A run that does not end its sums is done with that: its half of
+/// the third buffers stays as it is, and the next run goes on in it.
 ///
 /// In clock granularity every beat moves data through the slaves' buffers. In tile granularity WfoldPipeline
 /// works the cycles of lines, kernel lines and beats out ahead, and a slave computes a refill at a time.
 class WfoldMaster : public CommandedUnit {
  public:
-  LineReader reader;
+  std::vector<std::unique_ptr<LineReader>> readers;                ///< one a master
   sc_core::sc_vector<MessageInitiator<SlaveClock>> slave_control;  ///< one a slave
   sc_core::sc_vector<MessageInitiator<SlaveChunk>> slave_chunks;   ///< one a slave
   MessageInitiator<WriterMessage> to_writer;
+  /// Bound where the second storage is a block of a divided memory.
+  MessageInitiator<BankReservation, 1, sc_core::SC_ZERO_OR_MORE_BOUND> reservations;
   MessageTarget<HalfDrained> drained;
 
   /// `nram` is the address of the first storage, `region_bytes` the size of a region of the second one.
@@ -61,8 +75,10 @@ class WfoldMaster : public CommandedUnit {
   /// Ledgers of the slaves, the regions' ports and the broadcast bus, in both granularities.
   CycleLedger& slaves_ledger() { return pipeline_.beats; }
   CycleLedger& weights_ledger() { return pipeline_.ports; }
-  CycleLedger& broadcast_ledger() { return pipeline_.broadcast; }
+  CycleLedger& broadcast_ledger(int master) { return nth(pipeline_.broadcast, master); }
   WfoldStats stats;
+  /// The counters of all readers.
+  LineReaderStats reader_stats() const;
 
  private:
   static constexpr Cycle kAlwaysFree = -1, kNotYet = -2;  // other results of half_drained
@@ -93,22 +109,27 @@ class WfoldMaster : public CommandedUnit {
   void run_clock(Cycle now);
   Activity beat_blocker(Cycle now) const;
   SlaveClock::Beat next_beat() const;
-  SlaveClock::Absent pass_lines(std::int64_t freed, Cycle now);
-  std::optional<SlaveClock::Line> enter_line(std::int64_t freed, Cycle now);
+  SlaveClock::Lines send_lines(int master, std::int64_t freed, Cycle now);
+  SlaveClock::Absent pass_lines(int master, std::int64_t freed, Cycle now);
+  std::optional<SlaveClock::Line> enter_line(int master, std::int64_t freed, Cycle now);
   std::optional<SlaveClock::PortRead> read_weights(Cycle now);
   std::optional<SlaveClock::PortRead> read_record(Cycle now);
   std::optional<SlaveClock::PortRead> read_kernel_line(Cycle now);
   bool kernels_there(Cycle now) const;
   void commit_beat(Cycle now);
-  void tell_slaves(SlaveClock& clock);
+  bool lines_there(Cycle now) const;
+  void tell_slaves(SlaveClock& clock, const std::vector<SlaveClock::Lines>& lines);
   void declare_signals(Trace& trace);
-  void trace_clock(const SlaveClock& clock, Cycle now);
+  void trace_clock(const SlaveClock& clock, const std::vector<SlaveClock::Lines>& lines, Cycle now);
 
   // Tile granularity: one call when something has arrived.
   void run_ahead();
   void find_step_lines();
   std::int64_t first_line_of(int group) const;
-  bool enter_lines();
+  void read_ahead();
+  void reserve_banks(const PortAccess& access);
+  bool enter_lines(int master);
+  std::int16_t* place_of_line(int master, std::int64_t line);
   bool do_step();
   void compute_tile(const WfoldWalk& last);
 
@@ -140,27 +161,34 @@ class WfoldMaster : public CommandedUnit {
   std::int64_t macs_before_ = 0;  // useful MACs before the run
 
   // Clock granularity.
-  WfoldWalk beat_;                  // the next beat
-  WfoldWalk weights_;               // the next kernel line
-  int records_left_ = 0;            // records of its kernel tile that must be read first
-  Cycle port_at_ = 0;               // cycles in which it was read
-  std::int64_t entered_ = 0;        // lines of the run that have entered or do not exist
-  std::int64_t freed_ = 0;          // lines of the run whose places have become free
-  std::vector<Cycle> entered_at_;   // by place for map lines
+  WfoldWalk beat_;        // the next beat
+  WfoldWalk weights_;     // the next kernel line
+  int records_left_ = 0;  // records of its kernel tile that must be read first
+  Cycle port_at_ = 0;     // cycles in which it was read
+  struct Entered {
+    std::int64_t lines = 0;  // of the run, that have entered or do not exist
+    std::vector<Cycle> at;   // by place for map lines
+  };
+  std::vector<Entered> entered_;    // by master
+  std::int64_t freed_ = 0;          // lines of the run, of each master, whose places have become free
   std::vector<Cycle> complete_at_;  // by slot of the buffer for kernel lines; -1: in flight
   std::vector<bool>
       occupied_;  // by slot of the buffer for kernel lines: complete or in flight, and not used yet
-  std::vector<std::uint8_t> line_;  // the line that is being broadcast
+  std::vector<std::vector<std::uint8_t>> line_;  // by master: the line that is being broadcast
 
   // Tile granularity.
   std::deque<std::vector<std::int16_t>> tile_lines_;  // widened lines of the tiles that are not computed yet
   std::vector<std::int16_t> spare_lines_;             // storage of a computed tile, for reuse
-  std::int64_t lines_in_back_ = 0;
+  std::int64_t tiles_computed_ = 0;                   // of the run
   // index of the first line of each step, over all refills of a tile
   std::vector<std::ptrdiff_t> step_lines_;
   struct Signals {
-    SignalId beat = -1, broadcast = -1, weights = -1, tile = -1, refill = -1;
-    SignalId slot = -1, group = -1, line = -1;  // of the line that is being broadcast, and its bytes
+    SignalId beat = -1, weights = -1, tile = -1, refill = -1;
+    // By master: a line is being broadcast, its slot and group, its bytes.
+    struct Bus {
+      SignalId broadcast = -1, slot = -1, group = -1, line = -1;
+    };
+    std::vector<Bus> buses;
   };
   Signals signals_;
 };

@@ -25,7 +25,7 @@ struct WfoldJob {
 /// From the master to a slave: the actions of this cycle (clock granularity). The beat uses the buffers'
 /// contents from before the cycle.
 struct SlaveClock {
-  /// A broadcast line enters the first buffers of the slaves of group `group`.
+  /// A broadcast line enters the first buffers of the slaves of group `group` of a master.
   struct Line {
     const std::uint8_t* bytes;
     int slot, group;
@@ -67,11 +67,15 @@ struct SlaveClock {
     ByteRange bytes;  ///< of the folded column
     bool writes;
   };
+  /// What the slave's master does on its bus.
+  struct Lines {
+    Absent absent{};
+    std::optional<Line> line{};
+  };
   const WfoldJob& job;
   std::optional<Align> align{};
   std::optional<Beat> beat{};
-  Absent absent{};
-  std::optional<Line> line{};
+  Lines lines{};
   std::optional<PortRead> port_read{};
 };
 

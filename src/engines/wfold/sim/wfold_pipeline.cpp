@@ -8,37 +8,6 @@
 #include <algorithm>
 
 namespace tilebeat::wfold {
-void WfoldWalk::begin(const WfoldSchedule& schedule) {
-  beat = {};
-  tile = schedule.tile(0);
-  refill = schedule.refill(0);
-  more = true;
-}
-
-void WfoldWalk::move(const WfoldSchedule& schedule, Advance to_next) {
-  const std::int64_t old_tile = beat.tile;
-  const int old_refill = beat.refill;
-  more = (schedule.*to_next)(beat, tile);
-  if (!more) return;
-  if (beat.tile != old_tile) tile = schedule.tile(beat.tile);
-  if (beat.tile != old_tile || beat.refill != old_refill) refill = schedule.refill(beat.refill);
-}
-
-std::int64_t WfoldWalk::lines_needed(const WfoldSchedule& schedule) const {
-  if (schedule.shape().kernels_first())
-    return beat.first_line + schedule.lines_of_window(refill.part, beat.step, beat.window, last_window()).end;
-  return beat.first_line + schedule.lines_of_step(refill.part, beat.step).end;
-}
-
-std::int64_t WfoldWalk::lines_freed(const WfoldSchedule& schedule) const {
-  if (schedule.shape().kernels_first())
-    return beat.first_line +
-           schedule.lines_of_window(refill.part, beat.step, beat.window, last_window()).first;
-  const int next = beat.step + 1;
-  const bool last = next == count_of(schedule.steps(refill.part));
-  return beat.first_line +
-         (last ? schedule.lines(refill.part) : schedule.lines_of_step(refill.part, next).first);
-}
 
 void WfoldPipeline::begin(const WfoldSchedule& schedule, Cycle now) {
   schedule_ = &schedule;
@@ -47,95 +16,136 @@ void WfoldPipeline::begin(const WfoldSchedule& schedule, Cycle now) {
 }
 
 void WfoldPipeline::idle(Activity cause, Cycle now) {
-  for (CycleLedger* ledger : {&beats, &ports, &broadcast}) ledger->enter(cause, now);
+  beats.enter(cause, now), ports.enter(cause, now);
+  for (CycleLedger& bus : broadcast) bus.enter(cause, now);
 }
 
-// Reads the kernel lines of the next step; returns the cycle in which the last one is complete.
-Cycle WfoldPipeline::read_step_kernels(Cycle drained_at) {
-  WfoldBeat line = walk_.beat;
-  Cycle complete = 0;
-  for (line.kernel = 0; line.kernel < walk_.tile.kernels_per_slave; ++line.kernel) {
-    if (schedule_->geometry().post_parameters && line.step_number == 0 && line.kernel == 0)
-      read_records(drained_at, walk_.tile.kernels_per_slave);
-    complete = read_kernel_line(to_size(schedule_->kernel_slot(line, walk_.tile)),
-                                schedule_->port_cycles(line, walk_.tile, port_bytes_));
+bool WfoldPipeline::lines_there() const {
+  if (!walk_.more) return false;
+  const std::int64_t needed = walk_.lines_needed(*schedule_);
+  for (int master = 0; master < masters(); ++master) {
+    if (entered(master) < needed) return false;
   }
-  return complete;
+  return true;
 }
 
 // Makes a beat of one line of columns with the kernels that the units latch in the first beat of the step.
 Cycle WfoldPipeline::do_latched_beat(Cycle drained_at) {
   const bool latches = walk_.begins_step();
-  if (latches) kernels_complete_ = read_step_kernels(drained_at);
-  begin_step(drained_at, walk_.lines_needed(*schedule_));
-  const Cycle at = beat(kernels_complete_);
   WfoldBeat line = walk_.beat;
-  for (line.kernel = 0; latches && line.kernel < walk_.tile.kernels_per_slave; ++line.kernel)
-    latch(to_size(schedule_->kernel_slot(line, walk_.tile)), at);
+  const int kernels = walk_.tile.kernels_per_slave;
+  if (latches) {
+    line.kernel = kernels - 1;
+    kernels_complete_ = complete_at(line, walk_.tile);
+  }
+  begin_step(drained_at, walk_.lines_needed(*schedule_));
+  const Cycle at = beat_after(kernels_complete_);
+  for (line.kernel = 0; latches && line.kernel < kernels; ++line.kernel) latch(line, walk_.tile, at);
   free_lines(walk_.lines_freed(*schedule_), at);
   walk_.advance(*schedule_);
-  if (!walk_.more) ports.enter(Activity::kNoWork, ports.settled_at());
   return at;
 }
 
 Cycle WfoldPipeline::do_step(Cycle drained_at) {
   if (schedule_->shape().kernels_first()) return do_latched_beat(drained_at);
-  const std::int64_t needed = walk_.lines_needed(*schedule_), freed = walk_.lines_freed(*schedule_);
+  const std::int64_t freed = walk_.lines_freed(*schedule_);
   const int kernels = walk_.tile.kernels_per_slave;
+  begin_step(drained_at, walk_.lines_needed(*schedule_));
   for (int k = 0; k < kernels; ++k) {
-    if (schedule_->geometry().post_parameters && walk_.begins_kernel_tile())
-      read_records(drained_at, kernels);
-    const auto slot = to_size(schedule_->kernel_slot(walk_.beat, walk_.tile));
-    const Cycle complete =
-        read_kernel_line(slot, schedule_->port_cycles(walk_.beat, walk_.tile, port_bytes_));
-    if (k == 0) begin_step(drained_at, needed);
-    const Cycle at = beat(slot, complete);
+    const Cycle at = beat(walk_.beat, walk_.tile);
     if (k == 0) free_lines(freed, at);
     walk_.advance(*schedule_);
   }
-  if (!walk_.more) ports.enter(Activity::kNoWork, ports.settled_at());
   return beats.settled_at() - 1;
 }
 
 void WfoldMaster::run_ahead() {
   bool moved = true;
   while (moved) {
-    moved = enter_lines();
-    while (do_step()) moved = true;
+    moved = false;
+    for (int master = 0; master < config_.masters; ++master) moved |= enter_lines(master);
+    read_ahead();
+    while (do_step()) {
+      moved = true;
+      read_ahead();
+    }
   }
 }
 
-// Enters lines that have arrived into the first buffers.
-bool WfoldMaster::enter_lines() {
+// Lets the regions' ports read on, and tells a memory that they share of their accesses.
+void WfoldMaster::read_ahead() {
+  const bool shared = reservations.size() > 0;
+  pipeline_.read_kernels(
+      [this](std::int64_t tile) -> std::optional<Cycle> {
+        const Cycle at = half_drained(tile);
+        return at == kNotYet ? std::nullopt : std::optional(at);
+      },
+      [&](const PortAccess& access) {
+        if (shared) reserve_banks(access);
+      });
+  if (pipeline_.kernels_read()) pipeline_.no_more_kernels();
+}
+
+// Tells the memory which regions are accessed in these cycles: those of the slaves that have a record or
+// bytes of the line left to read.
+void WfoldMaster::reserve_banks(const PortAccess& access) {
   const WfoldSchedule& schedule = job_->schedule;
+  std::vector<std::uint64_t> banks(to_size(access.cycles));
+  KernelLine line;
+  for (int slave = 0; slave < config_.slaves; ++slave) {
+    const std::uint64_t bank = std::uint64_t{1} << slave;
+    Cycle cycles = 0;
+    if (access.records) {
+      while (cycles < access.cycles && schedule.kernel_of(slave, to_int(cycles)) < access.line.tile.kernels)
+        ++cycles;
+    } else {
+      schedule.find_kernel_line(access.line.beat, access.line.tile, slave, line);
+      cycles = ceil_div<Cycle>(line.bytes.end - line.bytes.begin, config_.weight_port_bytes);
+    }
+    for (Cycle i = 0; i < cycles; ++i) nth(banks, i) |= bank;
+  }
+  for (Cycle i = 0; i < access.cycles; ++i) reservations.send({access.at + i, nth(banks, i)});
+}
+
+// Enters a master's lines that have arrived into the first buffers.
+bool WfoldMaster::enter_lines(int master) {
+  LineReader& reader = *nth(readers, master);
   bool moved = false;
   while (reader.more_lines()) {
     const bool absent = reader.next_is_absent();
     const Cycle ready = absent ? 0 : reader.line_ready();
-    if (ready < 0 || !pipeline_.has_place()) return moved;
-    if (lines_in_back_ == 0) {
-      tile_lines_.push_back(std::move(spare_lines_));
-      tile_lines_.back().resize(to_size(schedule.lines_per_tile() * config_.line_bytes));
-    }
-    std::int16_t* const widened =
-        tile_lines_.back().data() +
-        (first_line_of(to_int(lines_in_back_ % schedule.groups())) + lines_in_back_ / schedule.groups()) *
-            config_.line_bytes;
-    if (++lines_in_back_ == schedule.lines_per_tile()) lines_in_back_ = 0;
+    if (ready < 0 || !pipeline_.has_place(master)) return moved;
+    std::int16_t* const widened = place_of_line(master, pipeline_.entered(master));
     moved = true;
     if (absent) {
       std::fill_n(widened, config_.line_bytes, std::int16_t{0});
-      pipeline_.pass();
+      pipeline_.pass(master);
       reader.pass();
       continue;
     }
-    reader.form(line_.data());
-    widen_line(line_.data(), config_.line_bytes, setup_, widened);
-    reader.leave(pipeline_.enter(ready));
+    std::uint8_t* const line = nth(line_, master).data();
+    reader.form(line);
+    widen_line(line, config_.line_bytes, setup_, widened);
+    reader.leave(pipeline_.enter(master, ready));
     ++stats.broadcast_lines;
   }
-  pipeline_.no_more_lines();
+  pipeline_.no_more_lines(master);
   return moved;
+}
+
+// The place of a master's line of the run, widened, among the lines of the tiles that are not computed yet.
+// Lines of a tile are kept group by group.
+std::int16_t* WfoldMaster::place_of_line(int master, std::int64_t line) {
+  const WfoldSchedule& schedule = job_->schedule;
+  const std::int64_t tile = line / schedule.lines_per_tile() - tiles_computed_;
+  const std::int64_t in_tile = line % schedule.lines_per_tile();
+  while (tile >= ssize(tile_lines_)) {
+    tile_lines_.push_back(std::move(spare_lines_));
+    tile_lines_.back().resize(to_size(config_.masters * schedule.lines_per_tile() * config_.line_bytes));
+  }
+  const std::int64_t group = master * schedule.groups() + in_tile % schedule.groups();
+  return nth(tile_lines_, tile).data() +
+         (first_line_of(to_int(group)) + in_tile / schedule.groups()) * config_.line_bytes;
 }
 
 // Computes the beats of a step; false when its lines are not there, or no half of the third buffers is known
@@ -194,12 +204,13 @@ void WfoldMaster::compute_tile(const WfoldWalk& last) {
                    config_.weight_port_bytes,
                    new_kernels};
   for (int slave = 0; slave < config_.slaves; ++slave) {
-    chunk.lines =
-        tile_lines_.front().data() + first_line_of(job_->schedule.group_of_slave(slave)) * config_.line_bytes;
+    chunk.lines = tile_lines_.front().data() +
+                  first_line_of(job_->schedule.line_group_of_slave(slave)) * config_.line_bytes;
     nth(slave_chunks, slave).send(chunk);
   }
   spare_lines_ = std::move(tile_lines_.front());
   tile_lines_.pop_front();
+  ++tiles_computed_;
 }
 
 }  // namespace tilebeat::wfold

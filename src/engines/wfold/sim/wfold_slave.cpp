@@ -75,8 +75,8 @@ void WfoldSlave::replicate(const std::uint8_t* bytes, const KernelLine& stored, 
 void WfoldSlave::take_clock(SlaveClock& clock, sc_core::sc_time&) {
   // The beat uses the buffers' contents from before this cycle.
   if (clock.beat) run_beat(*clock.beat, clock.job);
-  mark_absent(clock.absent, clock.job.schedule);
-  if (clock.line) enter_line(*clock.line, clock.job);
+  mark_absent(clock.lines.absent, clock.job.schedule);
+  if (clock.lines.line) enter_line(*clock.lines.line, clock.job);
   if (clock.port_read) read_port(*clock.port_read, clock.job);
   if (clock.align) align(*clock.align, clock.job);
 }

@@ -183,29 +183,39 @@ void WfoldWriter::trace_request(const Staged& staged, Cycle now) {
 // ---- master ----
 
 void WfoldMaster::declare_signals(Trace& trace) {
-  const auto number = [&](const char* signal, int width) {
-    return trace.add_signal(name(), signal, width, Radix::kDecimal);
+  const auto number = [&](const std::string& signal, int width) {
+    return trace.add_signal(name(), signal, width, width == 1 ? Radix::kHexadecimal : Radix::kDecimal);
   };
   signals_.beat = trace.add_signal(name(), "beat", 1);
-  signals_.broadcast = trace.add_signal(name(), "broadcast", 1);
-  signals_.slot = number("line_slot", 8), signals_.group = number("line_group", 8);
-  signals_.line =
-      trace.add_signal(name(), "line", 8 * config_.line_bytes, Radix::kHexadecimal, Shown::kWhenNamed);
+  for (int master = 0; master < config_.masters; ++master) {
+    Signals::Bus bus;
+    bus.broadcast = number(numbered("broadcast", master), 1);
+    bus.slot = number(numbered("line_slot", master), 8);
+    bus.group = number(numbered("line_group", master), 8);
+    bus.line = trace.add_signal(name(), numbered("line", master), 8 * config_.line_bytes, Radix::kHexadecimal,
+                                Shown::kWhenNamed);
+    signals_.buses.push_back(bus);
+  }
   signals_.weights = trace.add_signal(name(), "weights", 1);
   signals_.tile = number("tile", 32), signals_.refill = number("refill", 16);
-  reader.declare_signals(trace, fmt::format("{}.transit", name()));
+  for (int master = 0; master < config_.masters; ++master)
+    nth(readers, master)->declare_signals(trace, fmt::format("{}.{}", name(), numbered("transit", master)));
 }
 
-void WfoldMaster::trace_clock(const SlaveClock& clock, Cycle now) {
+void WfoldMaster::trace_clock(const SlaveClock& clock, const std::vector<SlaveClock::Lines>& lines,
+                              Cycle now) {
   Trace& trace = *context_.observers.trace;
   const Picoseconds at = context_.clock.at(now);
   trace.change(signals_.beat, at, clock.beat ? 1 : 0);
-  trace.change(signals_.broadcast, at, clock.line ? 1 : 0);
   trace.change(signals_.weights, at, clock.port_read ? 1 : 0);
-  if (clock.line) {
-    trace.change(signals_.slot, at, to_unsigned(clock.line->slot));
-    trace.change(signals_.group, at, to_unsigned(clock.line->group));
-    trace.change(signals_.line, at, clock.line->bytes, to_size(config_.line_bytes));
+  for (std::size_t master = 0; master < signals_.buses.size(); ++master) {
+    const Signals::Bus& bus = signals_.buses[master];
+    const auto line = master < lines.size() ? lines[master].line : std::nullopt;
+    trace.change(bus.broadcast, at, line ? 1 : 0);
+    if (!line) continue;
+    trace.change(bus.slot, at, to_unsigned(line->slot));
+    trace.change(bus.group, at, to_unsigned(line->group));
+    trace.change(bus.line, at, line->bytes, to_size(config_.line_bytes));
   }
   if (!clock.beat) return;
   trace.change(signals_.tile, at, to_unsigned(clock.beat->at.tile));
