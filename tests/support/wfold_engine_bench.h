@@ -186,8 +186,9 @@ class EngineCore {
         bus_("bus", c.bus, context_, ports_of(c),
              {{kNram, kNram + static_cast<std::uint64_t>(kNramBytes), 0}}),
         nram_("nram", context_, {kNramBytes, 16, c.bank_bytes, 1}, kNramBytes, kNram, c.bus.bytes_per_clock),
-        wram_("wram", context_, {kRegionBytes * c.config.slaves, c.config.slaves, c.bank_bytes, 1},
-              kRegionBytes * c.config.slaves, 0, c.bus.bytes_per_clock, ScratchpadLayout::kRegions),
+        wram_(std::make_unique<Scratchpad>(
+            "wram", context_, MemoryConfig{kRegionBytes * c.config.slaves, c.config.slaves, c.bank_bytes, 1},
+            kRegionBytes * c.config.slaves, 0, c.bus.bytes_per_clock, ScratchpadLayout::kRegions)),
         engine_("engine", context_, c.config, c.max_outstanding, kNram, kRegionBytes, granularity, order_),
         driver_("driver", context_),
         done_("done", context_),
@@ -197,17 +198,17 @@ class EngineCore {
     engine_.writer->port.socket.bind(bus_.initiator_ports[1]);
     host_.socket.bind(bus_.initiator_ports[2]);
     if (c.config.masters > 1) engine_.master->readers[1]->port.socket.bind(bus_.initiator_ports[3]);
-    if (c.config.storage == wfold::StoragePlace::kShared) {
-      nram_.divide(wram_);
-      engine_.master->bind_second_storage(wram_);
-    }
     bus_.target_ports[0].bind(nram_.socket);
-    kernels_.socket.bind(wram_.socket);
+    kernels_.socket.bind(wram_->socket);
     driver_.command.bind(engine_.master->command);
     engine_.master->completion.bind(driver_.completion);
     engine_.writer->completion.bind(done_.socket);
     for (int i = 0; i < c.config.slaves; ++i)
-      engine_.slaves[static_cast<std::size_t>(i)]->region.bind(wram_.region_port(i));
+      engine_.slaves[static_cast<std::size_t>(i)]->region.bind(wram_->region_port(i));
+    if (c.config.storage == wfold::StoragePlace::kShared) {
+      engine_.master->reservations.bind(wram_->reservations);
+      nram_.divide(std::move(wram_));
+    }
   }
   void load() {
     const SpecConv& v = case_.conv;
@@ -330,7 +331,8 @@ class EngineCore {
   SimContext context_{ClockDomain(kEnginePeriod)};
   BuildOrder order_;
   Interconnect bus_;
-  Scratchpad nram_, wram_;
+  Scratchpad nram_;
+  std::unique_ptr<Scratchpad> wram_;
   WfoldEngine engine_;
   UnitDriver driver_;
   DoneSink done_;

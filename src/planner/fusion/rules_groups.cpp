@@ -66,6 +66,10 @@ struct Trial {
   std::string rows_violated;  ///< by whole rows, where it is cut into strips
 };
 
+// A smaller unit map than the largest that fits is taken when it needs at most this part of the cycles:
+// estimates are not more exact.
+constexpr double kWorthASmallerMap = 0.95;
+
 bool in_strips(const Trial& trial) {
   return trial.request.step_columns.has_value();
 }
@@ -316,9 +320,9 @@ class RulesChooser {
     bool largest_fits = false;
     do {
       GroupRequest tried = request;
-      const auto group = estimate(tried);
+      const auto group = estimate(tried, alone);
       if (unit_map(request) == unit_map(grown.trial.request)) largest_fits = group.has_value();
-      if (group && least && group->careful >= least->careful) break;
+      if (group && least && group->careful >= kWorthASmallerMap * least->careful) break;
       if (group) best = std::move(tried), least = group;
     } while (shrink(request, best.has_value()));
     if (!best) return Verdict::kDoesNotFit;
@@ -335,12 +339,12 @@ class RulesChooser {
   }
 
   // The estimate of a group, in reduction groups where these are better, which `request` then has.
-  std::optional<GroupEstimate> estimate(GroupRequest& request) {
+  std::optional<GroupEstimate> estimate(GroupRequest& request, const GroupEstimate& alone) {
     auto group = space_.fused(request);
     if (const auto reduction_groups = space_.in_reduction_groups(request, !group)) {
       const auto with = space_.fused(*reduction_groups);
-      if (with &&
-          (!group || (with->bytes <= group->bytes && with->careful < kWorthAReductionGroup * group->careful)))
+      if (with && with->bytes <= alone.bytes &&
+          (!group || with->careful < kWorthAReductionGroup * group->careful))
         group = with, request = *reduction_groups;
     }
     return group;
