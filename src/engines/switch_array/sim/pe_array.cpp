@@ -113,12 +113,14 @@ void PeArray::trace_pes(Cycle at) {
   const Picoseconds time = context_.clock.at(at);
   valid_.high(&trace, time, context_.clock.at(at + 1));
   for (const TracedPe& pe : traced_pes_) {
+    if (pe.accumulator >= 0)
+      trace.change(pe.accumulator, time, static_cast<std::uint32_t>(accumulators_.sum(pe.row, pe.column)));
+    if (pe.sum < 0) continue;
     std::int32_t sum = 0;
     for (int c = 0; c < padded_; ++c)
       sum +=
           std::int32_t{nth(wide_lanes_, pe.row * padded_ + c)} * nth(wide_kernels_, pe.column * padded_ + c);
     trace.change(pe.sum, time, static_cast<std::uint32_t>(sum));
-    trace.change(pe.accumulator, time, static_cast<std::uint32_t>(accumulators_.sum(pe.row, pe.column)));
   }
 }
 
