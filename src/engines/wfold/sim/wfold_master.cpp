@@ -225,6 +225,7 @@ void WfoldMaster::begin_run(Cycle now) {
   macs_before_ = stats.useful_macs;
   ++stats.runs;
   pipeline_.begin(job_->schedule, now);
+  port_from_ = now;
   entered_at_.assign(to_size(job_->schedule.places()), 0);
   beat_.begin(job_->schedule);
   weights_ = beat_;
