@@ -302,17 +302,35 @@ void Scratchpad::move_word(Request& request, const Place& place, Cycle now) {
   request.done += bytes;
 }
 
+// Tells the banks' ports of `words` words from `place` on, the first of which are accessed in cycle `from`.
+void Scratchpad::use_ports(const Place& place, Cycle from, int words) {
+  const int banks = config_.banks, rounds = words / banks, rest = words % banks;
+  const Picoseconds period = context_.clock.period_ps();
+  PortRun run{context_.clock.at(from), banks / words_per_clock_ * period, 0, place.address,
+              config_.bank_bytes};
+  auto bank = place.bank;
+  for (int word = 0, of_cycle = 0; word < std::min(words, banks); ++word) {
+    run.count = rounds + (word < rest ? 1 : 0);
+    uses_[bank]->run(run);
+    if (++bank == uses_.size()) bank = 0, run.from += to_unsigned(run.bytes);
+    if (++of_cycle == words_per_clock_) of_cycle = 0, run.first += period;
+  }
+}
+
 // Moves the next words of a request, at most `most`, in interleaved banks that nothing else accesses.
 void Scratchpad::move_words(Request& request, Cycle most) {
   open_cells();
   tlm::tlm_generic_payload& payload = *request.payload;
-  const Place place = place_of(payload.get_address() - base_ + request.done);
+  Place place = place_of(payload.get_address() - base_ + request.done);
   const auto width = to_size(config_.bank_bytes);
   const std::size_t in_word = width - place.word_left;
+  place.address -= in_word;
   const std::size_t left = payload.get_data_length() - request.done;
   const std::size_t bytes = std::min(left, to_size(most) * width - in_word);
+  const std::size_t words = (in_word + bytes + width - 1) / width;
+  use_ports(place, request.next, to_int(words));
   MovedWords moved{payload.get_data_ptr() + request.done, cells_.data(), cells_.size(), place.bank,
-                   place.address - in_word};
+                   place.address};
   // the rest of a word begun earlier
   const std::size_t first = std::min(in_word > 0 ? place.word_left : 0, bytes);
   if (payload.is_read()) {
@@ -321,7 +339,7 @@ void Scratchpad::move_words(Request& request, Cycle most) {
     moved.move<tlm::TLM_WRITE_COMMAND>(in_word, first, bytes, width);
   }
   request.done += static_cast<unsigned>(bytes);
-  stats.words += to_signed((in_word + bytes + width - 1) / width);
+  stats.words += to_signed(words);
 }
 
 // Plans the next step. Cycles from `from` on have not been processed, and those before `ahead` need no step,
@@ -344,7 +362,7 @@ int Scratchpad::words_left(const Request& request) const {
 
 bool Scratchpad::may_run_ahead() {
   const bool traced = signals_ != nullptr && context_.trace() != nullptr;
-  if (has_engine_ports_ || divided_ || traced || words_per_clock_ > config_.banks) return false;
+  if (has_engine_ports_ || divided_ || traced || config_.banks % words_per_clock_ != 0) return false;
   open_cells();
   return all_cells_;
 }

@@ -63,9 +63,10 @@ struct BankReservation {
 /// has left.
 ///
 /// Cycles without changes are skipped: the words of one read and one write that share no bank are accessed
-/// together, through the banks' direct memory access, when the next event happens at the memory. A request
-/// without a competitor is only processed for its response. Cycles and counters are those of single words.
-/// With a trace every cycle is processed.
+/// together, through the banks' direct memory access, when the next event happens at the memory, and told to
+/// the banks' ports as runs; this takes a number of banks that is a multiple of the words of a cycle. A
+/// request without a competitor is only processed for its response. Cycles and counters are those of single
+/// words. With a trace every cycle is processed.
 ///
 /// Protocol: nb_transport base protocol as the interconnect speaks it; requests outside the memory are
 /// answered with TLM_ADDRESS_ERROR_RESPONSE at once. transport_dbg reads and writes without time passing.
@@ -143,6 +144,7 @@ class Scratchpad : public sc_core::sc_module {
   bool access_word(Request& request, Cycle now);
   void move_word(Request& request, const Place& place, Cycle now);
   void move_words(Request& request, Cycle most);
+  void use_ports(const Place& place, Cycle from, int words);
   void note_access(const Request& request, unsigned from, Cycle now);
   void schedule(Cycle from, Cycle ahead);
   void catch_up(Cycle now);

@@ -3,7 +3,9 @@
 
 #include "fabric/burst.h"
 #include "random_cases.h"
+#include "second_access.h"
 #include "systemc_test.h"
+#include "unit_driver.h"
 
 #include <map>
 #include <memory>
@@ -255,6 +257,28 @@ TEST_F(ScratchpadTest, HI_2_one_bank_serves_a_word_a_clock) {
   // a: 3 cycles with a second word refused (the fourth ends it); b: the 4 cycles of a, then 3 of its own;
   // late: from its first possible cycle (14 + 1 + latency) to the one before its word.
   EXPECT_EQ(memory_->stats.conflict_clocks, 3 + 4 + 3 + (first + 8 - (14 + 1 + config_.latency_cycles)));
+}
+
+// 256 bytes from cycle 14 on, four words a cycle: bank 4 is accessed in cycle 15, with all others in one
+// step.
+TEST(ScratchpadPorts, HI_9_a_port_makes_one_access_a_cycle_of_words_that_move_together) {
+  for (const Cycle second : {14, 15}) {
+    EXPECT_EQ(in_child([second] {
+                strict_systemc();
+                const SimContext context{ClockDomain(kScratchpadPeriod)};
+                const MemoryConfig config{4096, 16, 16, 3};
+                Scratchpad memory("memory", context, config, config.size_bytes, kBase, 64);
+                Direct port("port", context);
+                port.socket.bind(memory.socket);
+                port.write(10, kBase + 256, std::vector<std::uint8_t>(256));
+                const SecondAccess access("second", "memory.bank4.port_0", second * kScratchpadPeriod);
+                return error_of_run(100, kScratchpadPeriod);
+              }),
+              second == 14
+                  ? ""
+                  : "memory.bank4: port 0 makes one access a cycle, but in cycle 15 it was asked for "
+                    "bytes 0x0 and 0x10");
+  }
 }
 
 TEST_F(ScratchpadTest, HI_2_outside_is_an_address_error) {

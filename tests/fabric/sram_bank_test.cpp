@@ -97,6 +97,27 @@ TEST_F(SramBankTest, HI_9_accesses_that_are_told_together_have_a_cycle_each) {
   EXPECT_EQ(bank.stats(0).bytes, 16);
 }
 
+TEST_F(SramBankTest, HI_9_runs_have_a_cycle_for_each_access) {
+  sc_core::sc_start(sc_core::SC_ZERO_TIME);
+  PortUse& use = use_of(a.socket);
+  const auto run = [&](Cycle first, Cycle stride, int count, std::uint64_t from) {
+    return error_of([&] { use.run({first * kBankPeriod, stride * kBankPeriod, count, from, 4}); });
+  };
+  const std::string refused = "bank: port 0 makes one access a cycle, but in cycle ";
+  EXPECT_EQ(run(10, 4, 3, 0), "no error");  // cycles 10, 14, 18
+  EXPECT_EQ(run(9, 4, 3, 32), "no error");  // cycles 9, 13, 17: between them
+  EXPECT_EQ(run(11, 4, 3, 64), refused + "18 it was asked for bytes 0x28 and 0x40") << "a third one";
+  EXPECT_EQ(error_of([&] { a.read(64, 4, 18 * kBankPeriod); }),
+            refused + "18 it was asked for bytes 0x28 and 0x40");
+  EXPECT_EQ(run(19, 4, 3, 0), "no error");  // cycles 19, 23, 27
+  EXPECT_EQ(run(23, 4, 3, 32), refused + "23 it was asked for bytes 0x4 and 0x20");
+  EXPECT_EQ(run(22, 3, 2, 32), refused + "27 it was asked for bytes 0x8 and 0x20") << "another stride";
+  EXPECT_EQ(run(18, 4, 1, 32), refused + "27 it was asked for bytes 0x8 and 0x20")
+      << "before what came ahead";
+  EXPECT_EQ(bank.stats(0).accesses, 9);
+  EXPECT_EQ(bank.stats(0).bytes, 36);
+}
+
 TEST_F(SramBankTest, CY_3_a_stuck_cell_is_one_byte) {
   sc_core::sc_start(sc_core::SC_ZERO_TIME);
   bank.inject_fault(16, 0x40);

@@ -105,6 +105,8 @@ class Pipeline {
   Cycle next_look() const { return cache.next_look(); }
   /// The first cycle in which all operands have been read.
   Cycle read_by() const;
+  /// The first cycle after all requests for kernels and records have been made.
+  Cycle kernels_requested_by() const { return kernels_free_; }
   /// The cycle after the last beat of the lanes.
   Cycle lanes_free() const { return lanes_free_; }
   Cycle last_looked() const { return last_looked_; }

@@ -3,7 +3,10 @@
 #include "engines/rolling/sim/scratchpad_port.h"
 
 #include "systemc_test.h"
+#include "tilebeat/error.h"
 
+#include <functional>
+#include <string>
 #include <vector>
 
 #include <gtest/gtest.h>
@@ -73,6 +76,15 @@ struct PortWrites : ::testing::Test {
   std::vector<std::uint8_t> row = std::vector<std::uint8_t>(32, 9);
 };
 
+std::string error_of(const std::function<void()>& action) {
+  try {
+    action();
+  } catch (const SimulationError& error) {
+    return error.what();
+  }
+  return "";
+}
+
 TEST_F(PortWrites, CY_1_a_second_port_sees_each_access_of_a_row_at_its_clock) {
   EXPECT_EQ(writer.write(kBase + 8, row.data(), 32, 3), 4);
   expect_accesses(3);
@@ -95,6 +107,27 @@ TEST_F(PortWrites, CY_1_direct_reads_see_what_lies_there_in_their_cycle) {
       std::fill_n(expected.begin() + 8 * access, 8, std::uint8_t{9});
     EXPECT_EQ(bytes, expected) << at;
   }
+}
+
+// `use` and `direct_write` tell the first bank.
+TEST_F(PortWrites, HI_9_accesses_in_sum_have_a_cycle_each) {
+  writer.open_direct();
+  const std::string refused = "memory.bank0: port 1 makes one access a cycle, but in cycle ";
+  const auto use = [&](Cycle first, Cycle end, std::int64_t count) {
+    return error_of([&] { writer.use(first, end, count, kBase + 16); });
+  };
+  EXPECT_EQ(use(10, 14, 5), refused + "10 it was asked for bytes 0x4 and 0x4") << "five in four cycles";
+  EXPECT_EQ(use(10, 14, 4), "");
+  EXPECT_EQ(use(13, 20, 1), refused + "13 it was asked for bytes 0x4 and 0x4")
+      << "a cycle of the chunk before";
+  EXPECT_EQ(use(13, 20, 0), "") << "no access at all";
+  const auto write = [&](Cycle at) {
+    return error_of(
+        [&] { writer.direct_write(kBase, row.data(), 16, at); });  // two accesses, in banks 0, 1; 2, 3
+  };
+  EXPECT_EQ(write(13), refused + "13 it was asked for bytes 0x4 and 0x0");
+  EXPECT_EQ(write(14), "");
+  EXPECT_EQ(use(14, 20, 1), refused + "14 it was asked for bytes 0x0 and 0x4");
 }
 
 }  // namespace

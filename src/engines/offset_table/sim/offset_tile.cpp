@@ -48,7 +48,9 @@ bool OffsetUnit::do_stretch() {
   Stretch& stretch = stretch_of(slice, beats);
   ++stretch_;
   LineCache::Footprint& footprint = stretch.footprint;
-  count_beat(slice, pipeline_.beat(footprint, *there, kernel_accesses(slice)), footprint.lines);
+  const Pipeline::BeatTimes first = pipeline_.beat(footprint, *there, kernel_accesses(slice));
+  count_accesses(slice, first, footprint.lines);
+  count_beat(slice, first, footprint.lines);
   if (pipeline_.cache.holds(footprint.lines)) {
     repeat_beat(slice, stretch.beats - 1);
   } else {
@@ -57,14 +59,38 @@ bool OffsetUnit::do_stretch() {
       gather(beats[beat_], slice.group, operands_);
       const Pipeline::BeatTimes times =
           pipeline_.beat(operands_, *there, kernel_accesses(slice), references_);
+      count_accesses(slice, times, references_);
       count_beat(slice, times, references_);
     }
   }
   if (beat_ < beats.size()) return true;
   end_slice(slice);
+  use_ports(slice);
   multiply_slice(slice);
   next_slice();
   return true;
+}
+
+// Counts the accesses of the ports for the next beat after it has passed the tags.
+void OffsetUnit::count_accesses(const Slice& slice, const Pipeline::BeatTimes& times,
+                                const std::vector<LineCache::Reference>& references) {
+  if (beat_ == 0) of_kernels_ = {times.kernels_requested, 0}, of_lines_ = {};
+  of_kernels_.count += kernel_accesses(slice);
+  for (const LineCache::Reference& r : references) {
+    if (!r.missed) continue;
+    if (of_lines_.count == 0) of_lines_.from = r.requested;
+    of_lines_.count += lines_.accesses(r.line * to_size(config_.cache.line_bytes), line_size(r.line));
+  }
+}
+
+// Tells the banks of the slice's reads, whose bytes are read all at once.
+void OffsetUnit::use_ports(const Slice& slice) {
+  const Job& job = *job_;
+  if (records_requested_)
+    of_kernels_.count += kernels_.accesses(first_record(job, slice), slice.count * kPostParameterBytes);
+  kernels_.use(of_kernels_.from, pipeline_.kernels_requested_by(), of_kernels_.count,
+               job.run.weights + to_unsigned(slice.weights));
+  lines_.use(of_lines_.from, pipeline_.cache.requested_by(), of_lines_.count, job.run.map);
 }
 
 // Repeats the last beat `count` times with the same lines: only addresses, lines and kernels could delay it,
@@ -82,9 +108,14 @@ void OffsetUnit::repeat_beat(const Slice& slice, std::size_t count) {
   };
   if (one_access) {
     pipeline_.beats_again(count, 1, told);
+    of_kernels_.count += to_signed(count);
     beat_ += count;
   } else {
-    for (std::size_t i = 0; i < count; ++i, ++beat_) pipeline_.beats_again(1, kernel_accesses(slice), told);
+    for (std::size_t i = 0; i < count; ++i, ++beat_) {
+      const int accesses = kernel_accesses(slice);
+      pipeline_.beats_again(1, accesses, told);
+      of_kernels_.count += accesses;
+    }
   }
   stats.beats += to_signed(count);
   stats.wram_read += to_signed(count) * bytes;

@@ -211,6 +211,11 @@ class OffsetUnit : public CommandedUnit {
     std::uint64_t address = 0;
     std::vector<std::uint8_t> data;
   };
+  // The accesses of a port for a slice, and the cycle of the first one.
+  struct Accesses {
+    Cycle from = 0;
+    std::int64_t count = 0;
+  };
   struct Signals {
     SignalId beat, group, slice, row, column, channel, hits, misses, conflicts;
     Strobe valid;
@@ -262,6 +267,9 @@ class OffsetUnit : public CommandedUnit {
 
   // Tile granularity.
   bool do_stretch();
+  void count_accesses(const Slice& slice, const Pipeline::BeatTimes& times,
+                      const std::vector<LineCache::Reference>& references);
+  void use_ports(const Slice& slice);
   void repeat_beat(const Slice& slice, std::size_t count);
   Stretch& stretch_of(const Slice& slice, const std::vector<Beat>& beats);
   void forget_stretches() {
@@ -322,6 +330,7 @@ class OffsetUnit : public CommandedUnit {
   std::vector<std::int16_t> elements_;
 
   // Tile granularity.
+  Accesses of_lines_, of_kernels_;                       // accesses for the slice
   std::vector<std::vector<std::int16_t>> wide_kernels_;  // by slice: widened kernels of the run
   Stretches stretches_;                                  // stretches of the group of threads, ...
   int of_group_ = 0;                                     // ... for this group of channels

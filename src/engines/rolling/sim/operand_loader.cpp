@@ -6,6 +6,7 @@
 #include <array>
 #include <limits>
 #include <string>
+#include <utility>
 
 namespace tilebeat::rolling {
 
@@ -216,7 +217,7 @@ void ScratchpadLoader::transpose(const Job& job, Cycle now) {
       const auto delay = [&] { return to_int(requests_.settled_at() - now); };
       const int accesses = port.accesses(address, bytes);
       if (tile)
-        port.direct_read(address, lines.data(), bytes, requests_.settled_at());
+        read_directly(address, lines.data(), bytes, requests_.settled_at());
       else
         port.read(address, lines.data(), bytes, delay());
       requests_.spend(Activity::kBusy, accesses);
@@ -278,7 +279,7 @@ void ScratchpadLoader::request_until(Rounds& rounds, Cycle last) {
     const Cycle turn = std::max(next_turn_, room);
     if (turn > last) return;
     Line& made = prepare(*round);
-    const int accesses = access(*round, made);
+    const int accesses = access(*round, made, turn);
     stats.requests += accesses;
     requests_.spend(Activity::kLanding, turn - requests_.settled_at(), CycleOrder::kMixed);
     requests_.spend(Activity::kBusy, std::max(1, accesses), CycleOrder::kMixed);
@@ -288,8 +289,18 @@ void ScratchpadLoader::request_until(Rounds& rounds, Cycle last) {
   }
 }
 
-// Makes the accesses of a line, one a cycle from the present one on.
-int ScratchpadLoader::access(Round& round, Line& made) {
+// Reads bytes through direct memory access, with the first access in cycle `at`; returns the number of
+// accesses.
+int ScratchpadLoader::read_directly(std::uint64_t address, std::uint8_t* to, int bytes, Cycle at) const {
+  const int accesses = port.accesses(address, bytes);
+  port.direct_read(address, to, bytes, at);
+  port.use(at, at + accesses, accesses, address);
+  return accesses;
+}
+
+// Makes the accesses of a line, one a cycle from cycle `turn` on, which is the present one in clock
+// granularity.
+int ScratchpadLoader::access(Round& round, Line& made, Cycle turn) {
   find_pieces(round, operand_, made);
   int accesses = 0, bytes = 0;
   for (const Piece& piece : made.pieces) {
@@ -297,8 +308,7 @@ int ScratchpadLoader::access(Round& round, Line& made) {
     if (granularity_ == Granularity::kClock) {
       accesses += port.read(piece.address, to, piece.bytes, accesses);
     } else {
-      port.direct_read(piece.address, to, piece.bytes, requests_.settled_at() + accesses);
-      accesses += port.accesses(piece.address, piece.bytes);
+      accesses += read_directly(piece.address, to, piece.bytes, turn + accesses);
     }
     bytes += piece.bytes;
   }
@@ -320,6 +330,7 @@ Cycle ScratchpadLoader::load_round(Round& round, Cycle free, Cycle slot_free, Ac
   const bool is_b = operand_ == OperandName::kB;
   const bool across = is_b && round.job->setup.transposition == Transposition::kWhileLoading;
   const LineFlow::Port way{port.latency(), config_.port_bytes};
+  if (round.round == 0) block_from_ = next_turn_;
   LineFlow flow(departures_, way, free, next_turn_, ledger.settled_at());
   OperandImage::Sum read;
   if (across)
@@ -337,6 +348,10 @@ Cycle ScratchpadLoader::load_round(Round& round, Cycle free, Cycle slot_free, Ac
     round.column->in_place = in_place = records.entry() - 1;
   }
   nth(round.entered, operand_) = true;
+  if (round.round + 1 == round.job->schedule.rounds_per_block()) {
+    const RollingRun& run = round.job->run;
+    port.use(block_from_, next_turn_, std::exchange(of_block_, 0), is_b ? run.weights : run.map);
+  }
   if (round.ends_job) {
     requests_.enter(Activity::kNoWork, next_turn_);
     ledger.enter(Activity::kNoWork, in_place + 1);
@@ -345,6 +360,7 @@ Cycle ScratchpadLoader::load_round(Round& round, Cycle free, Cycle slot_free, Ac
 }
 
 void ScratchpadLoader::settle(const LineFlow& flow, const OperandImage::Sum& read, Activity release) {
+  of_block_ += read.accesses;
   requests_.spend(Activity::kLanding, flow.landing(), CycleOrder::kMixed);
   requests_.spend(Activity::kBusy, flow.turn() - next_turn_ - flow.landing(), CycleOrder::kMixed);
   next_turn_ = flow.turn();

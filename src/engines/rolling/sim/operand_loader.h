@@ -205,7 +205,8 @@ class ScratchpadLoader : public OperandLoader {
   void pass_lines(const Round& round, LineFlow& flow, OperandImage::Sum& read);
   void pass_others(const Round& round, Load::Kind kind, LineFlow& flow, OperandImage::Sum& read);
   void settle(const LineFlow& flow, const OperandImage::Sum& read, Activity release);
-  int access(Round& round, Line& made);
+  int access(Round& round, Line& made, Cycle turn);
+  int read_directly(std::uint64_t address, std::uint8_t* to, int bytes, Cycle at) const;
 
   const SimContext context_;
   Strobe transposing_;
@@ -216,6 +217,8 @@ class ScratchpadLoader : public OperandLoader {
 
   // Tile granularity.
   Departures departures_;
+  Cycle block_from_ = 0;       // the first cycle in which the output block's lines may be requested
+  std::int64_t of_block_ = 0;  // accesses for the block so far
   std::array<Kernels, kKernels> kernels_;  // kept kernels (B)
   std::size_t current_ = 0, oldest_ = 0;   // indices of the current and of the oldest of them
   std::vector<std::int16_t> elements_;     // elements of the map

@@ -157,6 +157,14 @@ void ScratchpadPort::direct_read(std::uint64_t address, std::uint8_t* to, int by
   }
 }
 
+// Any bank may take part in any of the accesses.
+void ScratchpadPort::use(Cycle first, Cycle end, std::int64_t count, std::uint64_t address) const {
+  if (count == 0) return;
+  const std::uint64_t word = word_at(offset_of(address, 1), 1).address;
+  for (const DirectCells& bank : direct_)
+    bank.use->accesses(first * period_, (end - 1) * period_, word, word, count, memory_.bank_bytes);
+}
+
 void ScratchpadPort::direct_write(std::uint64_t address, const std::uint8_t* from, int bytes,
                                   Cycle at) const {
   direct_.front().commit();
@@ -167,6 +175,7 @@ void ScratchpadPort::direct_write(std::uint64_t address, const std::uint8_t* fro
     while (left > 0) {
       const Word word = word_at(offset, left);
       const DirectCells& bank = direct_[word.bank];
+      bank.use->access(at * period_, word.address, word.bytes);
       bank.row->add(bank.run(word.address, to_size(word.bytes), at * period_), from);
       from += word.bytes, offset += to_unsigned(word.bytes), left -= word.bytes;
     }

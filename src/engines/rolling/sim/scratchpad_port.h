@@ -20,7 +20,8 @@ namespace tilebeat::rolling {
 /// Throughput: one access a cycle, of up to `width_bytes` neighbouring bytes whose words lie in different
 /// banks. Latency: the memory's `latency_cycles`; bytes that are read can be used in the cycle after that.
 /// Nothing waits: the port has one initiator. Blocking transports move the words; `direct_read` and
-/// `direct_write` move the same bytes through direct memory access, for tile granularity.
+/// `direct_write` move the same bytes through direct memory access, for tile granularity: what is written in
+/// the cycles of its accesses, what is read all at once, and `use` tells the banks of the cycles (SPEC HI-9).
 class ScratchpadPort {
  public:
   sc_core::sc_vector<tlm_utils::simple_initiator_socket<ScratchpadPort>> banks;
@@ -60,6 +61,10 @@ class ScratchpadPort {
   Contents open_direct();
   /// Reads what lies there in cycle `at`, the present one or a later one.
   void direct_read(std::uint64_t address, std::uint8_t* to, int bytes, Cycle at) const;
+  /// The port makes `count` accesses in cycles [first, end), from byte `address` of the memory on, which
+  /// direct reads stand for. Throws SimulationError when there are not so many cycles, or the port has made
+  /// an access in one of them.
+  void use(Cycle first, Cycle end, std::int64_t count, std::uint64_t address) const;
   /// Hands over a write whose first access is in cycle `at`.
   void direct_write(std::uint64_t address, const std::uint8_t* from, int bytes, Cycle at) const;
 

@@ -87,6 +87,7 @@ class WfoldSlave : public sc_core::sc_module {
   std::vector<PostParameter> records_;      // [set][kernel]
   std::vector<std::int16_t> kernel_lines_;  // tile granularity: every line of the kernel tile, in beat order
   std::map<int, std::int64_t> tile_reads_;  // tile granularity: accesses of a tile's kernel lines, by bytes
+  std::int64_t chunk_reads_ = 0;            // tile granularity: accesses of the chunk's kernels and records
   KernelLine line_;
   WordAccess read_;
   std::vector<std::uint8_t> record_bytes_;

@@ -180,6 +180,7 @@ class WfoldMaster : public CommandedUnit {
   std::deque<std::vector<std::int16_t>> tile_lines_;  // widened lines of the tiles that are not computed yet
   std::vector<std::int16_t> spare_lines_;             // storage of a computed tile, for reuse
   std::int64_t tiles_computed_ = 0;                   // of the run
+  Cycle port_from_ = 0;  // the cycle from which on the regions' ports read for the next tile
   // index of the first line of each step, over all refills of a tile
   std::vector<std::ptrdiff_t> step_lines_;
   struct Signals {

@@ -89,8 +89,9 @@ struct SlaveChunk {
   int steps;                      ///< steps of all refills
   int half;
   int record_set;
-  int port_bytes;    ///< bytes a cycle of the region's port, to count accesses
-  bool new_kernels;  ///< the kernel tile's lines and records come from the region
+  int port_bytes;               ///< bytes a cycle of the region's port, to count accesses
+  bool new_kernels;             ///< the kernel tile's lines and records come from the region
+  Cycle port_from, port_until;  ///< cycles [from, until) are those in which its port reads them
 };
 
 /// A tile of results in the third buffers, complete from cycle `ready` on.

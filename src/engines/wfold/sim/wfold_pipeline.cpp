@@ -202,12 +202,15 @@ void WfoldMaster::compute_tile(const WfoldWalk& last) {
                    half_of(last.beat.tile),
                    record_set_of(last.tile),
                    config_.weight_port_bytes,
-                   new_kernels};
+                   new_kernels,
+                   port_from_,
+                   pipeline_.ports.settled_at()};
   for (int slave = 0; slave < config_.slaves; ++slave) {
     chunk.lines = tile_lines_.front().data() +
                   first_line_of(job_->schedule.line_group_of_slave(slave)) * config_.line_bytes;
     nth(slave_chunks, slave).send(chunk);
   }
+  port_from_ = chunk.port_until;
   spare_lines_ = std::move(tile_lines_.front());
   tile_lines_.pop_front();
   ++tiles_computed_;

@@ -246,16 +246,21 @@ void WfoldSlave::load_kernels(const SlaveChunk& chunk) {
 
 // Counts reads of the region that direct memory access replaces.
 void WfoldSlave::count_reads(std::int64_t accesses, int bytes) {
+  chunk_reads_ += accesses;
   port.accesses += accesses;
   port.bytes += accesses * bytes;
 }
 
 void WfoldSlave::take_chunk(SlaveChunk& chunk, sc_core::sc_time&) {
+  chunk_reads_ = 0;
   if (chunk.new_kernels) load_kernels(chunk);
   const int count = chunk.tile.kernels_per_slave;
   if (chunk.job.run.begins_sums) std::fill_n(results_of(chunk.half, 0), kernels_ * most_results_, 0);
   // Every kernel line is read through the region's port, for each tile again.
   for (const auto& [bytes, accesses] : tile_reads_) count_reads(accesses, bytes);
+  if (chunk_reads_ > 0)
+    use_of(region).accesses(context_.clock.at(chunk.port_from), context_.clock.at(chunk.port_until - 1),
+                            chunk.job.run.weights, chunk.job.run.weights, chunk_reads_, chunk.port_bytes);
   std::fill_n(pairs_.begin(), count * most_results_, 0);
   mac_steps({chunk.lines, chunk.offsets, chunk.steps, wfold_shape(config_).windows(), config_.line_bytes,
              kernel_lines_.data(), count},
