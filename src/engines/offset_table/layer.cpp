@@ -25,14 +25,6 @@ MapLayout layout_of(const Problem& p, const OffsetConfig& config) {
   return p.conv.pixels == PixelAxes::kMap ? config.layout : MapLayout::kNhwc;
 }
 
-PortTimes port_times(const HardwareConfig& hardware, const OffsetConfig& config) {
-  PortTimes times;
-  times.line_cycles = ceil_div(config.cache.line_bytes, config.port_bytes);
-  times.nram_latency = hardware.chip->core.nram.latency_cycles;
-  times.wram_latency = hardware.chip->core.wram.latency_cycles;
-  return times;
-}
-
 // The bank shift for the first threads of a map, which are as far apart as any others.
 std::uint8_t bank_shift(const TableShape& shape, int elements, const OffsetConfig& config) {
   std::vector<std::int64_t> places;
@@ -178,7 +170,8 @@ class Lowering : public MatrixLowering {
                       map_->width, map_->h_offset, map_->w_offset,
                       run.kernels, run.channels,   run.first_kernel % setup_.group_kernels};
     const RunCost& known = costs_.get(key, [&] {
-      return cost_of(config_, port_times(hardware_, config_), shape, setup_, run, p_.element_bytes());
+      return cost_of(config_, port_times(config_, hardware_.chip->core.nram, hardware_.chip->core.wram),
+                     shape, setup_, run, p_.element_bytes());
     });
     TaskCost cost;
     cost.cycles = kFill + known.cycles;
@@ -404,8 +397,9 @@ std::string OffsetLayer::costs_of_layouts() const {
     OffsetSetup setup;
     TableShape shape;
     lay_out(static_cast<MapLayout>(i), setup, shape);
-    const RunCost lanes = cost_of(config_, port_times(hardware_, config_), shape, setup,
-                                  run_of({0, p_.kernel_blocks()}), p_.element_bytes());
+    const RunCost lanes =
+        cost_of(config_, port_times(config_, hardware_.chip->core.nram, hardware_.chip->core.wram), shape,
+                setup, run_of({0, p_.kernel_blocks()}), p_.element_bytes());
     const std::int64_t same = ceil_div(pixels * p_.channels, port);
     const std::int64_t run = std::min({p_.channels, together(setup.layout, setup.block),
                                        together(planner.map_layout, planner.map_block_channels)});

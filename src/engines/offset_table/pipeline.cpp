@@ -13,6 +13,11 @@ constexpr int kSumBytes = 4;
 
 }  // namespace
 
+PortTimes port_times(const OffsetConfig& config, const MemoryConfig& nram, const MemoryConfig& wram) {
+  const int access_bytes = std::min(config.port_bytes, nram.banks * nram.bank_bytes);
+  return {ceil_div(config.cache.line_bytes, access_bytes), nram.latency_cycles, wram.latency_cycles};
+}
+
 Pipeline::Pipeline(const OffsetConfig& config, const PortTimes& times)
     : cache(config.cache, times.line_cycles, times.nram_latency),
       config_(config),

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "base/types.h"
+#include "config/hardware_config.h"
 #include "engines/offset_table/config.h"
 #include "engines/offset_table/line_cache.h"
 #include "engines/offset_table/schedule.h"
@@ -20,6 +21,8 @@ struct PortTimes {
   int nram_latency = 1;  ///< cycles
   int wram_latency = 1;
 };
+/// The timing of these memories. An access of a line takes a word of every bank at most.
+PortTimes port_times(const OffsetConfig& config, const MemoryConfig& nram, const MemoryConfig& wram);
 
 /// The baseline's address generator (SPEC OT-6): one divider, not pipelined, and one multiplier, pipelined.
 /// A thread takes two divisions (by Ho*Wo and by Wo) and the products of its base; an offset two divisions

@@ -15,10 +15,6 @@ namespace {
 
 constexpr Cycle kEver = std::numeric_limits<Cycle>::max();
 
-PortTimes port_times(const OffsetConfig& config, const MemoryConfig& nram, const MemoryConfig& wram) {
-  return {ceil_div(config.cache.line_bytes, config.port_bytes), nram.latency_cycles, wram.latency_cycles};
-}
-
 ImageLayout image_of_map(const TableShape& shape) {
   const std::int64_t kinds = shape.ragged() ? shape.groups : 1;
   return image_layout(shape.masks(), shape.kernel_h, shape.kernel_w, kinds * shape.segments() * shape.taps(),
