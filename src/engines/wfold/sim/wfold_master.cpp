@@ -262,7 +262,7 @@ void WfoldMaster::begin_run(Cycle now) {
   ++stats.runs;
   pipeline_.begin(job_->schedule, now);
   for (Entered& entered : entered_) entered = {0, std::vector<Cycle>(to_size(job_->schedule.places()), 0)};
-  port_from_ = now;
+  port_times_.clear();
   beat_.begin(job_->schedule);
   weights_ = beat_;
   records_left_ = job_->schedule.geometry().post_parameters ? weights_.tile.kernels_per_slave : 0;

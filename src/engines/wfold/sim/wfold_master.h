@@ -127,7 +127,14 @@ class WfoldMaster : public CommandedUnit {
   void find_step_lines();
   std::int64_t first_line_of(int group) const;
   void read_ahead();
+  // Cycles [from, until) in which the regions' ports read for a tile, of tiles that are not computed yet.
+  struct PortTime {
+    std::int64_t tile = 0;
+    Cycle from = 0, until = 0;
+  };
   void reserve_banks(const PortAccess& access);
+  void note_port_time(const PortAccess& access);
+  PortTime port_time_of(std::int64_t tile);
   bool enter_lines(int master);
   std::int16_t* place_of_line(int master, std::int64_t line);
   bool do_step();
@@ -180,7 +187,7 @@ class WfoldMaster : public CommandedUnit {
   std::deque<std::vector<std::int16_t>> tile_lines_;  // widened lines of the tiles that are not computed yet
   std::vector<std::int16_t> spare_lines_;             // storage of a computed tile, for reuse
   std::int64_t tiles_computed_ = 0;                   // of the run
-  Cycle port_from_ = 0;  // the cycle from which on the regions' ports read for the next tile
+  std::deque<PortTime> port_times_;
   // index of the first line of each step, over all refills of a tile
   std::vector<std::ptrdiff_t> step_lines_;
   struct Signals {

@@ -81,9 +81,23 @@ void WfoldMaster::read_ahead() {
         return at == kNotYet ? std::nullopt : std::optional(at);
       },
       [&](const PortAccess& access) {
+        note_port_time(access);
         if (shared) reserve_banks(access);
       });
   if (pipeline_.kernels_read()) pipeline_.no_more_kernels();
+}
+
+void WfoldMaster::note_port_time(const PortAccess& access) {
+  const std::int64_t tile = access.line.beat.tile;
+  if (port_times_.empty() || port_times_.back().tile != tile)
+    port_times_.push_back({tile, access.at, access.at});
+  port_times_.back().until = access.at + access.cycles;
+}
+
+// The cycles in which the ports have read for a tile; none where the kernels were there.
+WfoldMaster::PortTime WfoldMaster::port_time_of(std::int64_t tile) {
+  while (!port_times_.empty() && port_times_.front().tile < tile) port_times_.pop_front();
+  return port_times_.empty() || port_times_.front().tile != tile ? PortTime{tile, 0, 0} : port_times_.front();
 }
 
 // Tells the memory which regions are accessed in these cycles: those of the slaves that have a record or
@@ -193,6 +207,7 @@ void WfoldMaster::compute_tile(const WfoldWalk& last) {
   first.refill = first.step = first.window = 0;
   first.step_number -= steps - 1;
   const bool new_kernels = first.step_number == 0;
+  const PortTime port = port_time_of(last.beat.tile);
   SlaveChunk chunk{*job_,
                    first,
                    last.tile,
@@ -203,14 +218,13 @@ void WfoldMaster::compute_tile(const WfoldWalk& last) {
                    record_set_of(last.tile),
                    config_.weight_port_bytes,
                    new_kernels,
-                   port_from_,
-                   pipeline_.ports.settled_at()};
+                   port.from,
+                   port.until};
   for (int slave = 0; slave < config_.slaves; ++slave) {
     chunk.lines = tile_lines_.front().data() +
                   first_line_of(job_->schedule.line_group_of_slave(slave)) * config_.line_bytes;
     nth(slave_chunks, slave).send(chunk);
   }
-  port_from_ = chunk.port_until;
   spare_lines_ = std::move(tile_lines_.front());
   tile_lines_.pop_front();
   ++tiles_computed_;
