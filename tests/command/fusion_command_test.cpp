@@ -104,16 +104,17 @@ TEST_F(FusionCommand, FU_3_a_rule_that_is_switched_on_stops_a_unit) {
 TEST_F(FusionCommand, FU_10_a_block_is_excused_from_rule_19_and_no_other_layer_is) {
   weight_prefetch_ = false;  // with it the layers one by one are as fast as the group is taken to be
   std::string network = kBlock;
-  const auto add_conv = [&](const std::string& name, const std::string& input) {
+  const auto add_conv = [&](const std::string& name, const std::string& input, int seed) {
     const std::string conv = R"(,
     {"name": ")" + name + R"(", "op": "conv2d", "inputs": [")" +
                              input + R"("], "out_channels": 32, "kernel": [3, 3],
-     "pads": [1, 1, 1, 1], "weights": {"random": {"seed": 4}}, "requant": {"scale": 0.001}}
+     "pads": [1, 1, 1, 1], "weights": {"random": {"seed": )" +
+                             std::to_string(seed) + R"(}}, "requant": {"scale": 0.001}}
   ])";
     network.replace(network.rfind("\n  ], \"outputs\""), 4, conv);
   };
-  add_conv("second", "sum");
-  add_conv("third", "second");
+  add_conv("second", "sum", 14);
+  add_conv("third", "second", 15);
   network.replace(network.rfind("[\"sum\"]"), 7, "[\"third\"]");
   folder_.write("net.json", network);
   const CommandResult result = run("plan", "");
