@@ -56,8 +56,7 @@ void define_waveform(CLI::App& app, RunCommand& c) {
       ->check(kNotEmpty)
       ->type_name("FILE");
   const CLI::Range clocks(Cycle{0}, kMostCycles);
-  app.add_option("--fst", c.fst,
-                 "the waveform in GTKWave's own format, much smaller")
+  app.add_option("--fst", c.fst, "the waveform in GTKWave's own format, much smaller")
       ->check(kNotEmpty)
       ->type_name("FILE");
   app.add_option("--vcd-signals", c.vcd_signals,
