@@ -12,19 +12,21 @@ namespace tilebeat {
 /// bound to sockets of this protocol.
 template <class Message>
 struct MessageProtocol {
+  // NOLINTBEGIN(readability-identifier-naming): TLM-2.0 names them
   using tlm_payload_type = Message;
   using tlm_phase_type = tlm::tlm_phase;
+  // NOLINTEND(readability-identifier-naming)
 };
 
 /// Throws a SimulationError: messages travel by blocking transport.
 [[noreturn]] void refuse_phases();
 
 /// The socket by which a module sends messages of one type; `N` as tlm_initiator_socket has it.
-template <class Message, int N = 1, sc_core::sc_port_policy kPolicy = sc_core::SC_ONE_OR_MORE_BOUND>
-class MessageInitiator : public tlm::tlm_initiator_socket<32, MessageProtocol<Message>, N, kPolicy> {
+template <class Message, int N = 1, sc_core::sc_port_policy P = sc_core::SC_ONE_OR_MORE_BOUND>
+class MessageInitiator : public tlm::tlm_initiator_socket<32, MessageProtocol<Message>, N, P> {
  public:
   explicit MessageInitiator(const char* name)
-      : tlm::tlm_initiator_socket<32, MessageProtocol<Message>, N, kPolicy>(name) {
+      : tlm::tlm_initiator_socket<32, MessageProtocol<Message>, N, P>(name) {
     this->bind(answers_);
   }
   /// Sends `message`, `delay` from now. The receiver may fill in an answer.
@@ -44,11 +46,11 @@ class MessageInitiator : public tlm::tlm_initiator_socket<32, MessageProtocol<Me
 };
 
 /// The socket by which a module receives messages of one type; `N` as tlm_target_socket has it.
-template <class Message, int N = 1, sc_core::sc_port_policy kPolicy = sc_core::SC_ONE_OR_MORE_BOUND>
-class MessageTarget : public tlm::tlm_target_socket<32, MessageProtocol<Message>, N, kPolicy> {
+template <class Message, int N = 1, sc_core::sc_port_policy P = sc_core::SC_ONE_OR_MORE_BOUND>
+class MessageTarget : public tlm::tlm_target_socket<32, MessageProtocol<Message>, N, P> {
  public:
   explicit MessageTarget(const char* name)
-      : tlm::tlm_target_socket<32, MessageProtocol<Message>, N, kPolicy>(name) {
+      : tlm::tlm_target_socket<32, MessageProtocol<Message>, N, P>(name) {
     this->bind(requests_);
   }
   /// `module`, to which the socket belongs, takes the messages; with them comes the delay from now.
