@@ -34,6 +34,7 @@ class PortUse {
   void access(Picoseconds at, std::uint64_t address, std::int64_t bytes) {
     if (at < free_at_) check_cycle(at, address);
     note(at, address, 1, bytes);
+    access_end_ = free_at_;
   }
   /// `count` accesses of `bytes` bytes each, every one in a cycle of its own: the first one from byte `from`
   /// on at time `first`, the last one from byte `to` on at time `last`. Throws SimulationError when there are
@@ -44,8 +45,8 @@ class PortUse {
     if ((count - 1) * period_ > last - first) refuse(first, from, to);
     note(last, to, count, bytes);
   }
-  /// Whether the port makes an access in the cycle that began at or before `now`.
-  bool is_busy(Picoseconds now) const { return free_at_ > now; }
+  /// Whether `access` was told of an access in the cycle that began at or before `now`.
+  bool is_busy(Picoseconds now) const { return access_end_ > now; }
   /// The accesses of a run. Those of the next run with the same stride may lie between them. Throws
   /// SimulationError when two accesses meet in a cycle, or the run begins before what came ahead of the last
   /// one has ended.
@@ -77,8 +78,9 @@ class PortUse {
   const char* bank_;
   int port_;
   Picoseconds period_;
-  Picoseconds free_at_ = 0;    // one period after the last access
-  std::uint64_t address_ = 0;  // of the last access
+  Picoseconds free_at_ = 0;     // one period after the last access
+  Picoseconds access_end_ = 0;  // the same, of accesses that were told one by one
+  std::uint64_t address_ = 0;   // of the last access
   // If the last accesses are a run that another one may lie between: its first time and its stride, else 0,
   // and one period after the last access before it.
   Picoseconds first_ = 0, stride_ = 0, before_ = 0;

@@ -197,7 +197,7 @@ void Scratchpad::grant_banks() {
 // The banks that the engine accesses in this cycle.
 std::uint64_t Scratchpad::banks_of_engine(Cycle now) {
   std::uint64_t taken = 0;
-  for (std::size_t bank = 0; bank < second_->banks_.size() && !second_->told_; ++bank)
+  for (std::size_t bank = 0; bank < second_->banks_.size(); ++bank)
     taken |= std::uint64_t{second_->banks_[bank]->busy(1, now_ps())} << bank;
   std::deque<BankReservation>& reserved = second_->reserved_;
   for (; !reserved.empty() && reserved.front().cycle <= now; reserved.pop_front()) {

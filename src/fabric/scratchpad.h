@@ -182,11 +182,7 @@ class Scratchpad : public sc_core::sc_module {
   std::unique_ptr<Scratchpad> second_;           // null: this memory is not divided, or is a second block
   bool divided_ = false;                         // is a block
   static constexpr std::size_t kMostBanks = 64;  // of a divided memory: a bit each
-  void reserve(BankReservation& reservation, sc_core::sc_time&) {
-    told_ = true;
-    reserved_.push_back(reservation);
-  }
-  bool told_ = false;  // the engine tells of its accesses; else its ports are seen to make them
+  void reserve(BankReservation& reservation, sc_core::sc_time&) { reserved_.push_back(reservation); }
   std::deque<BankReservation> reserved_;  // of the second block: accesses of the engine to come
   int words_per_clock_;
   ScratchpadLayout layout_;

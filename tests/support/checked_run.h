@@ -8,6 +8,7 @@
 #include "simulated_run.h"
 #include "tilebeat/error.h"
 
+#include <algorithm>
 #include <initializer_list>
 #include <map>
 #include <optional>
@@ -66,6 +67,16 @@ inline void check_outputs(const Workload& workload, const std::map<std::string, 
   }
 }
 
+/// The texts are the same; says where they part otherwise.
+inline void check_same_report(const std::string& one, const std::string& other) {
+  const auto [a, b] = std::mismatch(one.begin(), one.end(), other.begin(), other.end());
+  const auto place = static_cast<std::size_t>(a - one.begin()),
+             from = place - std::min<std::size_t>(place, 150);
+  if (a != one.end() || b != other.end())
+    RC_LOG() << "reports part:\n..." << one.substr(from, 300) << "\n..." << other.substr(from, 300) << "\n";
+  RC_ASSERT(one == other);
+}
+
 /// Runs a plan in both granularities: nothing fails, all outputs are the reference's, the reports are the
 /// same bytes. Returns the run of one of them.
 inline SimulatedRun check_both_granularities(const Workload& workload, const HardwareConfig& hardware,
@@ -81,7 +92,7 @@ inline SimulatedRun check_both_granularities(const Workload& workload, const Har
   const std::map<std::string, Tensor> reference = run_reference(workload);
   check_outputs(workload, reference, tile, "tile");
   check_outputs(workload, reference, clock, "clock");
-  RC_ASSERT(tile.report_text == clock.report_text);
+  check_same_report(tile.report_text, clock.report_text);
   return clock;
 }
 
