@@ -52,9 +52,15 @@ void OutputFile::write(std::string_view text) {
 }
 
 void OutputFile::rewrite(std::string_view text) {
-  std::rewind(file_);
+  seek(SEEK_SET);
   write(text);
-  std::fseek(file_, 0, SEEK_END);
+  seek(SEEK_END);
+}
+
+// Writes what is in the buffer, too.
+void OutputFile::seek(int origin) {
+  errno = 0;
+  if (std::fseek(file_, 0, origin) != 0 && error_ == 0) error_ = errno != 0 ? errno : EIO;
 }
 
 void OutputFile::close() {

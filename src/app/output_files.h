@@ -142,6 +142,8 @@ class OutputFile {
   const std::string& temporary() const { return temporary_; }
 
  private:
+  void seek(int origin);
+
   std::string path_, target_, temporary_;
   std::vector<char> buffer_;
   std::FILE* file_;

@@ -1,5 +1,7 @@
 #pragma once
 
+#include "tilebeat/error.h"
+
 #include <functional>
 
 #include <systemc>
@@ -19,7 +21,9 @@ struct MessageProtocol {
 };
 
 /// Throws a SimulationError: messages travel by blocking transport.
-[[noreturn]] void refuse_phases();
+[[noreturn]] inline void refuse_phases() {
+  throw SimulationError("messages travel by blocking transport only");
+}
 
 /// The socket by which a module sends messages of one type; `N` as tlm_initiator_socket has it.
 template <class Message, int N = 1, sc_core::sc_port_policy P = sc_core::SC_ONE_OR_MORE_BOUND>

@@ -149,7 +149,8 @@ bool WaveformWriter::records(SignalId signal, Picoseconds at) {
     over_ = now_() >= filter_.end;
     return false;
   }
-  if (collected_ <= filter_.max_bytes) return true;
+  const std::int64_t changes = filter_.counted == TraceSize::kChanges ? spool_->bytes() : 0;
+  if (collected_ + changes <= filter_.max_bytes) return true;
   // The dump will exceed its limit.
   over_ = true;
   cut_at_ = now_();
@@ -341,10 +342,7 @@ void WaveformWriter::collect(Picoseconds at, int rank, const Change& change, con
 
 // Counts the bytes that a change will have, and in a text the edges of clk before it.
 void WaveformWriter::count(const Track& signal, Picoseconds at) {
-  if (filter_.counted == TraceSize::kChanges) {
-    collected_ = spool_->bytes();
-    return;
-  }
+  if (filter_.counted == TraceSize::kChanges) return;  // the unnamed file counts them
   if (at != counted_time_) {
     const Picoseconds since = at - std::max(counted_time_, filter_.begin);
     collected_ += time_bytes(at) + since / (clock_period_ / 2) * (time_bytes(at) + 3);

@@ -146,7 +146,7 @@ class WaveformWriter : public Trace {
   std::optional<Picoseconds> cut_at_;  // time at which the size limit was reached
   bool ordered_ = false, values_before_ = false, closed_ = false;
   Picoseconds counted_time_ = -1;  // time of the latest change that has been counted
-  std::int64_t collected_ = 0;     // bytes that the collected changes will have as text
+  std::int64_t collected_ = 0;     // bytes of texts, and those that collected changes will have as text
 };
 
 /// The save file (.gtkw) with which GTKWave opens a dump ready to read (SPEC UI-7, UI-12): the states of all

@@ -1,6 +1,7 @@
 // Files that are put into place together, or not at all (SPEC UI-5).
 #include "../data/temporary_folder.h"
 #include "app/output_files.h"
+#include "tilebeat/error.h"
 
 #include <filesystem>
 #include <fstream>
@@ -8,6 +9,7 @@
 #include <sstream>
 #include <string>
 
+#include <fcntl.h>
 #include <gtest/gtest.h>
 
 namespace tilebeat::testing {
@@ -74,6 +76,28 @@ TEST_F(ReplacementTest, UI_5_a_failure_puts_everything_back) {
     EXPECT_EQ(files(), before) << to;
     for (const char* moved : {"new_a", "new_b"}) std::ofstream(path(moved)) << moved;
   }
+}
+
+// The beginning is rewritten after the rest has gone to the disk, and that it is full is not forgotten on the
+// way.
+TEST(OutputFileTest, UI_5_what_a_full_disk_does_not_take_is_an_error_also_when_the_beginning_is_rewritten) {
+  OutputFile full(open("/dev/full", O_WRONLY), "w.fst", "w.fst", "");
+  full.write("header and body");
+  full.rewrite("HEADER");
+  full.close();
+  EXPECT_THROW(full.check(), UserError);
+
+  const TemporaryFolder folder;
+  folder.write("w.fst", "");
+  OutputFile file(open(folder.path("w.fst").c_str(), O_WRONLY), "w.fst", "w.fst", "");
+  file.write("header and");
+  file.rewrite("HEADER");
+  file.write(" body");
+  file.close();
+  EXPECT_NO_THROW(file.check());
+  std::ostringstream bytes;
+  bytes << std::ifstream(folder.path("w.fst")).rdbuf();
+  EXPECT_EQ(bytes.str(), "HEADER and body");
 }
 
 }  // namespace

@@ -28,7 +28,9 @@ class SharesOn : public ::testing::TestWithParam<Engine> {
     HardwareConfig hardware = random_chip_with(GetParam(), {2, 5});
     ChipConfig& chip = *hardware.chip;
     chip.cores_per_cluster = std::max(2, chip.cores_per_cluster);
-    chip.core.nram = random_memory(64, chip.core.bus.bytes_per_clock);
+    MemoryConfig& nram = chip.core.nram;  // its banks stay: they may be those of WRAM
+    const std::int64_t row = std::int64_t{nram.banks} * nram.bank_bytes;
+    nram.size_bytes = row * std::max<std::int64_t>(1, 65536 / row);
     return hardware;
   }
 

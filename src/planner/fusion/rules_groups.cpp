@@ -114,19 +114,23 @@ class RulesChooser {
       grown.push_back({std::move(trial), *end, {}});
     }
     if (!grown.empty() && grown.back().ended_by.empty()) grown.back().ended_by = ended_by;
-    // The longest group is taken. One that its cores and SRAM cannot hold loses its last layer; where it does
-    // not pay off, no shorter one is asked but the longest without strips, which make halo columns twice.
+    // The longest group is taken. One that its cores and SRAM cannot hold, or that rules for complete groups
+    // refuse, loses its last layer; where it does not pay off, no shorter one is asked but the longest
+    // without strips, which make halo columns twice.
     while (!grown.empty()) {
       const Grown group = std::move(grown.back());
       grown.pop_back();
       if (group.end < begin + 2) break;
-      if (end_rules(begin, group.end)) continue;
-      const Verdict verdict = judge(begin, group);
-      if (verdict == Verdict::kTaken) return taken_ = group.end;
-      if (verdict == Verdict::kDoesNotFit) {
+      std::optional<std::string> dropped = end_rules(begin, group.end);  // why its last layer is
+      if (!dropped) {
+        const Verdict verdict = judge(begin, group);
+        if (verdict == Verdict::kTaken) return taken_ = group.end;
+        if (verdict == Verdict::kDoesNotFit) dropped = "they do not fit";
+      }
+      if (dropped) {
         if (!grown.empty() && grown.back().ended_by.empty())
           grown.back().ended_by =
-              fmt::format("layers up to '{}' do not fit", space_.layer(group.end - 1).name);
+              fmt::format("layers up to '{}': {}", space_.layer(group.end - 1).name, *dropped);
         continue;
       }
       while (!grown.empty() && in_strips(grown.back().trial) == in_strips(group.trial)) grown.pop_back();
@@ -304,7 +308,7 @@ class RulesChooser {
     }
     for (int rule = kFirstRule; rule <= kLastRule; ++rule) {
       if (!judges_complete_groups(rule)) continue;
-      if (auto why = violation(rule, f, config_)) return why;
+      if (const auto why = violation(rule, f, config_)) return fmt::format("rule {}: {}", rule, *why);
     }
     return std::nullopt;
   }

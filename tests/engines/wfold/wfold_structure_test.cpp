@@ -133,15 +133,19 @@ TEST(WfoldOptions, WF_9_a_second_master_is_a_second_transit_buffer) {
 
 // ---- one memory ----
 
+/// A case with separate memories and with one.
+std::pair<EngineRun, EngineRun> in_both_storages(EngineCase c) {
+  c.bank_bytes = 64, c.config.weight_port_bytes = 64;
+  const EngineRun separate = run_engine(c);
+  c.config.storage = StoragePlace::kShared;
+  return {separate, run_engine(c)};
+}
+
 // The regions' ports read 36 kernel lines and 4 records, the map is 15 lines: a bank makes one access a
 // cycle, so that together they take at least as many cycles, where separate memories hide the map behind the
 // beats.
 TEST(WfoldOptions, WF_9_one_memory_serves_maps_or_kernels_in_a_cycle) {
-  EngineCase c = dense(16, 64, 16);
-  c.bank_bytes = 64, c.config.weight_port_bytes = 64;
-  const EngineRun separate = run_engine(c);
-  c.config.storage = StoragePlace::kShared;
-  const EngineRun shared = run_engine(c);
+  const auto [separate, shared] = in_both_storages(dense(16, 64, 16));
   EXPECT_EQ(shared.master.beats, 36);
   EXPECT_EQ(shared.reader.requests, separate.reader.requests);
   EXPECT_EQ(shared.master.kernel_lines, separate.master.kernel_lines);
@@ -152,11 +156,7 @@ TEST(WfoldOptions, WF_9_one_memory_serves_maps_or_kernels_in_a_cycle) {
 
 // Kernel 0 alone is read from one bank; the map's words in the other fifteen are free.
 TEST(WfoldOptions, WF_9_one_memory_leaves_banks_without_kernels_to_maps) {
-  EngineCase c = dense(16, 1, 16);
-  c.bank_bytes = 64, c.config.weight_port_bytes = 64;
-  const EngineRun separate = run_engine(c);
-  c.config.storage = StoragePlace::kShared;
-  const EngineRun shared = run_engine(c);
+  const auto [separate, shared] = in_both_storages(dense(16, 1, 16));
   EXPECT_LE(shared.released, separate.released + 2) << "of 15 words, bank 0 has one or two";
 }
 
