@@ -209,6 +209,35 @@ TEST_F(ListSchedule, MA_3_work_on_chip_does_not_slow_transfers) {
   EXPECT_THAT(times().end, ElementsAre(at(10), at(10)));
 }
 
+// The SRAM of a cluster delivers 64 bytes a cycle and takes as many.
+TEST_F(ListSchedule, MA_3_copies_share_each_direction_of_an_SRAM) {
+  const auto copy = [](int from, int to) {
+    TaskCost cost{10};
+    cost.sram_bytes = 640, cost.sram_read = from, cost.sram_write = to;
+    return cost;
+  };
+  add(0, Unit::kMvdma, copy(0, -1));
+  add(1, Unit::kMvdma, copy(0, -1));
+  add(2, Unit::kMvdma, copy(-1, 0));
+  add(3, Unit::kMvdma, copy(1, -1));
+  EXPECT_THAT(times().end, ElementsAre(at(20), at(20), at(10), at(10)));
+  add(4, Unit::kCdma, copy(1, 0));  // takes half of the cycles of two others, which take half of its
+  EXPECT_THAT(times().end, ElementsAre(at(20), at(20), at(20), at(20), at(20)));
+}
+
+TEST_F(ListSchedule, MA_3_an_SRAM_leaves_to_others_what_a_port_or_DRAM_holds_back) {
+  TaskCost from_dram{10, 320};  // DRAM: 16 bytes a cycle
+  from_dram.sram_bytes = 320, from_dram.sram_write = 0;
+  add(0, Unit::kGdma, from_dram);
+  TaskCost slow{10}, fast{10};
+  slow.sram_bytes = 160, slow.sram_read = 0;
+  fast.sram_bytes = 640, fast.sram_read = 0;
+  add(1, Unit::kMvdma, slow);
+  add(2, Unit::kMvdma, fast);
+  // 16 bytes a cycle for 10 cycles, beside which 480 of 640 bytes pass; then the other 160 at 64 a cycle.
+  EXPECT_THAT(times().end, ElementsAre(at(20), at(10), at(12.5)));
+}
+
 TEST_F(ListSchedule, MA_3_double_buffers_overlap_fetching_and_computing) {
   BufferRing ring(g_.graph, BufferRole::kMap, 2);
   for (int i = 0; i < 3; ++i) {

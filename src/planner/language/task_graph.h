@@ -177,6 +177,10 @@ struct TaskCost {
   /// anywhere.
   std::int64_t dram_part = 0, dram_parts = 0;
   double dram_request = 0;  ///< average bytes of one of its DRAM requests; 0: as of most other tasks
+  /// Bytes of whole beats at the SRAM of cluster `sram_read`, and the same at that of cluster `sram_write`;
+  /// -1: it does not read, or write, an SRAM.
+  double sram_bytes = 0;
+  int sram_read = -1, sram_write = -1;
 };
 
 /// One instruction of one processor, with what it reads and writes (SPEC MA-2). Its semaphores are empty:

@@ -267,6 +267,20 @@ const PortPath& CopyCosts::path_of(const Ways& ways, std::uint64_t address, Dire
   return wram ? ways.wram : ways.nram;
 }
 
+namespace {
+
+// The cluster in whose SRAM an address lies; -1: it lies elsewhere.
+int cluster_of_sram(std::uint64_t address) {
+  const bool sram = address >= sram_address(0) && address < nram_address(0);
+  return sram ? to_int((address - sram_address(0)) / (sram_address(1) - sram_address(0))) : -1;
+}
+// Bytes of the beats that runs take at a port.
+double whole_beats(const Runs& runs, const PortPath& path) {
+  return static_cast<double>(runs.count * align_up<std::int64_t>(runs.run, path.width));
+}
+
+}  // namespace
+
 TaskCost CopyCosts::of(const Copy& copy) const {
   const Ways& ways = copy.unit == Unit::kIodma || copy.unit == Unit::kFold ? core_ : memory_core_;
   const std::int64_t columns = std::int64_t{copy.pad_left} + copy.inner_count + copy.pad_right;
@@ -297,6 +311,9 @@ TaskCost CopyCosts::of(const Copy& copy) const {
     cost.dram_part = to_signed(address / kControllerBytes);
     cost.dram_parts = to_signed((address + to_unsigned(extent) - 1) / kControllerBytes) - cost.dram_part + 1;
   };
+  const int from_sram = cluster_of_sram(copy.source), to_sram = cluster_of_sram(copy.destination);
+  if (from_sram >= 0) cost.sram_read = from_sram, cost.sram_bytes = whole_beats(read, cluster_);
+  if (to_sram >= 0) cost.sram_write = to_sram, cost.sram_bytes = whole_beats(written, cluster_);
   const auto extent = [&](std::int64_t inner, std::int64_t inner_stride, std::int64_t outer,
                           std::int64_t outer_stride) {
     return copy.run_bytes + (inner - 1) * inner_stride + (outer - 1) * outer_stride;

@@ -12,10 +12,6 @@
 namespace tilebeat {
 namespace {
 
-// Up to this number of jobs, the engine's own tasks are scheduled; beyond it one task per job.
-constexpr std::int64_t kFewJobs = 64;
-
-// Makes one task per job in place of the engine's own.
 class CoarseLowering : public MatrixLowering {
  public:
   CoarseLowering(TaskGraph& graph, const EnginePlace& place, JobCosts& costs)
@@ -36,6 +32,10 @@ class CoarseLowering : public MatrixLowering {
 };
 
 }  // namespace
+
+std::unique_ptr<MatrixLowering> coarse_lowering(TaskGraph& graph, const EnginePlace& place, JobCosts& costs) {
+  return std::make_unique<CoarseLowering>(graph, place, costs);
+}
 
 PlannedUse add_estimated_tasks(TaskGraph& graph, const MatrixWork& work, const EnoughTasks& enough) {
   const ShardedLayer& layer = work.layer;
@@ -58,7 +58,7 @@ PlannedUse add_estimated_tasks(TaskGraph& graph, const MatrixWork& work, const E
       [&](TaskGraph& g, const EnginePlace& place, int number) -> std::unique_ptr<MatrixLowering> {
         const auto shard = to_size(number);
         if (jobs <= kFewJobs) return layer.shards[shard].layer->lower(g, place, cuts[shard]);
-        return std::make_unique<CoarseLowering>(g, place, costs[shard]);
+        return coarse_lowering(g, place, costs[shard]);
       },
       enough);
 }
@@ -121,6 +121,7 @@ Machine machine_of(const HardwareConfig& hardware, const std::vector<int>& start
   const int controllers = hardware.chip ? hardware.chip->memory_controllers : 1;
   machine.controllers = controllers;
   machine.dram_bytes_per_clock = controllers * dram_bytes_per_clock(hardware) * refresh * kReached;
+  if (hardware.chip) machine.sram_bytes_per_clock = hardware.chip->cluster_bus.bytes_per_clock;
   // A signal is decoded and waits for its token as well.
   if (hardware.chip) machine.signal_cycles = hardware.chip->sync_cycles + 3.0;
   if (hardware.chip && hardware.chip->merged_dma)

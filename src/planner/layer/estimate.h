@@ -5,7 +5,9 @@
 #include "planner/layer/matrix_tasks.h"
 #include "planner/schedule/schedule.h"
 
+#include <cstdint>
 #include <limits>
+#include <memory>
 #include <vector>
 
 namespace tilebeat {
@@ -15,6 +17,11 @@ namespace tilebeat {
 /// above `limit`. Throws UserError when the mapping does not fit. Overwrites `graph`, to reuse its memory.
 double estimated_cycles(const MappingQuestion& question, const LayerMapping& mapping, TaskGraph& graph,
                         double limit = std::numeric_limits<double>::infinity());
+
+/// Makes one task per job in place of the engine's own, with the job's cost. The costs outlive it.
+std::unique_ptr<MatrixLowering> coarse_lowering(TaskGraph& graph, const EnginePlace& place, JobCosts& costs);
+/// Up to this number of jobs, estimates schedule the engine's own tasks; beyond it one task per job.
+constexpr std::int64_t kFewJobs = 64;
 
 /// Adds the tasks of a mapped layer to the graph of an estimate, until `enough` returns true.
 PlannedUse add_estimated_tasks(TaskGraph& graph, const MatrixWork& work, const EnoughTasks& enough = {});

@@ -58,16 +58,6 @@ struct Queue {
   double left = 0;     // cycles of the tasks that have not started
 };
 
-/// A running task that moves bytes over DRAM.
-struct Flow {
-  int task;
-  double left;                     // bytes
-  double fastest;                  // bytes a cycle that its ports can carry
-  double weight;                   // bytes of a request; requests are served in turn
-  double rate = 0;                 // current bytes a cycle
-  std::vector<double> parts = {};  // fraction of its bytes, by memory controller; empty: evenly distributed
-};
-
 /// Tasks that follow each task of a graph, in the order of its dependencies.
 class Followers {
  public:

@@ -2,11 +2,13 @@
 
 #include "base/types.h"
 #include "planner/schedule/ready_tasks.h"
+#include "planner/schedule/running_copies.h"
 
 #include <algorithm>
 #include <array>
 #include <cmath>
 #include <limits>
+#include <optional>
 #include <utility>
 
 namespace tilebeat {
@@ -62,8 +64,8 @@ class Simulation {
       if (tasks_[i].unit() == Unit::kMatrix) queue.sequence.push_back(to_int(i));
     }
     find_tails();
-    controllers_ = to_size(machine.controllers);
     dram_rate_ = machine.dram_bytes_per_clock * share_of_transfers(machine.fetched_bytes);
+    copies_.emplace(machine, dram_rate_);
     for (const Task& task : tasks_) bytes_left_ += task.cost.dram_bytes;
     expect_bytes();
     for (std::size_t i = 0; i < tasks_.size(); ++i) expect_start(i, 0);
@@ -76,19 +78,16 @@ class Simulation {
     for (std::size_t q = 0; q < queues_.size(); ++q) touched_.push_back(to_int(q));
     while (least_ <= limit) {
       start_tasks();
-      share_dram();
       double next = events_.empty() ? kNever : events_.top().time;
-      for (const Flow& flow : flows_) next = std::min(next, now_ + flow.left / flow.rate);
+      if (const double cycles = copies_->least_cycles(); cycles < kNever)
+        next = std::min(next, now_ + cycles);
       if (next == kNever) break;
       least_ = std::max(least_, next);
       if (least_ > limit) break;
-      for (Flow& flow : flows_) {
-        const double bytes = flow.rate * (next - now_);
-        flow.left -= bytes, bytes_left_ -= bytes;
-      }
+      bytes_left_ -= copies_->advance(next - now_);
       now_ = next;
       expect_bytes();
-      finish_flows();
+      copies_->each_ended([this](int task) { happen(task, Event::kEnds); });
       while (!events_.empty() && events_.top().time <= now_) {
         const Timed event = events_.top();
         events_.pop();
@@ -215,17 +214,12 @@ class Simulation {
       queue.left -= cost.cycles;
       expect_start(to_size(task), now_);
       nth(result_.start, task) = now_;
-      if (cost.dram_bytes > 0) {
-        constexpr double kRequest = 1024;
-        flows_.push_back({task, cost.dram_bytes, cost.dram_bytes / std::max(cost.cycles, 1.0),
-                          cost.dram_request > 0 ? cost.dram_request : kRequest, 0,
-                          parts_by_controller(cost)});
-        shared_ = false;
-      } else {
-        const double end = now_ + std::max(cost.cycles, 1.0);
+      const double end = now_ + std::max(cost.cycles, 1.0);
+      if (RunningCopies::shares(cost))
+        copies_->start(task, cost);
+      else
         events_.push({end, task, Event::kEnds});
-        announce(task, end + cost.latency);
-      }
+      if (cost.dram_bytes == 0) announce(task, end + cost.latency);
     }
     touched_.clear();
   }
@@ -250,82 +244,6 @@ class Simulation {
   // Cycles of a token from task to task: 0 within a processor.
   double delay(int from, int to) const {
     return nth(tasks_, from).processor == nth(tasks_, to).processor ? 0 : signal_;
-  }
-
-  std::vector<double> parts_by_controller(const TaskCost& cost) const {
-    const auto controllers = to_signed(controllers_);
-    if (controllers == 1 || cost.dram_parts == 0 || cost.dram_parts >= 2 * controllers) return {};
-    std::vector<double> parts(controllers_, 0);
-    for (std::int64_t i = 0; i < cost.dram_parts; ++i)
-      nth(parts, (cost.dram_part + i) % controllers) += 1 / static_cast<double>(cost.dram_parts);
-    return parts;
-  }
-
-  // Every flow gets equally many requests of a controller, but no more bytes than its ports carry or than its
-  // slowest controller allows: all rates rise together until one of these limits holds.
-  void share_dram() {
-    if (shared_) return;
-    shared_ = true;
-    std::vector<Flow*>& open = open_;
-    open.clear();
-    for (Flow& flow : flows_) open.push_back(&flow);
-    std::sort(open.begin(), open.end(),
-              [](const Flow* a, const Flow* b) { return a->fastest / a->weight < b->fastest / b->weight; });
-    const std::size_t controllers =
-        std::all_of(open.begin(), open.end(), [](const Flow* flow) { return flow->parts.empty(); })
-            ? 1
-            : controllers_;
-    const auto part = [&](const Flow& flow, std::size_t c) {
-      return flow.parts.empty() ? 1 / static_cast<double>(controllers) : flow.parts[c];
-    };
-    // Unassigned bytes a cycle; and the bytes of one request of every open flow.
-    std::vector<double>&left = left_, &wanted = wanted_;
-    left.assign(controllers, dram_rate_ / static_cast<double>(controllers)), wanted.assign(controllers, 0);
-    for (const Flow* flow : open) {
-      for (std::size_t c = 0; c < controllers; ++c) wanted[c] += flow->weight * part(*flow, c);
-    }
-    const auto settle = [&](Flow& flow, double rate) {
-      flow.rate = rate;
-      for (std::size_t c = 0; c < controllers; ++c)
-        left[c] -= rate * part(flow, c), wanted[c] -= flow.weight * part(flow, c);
-    };
-    constexpr double kNothing = 1e-9;
-    while (!open.empty()) {
-      std::size_t slowest = 0;
-      double requests = kNever;
-      for (std::size_t c = 0; c < controllers; ++c) {
-        if (wanted[c] > kNothing && left[c] / wanted[c] < requests)
-          requests = left[c] / wanted[c], slowest = c;
-      }
-      const auto faster = std::find_if(open.begin(), open.end(), [&](const Flow* flow) {
-        return flow->fastest > requests * flow->weight;
-      });
-      if (faster != open.begin()) {  // ports hold them back
-        for (auto flow = open.begin(); flow != faster; ++flow) settle(**flow, (*flow)->fastest);
-        open.erase(open.begin(), faster);
-        continue;
-      }
-      const auto others = std::stable_partition(open.begin(), open.end(),
-                                                [&](const Flow* flow) { return part(*flow, slowest) > 0; });
-      for (auto flow = open.begin(); flow != others; ++flow)
-        settle(**flow, std::max(requests * (*flow)->weight, kNothing));
-      open.erase(open.begin(), others);
-    }
-  }
-
-  void finish_flows() {
-    constexpr double kNothing = 1e-6;
-    for (std::size_t i = 0; i < flows_.size();) {
-      if (flows_[i].left > kNothing) {
-        ++i;
-        continue;
-      }
-      const int task = flows_[i].task;
-      if (i + 1 < flows_.size()) flows_[i] = std::move(flows_.back());
-      flows_.pop_back();
-      shared_ = false;
-      happen(task, Event::kEnds);
-    }
   }
 
   void happen(int number, Event event) {
@@ -372,10 +290,10 @@ class Simulation {
   }
 
   const std::vector<Task>& tasks_;
-  double dram_rate_ = 0;         // bytes a cycle for transfers
-  std::size_t controllers_ = 1;  // memory controllers
-  std::vector<int> waits_;       // by task: number of events that it still waits for
-  std::vector<char> ready_;      // by task: whether `waits_` is 0
+  double dram_rate_ = 0;  // bytes a cycle for transfers
+  std::optional<RunningCopies> copies_;
+  std::vector<int> waits_;   // by task: number of events that it still waits for
+  std::vector<char> ready_;  // by task: whether `waits_` is 0
   std::vector<int> queue_of_;
   std::vector<double> cycles_;      // by task: cycles of its unit
   double signal_;                   // cycles of a token from one processor to another
@@ -384,10 +302,6 @@ class Simulation {
   Followers released_, completed_;  // by task: tasks that wait for these events
   std::vector<Queue> queues_;
   std::vector<int> touched_;  // queues that may be able to start a task
-  std::vector<Flow> flows_;
-  std::vector<Flow*> open_;            // scratch of share_dram
-  std::vector<double> left_, wanted_;  // scratch of share_dram
-  bool shared_ = true;
   std::priority_queue<Timed, std::vector<Timed>, std::greater<>> events_;
   double now_ = 0;
   double bytes_left_ = 0;  // bytes that have not moved over DRAM

@@ -18,14 +18,15 @@ struct Machine {
   double fetched_bytes = 0;          ///< bytes of instructions for later layers, fetched during this one
   double signal_cycles = 0;          ///< from an event of a task to a task of another processor
   int controllers = 1;  ///< memory controllers; each has an equal share of the DRAM bytes a cycle
+  double sram_bytes_per_clock = 64;  ///< bytes that the SRAM of a cluster delivers a cycle, and that it takes
   /// Processors of a cluster whose last one, the memory core, has a single DMA engine for GDMA, CDMA and
   /// broadcast; 0: it has one engine for each.
   int merged_dma_of = 0;
 };
 
 /// The expected times of a graph's tasks, from a list schedule: a free unit takes, among the tasks with
-/// complete operands, the one with the longest tail. Transfers share the controllers that they use evenly,
-/// and instruction fetches take a part of DRAM throughout.
+/// complete operands, the one with the longest tail. Transfers share the controllers and the SRAMs that they
+/// use evenly, and instruction fetches take a part of DRAM throughout.
 struct Schedule {
   std::vector<double> start, end, done;  ///< by task, in cycles
   double cycles = 0;                     ///< until all tasks are done; infinite when above the limit
