@@ -46,6 +46,9 @@ struct FusionConfig {
   int stride_redundancy = 4;         ///< rule 19
   FusionCut cut = FusionCut::kRowsFirst;
   std::vector<int> ratios{50, 75, 80};  ///< percentages to which a map is cut, one after the other
+  /// Whether the planner `rules` keeps groups that are slower than their layers one by one or move more
+  /// bytes.
+  bool keep_where_slower = false;
 };
 
 /// The way a tensor that stays on the chip is held between layers of a fusion group (SPEC FU-8).

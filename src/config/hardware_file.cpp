@@ -245,6 +245,8 @@ void describe(V& v, FusionConfig& c) {
   v.integers(
       "ratios", c.ratios, {1, 99}, {1, 16},
       "per cent by which a map that is too large is cut, one after the other, the last again and again");
+  v.boolean("keep_where_slower", c.keep_where_slower,
+            "the planner rules keeps groups that are slower than their layers, or move more bytes");
 }
 
 template <class V>

@@ -67,22 +67,25 @@ class GroupSpace {
 };
 
 struct ChosenGroups {
-  std::vector<ChosenGroup> groups;
+  /// Ways to cut the network into fusion groups, of which the best by the plans of the whole network is
+  /// taken.
+  std::vector<std::vector<ChosenGroup>> ways;
   int visited = 0;  ///< fusion groups whose cost the optimal planner estimated
 };
 
 /// Chooses the fusion groups of a workload as `fusion.planner` asks: by the rules of document 001 (SPEC FU-2,
 /// FU-3, FU-10), as far as they are planned to be neither slower than their layers one by one nor to move
-/// more bytes over DRAM (FU-5); or with the least cost (FU-8). `alone`: the plan without fusion groups.
+/// more bytes over DRAM (FU-5); or with the least cost (FU-8), and beside that by the rules, so that the
+/// optimal plan is never worse than theirs (FU-13). `alone`: the plan without fusion groups.
 ChosenGroups choose_groups(const Workload& workload, const HardwareConfig& hardware, const Plan& alone);
 
 /// The cut of a network into fusion groups and single layers with the least `fusion.objective` (SPEC FU-8). A
 /// group consists of neighbours in the workload, so the best cut of the first n layers is a best cut of fewer
 /// layers plus one group or layer: one pass over the layers finds the optimum. The cost of a group is that of
-/// its best form. The forms that are tried: all clusters (for bytes also fewer); rows of a step halved from a
-/// cluster's share down to one; tensors in row buffers or, in the best of those forms, recomputed. Tensors
-/// held whole take more SRAM and save nothing against row buffers. `visited`: number of groups whose cost was
-/// estimated.
+/// its best form. The forms that are tried: all clusters, half of them and so on (for cycles as long as that
+/// is better); rows of a step halved from a cluster's share down to one; tensors in row buffers or, in the
+/// best of those forms, recomputed. Tensors held whole take more SRAM and save nothing against row buffers.
+/// `visited`: number of groups whose cost was estimated.
 std::vector<ChosenGroup> optimal_groups(GroupSpace& space, int& visited);
 
 /// The fusion groups by the rules of document 001 (SPEC FU-2, FU-3, FU-10), as far as they are planned to be

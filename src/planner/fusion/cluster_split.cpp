@@ -1,6 +1,7 @@
 #include "planner/fusion/cluster_split.h"
 
 #include "base/types.h"
+#include "planner/language/transfer.h"
 #include "planner/layer/matrix_work.h"
 #include "tilebeat/error.h"
 
@@ -16,6 +17,8 @@ namespace {
 
 // Cycles of a tile besides its beats: the instructions that request, load, drain and store it.
 constexpr double kTileCycles = 64;
+// Fraction of the cycles of computing in which nothing moves.
+constexpr double kInTurn = 0.25;
 
 // Searches the splits of one layer.
 class Splits {
@@ -28,6 +31,8 @@ class Splits {
         p_(layer_.problem()),
         grain_(layer_.grain()),
         chip_(chip),
+        bus_(cluster_path(chip).width),
+        port_(std::min(bus_, core_path(chip, chip.core.copy).width)),
         share_(share) {}
 
   std::optional<LayerMapping> best() {
@@ -75,19 +80,26 @@ class Splits {
                           static_cast<double>(ceil_div(m.tile_columns, grain_.columns)) * tiles;
     const double computed = grains * blocks * static_cast<double>(grain_.cycles);
     // Only transfers run before the first tile's map has arrived and after the last tile has been computed.
-    const double edges =
-        static_cast<double>(map_beats(m) * reduction_group_ + sum_beats(m) + result_beats(m)) *
+    const double by_bus =
+        static_cast<double>(map_beats(m, bus_) * reduction_group_ + sum_beats(m) + result_beats(m, bus_)) *
         m.reduction_groups();
+    const double by_core = static_cast<double>(map_beats(m, port_) + result_beats(m, port_));
+    const double edges = std::max(by_bus, by_core);
     const double moved = tiles * edges;
     // Kernels that only one core needs are loaded by all cores at the same time.
     const double loaded = m.kernel_parts * reduction_group_ == m.cores()
                               ? std::max(share_.dram_load, share_.own_load / m.cores())
                               : share_.shared_load;
     const double added = added_cycles(m);
-    const double cycles =
-        std::max({computed, moved, loaded, tiles * added}) + edges + added + kTileCycles * tiles;
-    // At equal cost, prefers the fewest parts of rows, then of columns, then of kernels.
-    const Cost cost{share_.fewest_kernels ? blocks : 0, cycles, m.row_parts, m.column_parts, m.kernel_parts};
+    // Computing and moving overlap less than fully.
+    const double cycles = std::max({computed, moved, loaded, tiles * added}) + kInTurn * computed + edges +
+                          added + kTileCycles * tiles;
+    // Parts of rows leave runs in memory longer than parts of kernels do, and those longer than parts of
+    // columns.
+    const bool few = share_.kernels != ClusterShare::Kernels::kAny;
+    const bool fewest = share_.kernels == ClusterShare::Kernels::kFewest;
+    const Cost cost{fewest ? blocks : 0, cycles, few ? m.row_parts * m.column_parts : m.column_parts,
+                    m.kernel_parts, m.row_parts};
     if (best_ && cost >= cost_) return;
     best_ = m, cost_ = cost;
   }
@@ -110,29 +122,28 @@ class Splits {
     return std::min(m.blocks_per_load * p_.block_kernels, p_.conv.out_channels);
   }
 
-  // Beats of the cluster's bus, which all cores share; each run takes whole beats.
-  std::int64_t map_beats(const LayerMapping& m) const {
+  // Beats of a tile at a port of `width` bytes: the cluster's bus, which all cores share, or the port of one
+  // core's MVDMA. Each run takes whole beats.
+  std::int64_t map_beats(const LayerMapping& m, int width) const {
     const std::int64_t columns = p_.axis_w().span(m.tile_columns), rows = p_.axis_h().span(m.tile_rows);
-    return reduction_group_ == 1 ? rows * beats_of(columns * p_.channels)
-                                 : rows * columns * beats_of(p_.channels);
+    return reduction_group_ == 1 ? rows * beats_of(columns * p_.channels, width)
+                                 : rows * columns * beats_of(p_.channels, width);
   }
-  std::int64_t result_beats(const LayerMapping& m) const {
+  std::int64_t result_beats(const LayerMapping& m, int width) const {
     const std::int64_t pixel = kernels_of(m) * whole_.problem.element_bytes();
-    if (kernels_of(m) == p_.conv.out_channels) return m.tile_rows * beats_of(m.tile_columns * pixel);
-    return std::int64_t{m.tile_rows} * m.tile_columns * beats_of(pixel);
+    if (kernels_of(m) == p_.conv.out_channels) return m.tile_rows * beats_of(m.tile_columns * pixel, width);
+    return std::int64_t{m.tile_rows} * m.tile_columns * beats_of(pixel, width);
   }
   // Each core of a reduction group sends all sums of a tile but its own slice, and receives as many.
   std::int64_t sum_beats(const LayerMapping& m) const {
-    return 2 * (reduction_group_ - 1) * beats_of(slice_sums(m) * dtype_size(DType::kInt32)) *
+    return 2 * (reduction_group_ - 1) * beats_of(slice_sums(m) * dtype_size(DType::kInt32), bus_) *
            reduction_group_;
   }
   // Cycles that a core's vector unit adds for a tile.
   double added_cycles(const LayerMapping& m) const {
     return static_cast<double>((reduction_group_ - 1) * slice_sums(m)) / chip_.core.vector.lanes;
   }
-  std::int64_t beats_of(std::int64_t run) const {
-    return ceil_div<std::int64_t>(run, chip_.cluster_bus.bytes_per_clock);
-  }
+  static std::int64_t beats_of(std::int64_t run, int width) { return ceil_div<std::int64_t>(run, width); }
 
   const ShardedLayer& whole_;
   const int reduction_group_, reduction_groups_;  // cores of a reduction group; number of groups
@@ -140,9 +151,10 @@ class Splits {
   const Problem& p_;
   const Grain grain_;
   const ChipConfig& chip_;
+  const int bus_, port_;  // bytes a cycle of the cluster's bus, and of the MVDMA of a core
   const ClusterShare& share_;
   std::optional<LayerMapping> best_;
-  // Kernel blocks of a core, where they count; cycles; parts of rows, columns and kernels.
+  // Kernel blocks of a core, where they count; cycles; parts, the least wanted ones first.
   using Cost = std::tuple<int, double, int, int, int>;
   Cost cost_;  // of `best_`
 };

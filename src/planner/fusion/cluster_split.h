@@ -15,7 +15,9 @@ struct ClusterShare {
   std::int64_t operand_bytes = 0;  ///< of an NRAM buffer for a tile's map
   std::int64_t result_bytes = 0;   ///< of an NRAM buffer for a tile's results
   std::int64_t slice_bytes = 0;    ///< of an NRAM buffer for partial sums of another core
-  bool fewest_kernels = false;     ///< gives each core as few kernels as possible, at any cost in cycles
+  /// Kernels of a core: of splits that cost the same the one with the longest runs in memory, or the one with
+  /// the fewest kernels; or the fewest at any cost in cycles.
+  enum class Kernels : std::uint8_t { kAny, kFewAtEqualCost, kFewest } kernels = Kernels::kAny;
   /// Cycles of loading the layer's streamed kernels: at DRAM's rate, through the SRAM to several cores, and
   /// to a single core that has all kernels.
   double dram_load = 0, shared_load = 0, own_load = 0;

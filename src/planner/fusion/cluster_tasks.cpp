@@ -3,6 +3,8 @@
 #include "base/types.h"
 #include "isa/address_map.h"
 #include "planner/language/relayout.h"
+#include "planner/layer/estimate.h"
+#include "planner/layer/matrix_work.h"
 #include "planner/layer/operand_transfers.h"
 #include "planner/layer/placement.h"
 
@@ -295,12 +297,25 @@ void ClusterTasks::add_job(std::size_t l, const Worker& worker, const MatrixJob&
   Core& core = *worker.core;
   if (!core.lowering || core.lowered != l) {
     graph_.also(Access{core.unit, core.turns++, AccessKind::kWrite});
-    core.lowering = worker.shard->layer->lower(graph_, core.place, *worker.cut);
+    core.lowering = lowering_of(l, worker);
     core.lowered = l;
   }
   graph_.also(Access{core.unit, core.turns - 1, AccessKind::kRead});
   core.lowering->add(job);
   graph_.also({});
+}
+
+std::unique_ptr<MatrixLowering> ClusterTasks::lowering_of(std::size_t l, const Worker& worker) {
+  const std::int64_t jobs = std::int64_t{steps()} * count_of(unit_.layers) * chip_.cores();  // at least
+  // With a task per job, slots of streamed kernels would be free too late.
+  if (!work_.for_estimate || weights_.streamed() || jobs <= kFewJobs)
+    return worker.shard->layer->lower(graph_, worker.core->place, *worker.cut);
+  JobCosts& costs =
+      job_costs_
+          .try_emplace(worker.shard, *worker.shard, *worker.cut,
+                       largest_job(*worker.shard->layer, weights_.mapping(l)), worker.groups.size() == 1)
+          .first->second;
+  return coarse_lowering(graph_, worker.core->place, costs);
 }
 
 void ClusterTasks::load_map(std::size_t l, Worker& worker, const OutputTile& tile) {

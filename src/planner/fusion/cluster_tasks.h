@@ -14,6 +14,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <deque>
+#include <map>
 #include <memory>
 #include <optional>
 #include <vector>
@@ -170,6 +171,7 @@ class ClusterTasks {
   Computed compute(std::size_t l, const Worker& worker, std::size_t group, const OutputTile& tile);
 
   void add_job(std::size_t l, const Worker& worker, const MatrixJob& job);
+  std::unique_ptr<MatrixLowering> lowering_of(std::size_t l, const Worker& worker);
 
   void load_map(std::size_t l, Worker& worker, const OutputTile& tile);
 
@@ -216,7 +218,8 @@ class ClusterTasks {
   std::vector<std::optional<RowBuffer>> held_;  // by tensor
   std::int64_t operands_at_ = 0, operand_bytes_ = 0, result_bytes_ = 0, slice_bytes_ = 0;
   int largest_reduction_group_ = 1;
-  std::optional<PartialSumExchange> sums_;  // set where a layer is cut along its channels
+  std::optional<PartialSumExchange> sums_;      // set where a layer is cut along its channels
+  std::map<const Shard*, JobCosts> job_costs_;  // for estimates with one task per job
 };
 
 }  // namespace tilebeat

@@ -349,6 +349,12 @@ PlannedUse FusionGroup::add_tasks(TaskGraph& graph, const Prefetch& prefetch) co
   return add_group_tasks(graph, work(prefetch));
 }
 
+PlannedUse FusionGroup::add_estimated_tasks(TaskGraph& graph, const EnoughTasks& enough) const {
+  GroupWork estimated = work();
+  estimated.for_estimate = true;
+  return add_group_tasks(graph, estimated, enough);
+}
+
 PlannedUse FusionGroup::add_prefetch(TaskGraph& graph, const Prefetch& prefetch, std::int64_t sram) const {
   return add_unit_prefetch(graph, work(prefetch), sram);
 }
@@ -389,7 +395,7 @@ namespace {
 // estimate of a group is less exact, above all for the first layers of networks, whose maps have few
 // channels. It is larger where several clusters stream kernels that are passed on to all of them
 // (docs/fusion.md).
-constexpr double kGroupMargin = 1.1, kChainMargin = 1.2;
+constexpr double kGroupMargin = 1.04, kChainMargin = 1.08;
 constexpr double kNever = std::numeric_limits<double>::infinity();
 
 // A fusion group with places for a trial.
@@ -400,8 +406,8 @@ FusionGroup trial_of(const Workload& workload, const HardwareConfig& hardware, c
   return group;
 }
 
-std::int64_t add_trial_tasks(TaskGraph& graph, const FusionGroup& group) {
-  const PlannedBytes bytes = group.add_tasks(graph).bytes;
+std::int64_t add_trial_tasks(TaskGraph& graph, const FusionGroup& group, const EnoughTasks& enough = {}) {
+  const PlannedBytes bytes = group.add_estimated_tasks(graph, enough).bytes;
   return bytes.maps + bytes.kernels + bytes.results;
 }
 
@@ -414,14 +420,17 @@ GroupEstimate estimate_unit(const Workload& workload, const HardwareConfig& hard
       static_cast<double>(limit))
     return {kNever, 0, kNever};
   TaskGraph& graph = parts.empty_graph();
-  const std::int64_t bytes = add_trial_tasks(graph, group);
+  const Machine machine = machine_of(hardware, {});
   const auto end = static_cast<double>(end_cycles(hardware, hardware.chip->processors()));
+  LeastCycles least(graph, machine);
+  const auto too_many = [&] { return least.now() > limit - end; };
+  const std::int64_t bytes = add_trial_tasks(graph, group, too_many);
+  if (too_many()) return {kNever, 0, kNever};
   const auto dram = static_cast<double>(dram_bound(bytes, hardware));
   const bool chains = group.mapping().kernels == GroupKernels::kStreamed && group.mapping().clusters > 1;
   const double margin = chains ? kChainMargin : kGroupMargin;
   const double most = (limit + (margin - 1) * dram) / margin;
-  const Machine machine = machine_of(hardware, {});
-  if (LeastCycles(graph, machine).now() > most - end) return {kNever, bytes, kNever};
+  if (least.now() > most - end) return {kNever, bytes, kNever};
   const Schedule times = schedule(graph, dependencies_of(graph), machine, most - end);
   const double cycles = times.cycles + end;
   return {cycles, bytes, cycles + (margin - 1) * std::max(0.0, cycles - dram)};

@@ -65,6 +65,8 @@ class FusionGroup {
   LayerPlan plan() const;
   /// Call these after `place`.
   PlannedUse add_tasks(TaskGraph& graph, const Prefetch& prefetch = {}) const;
+  /// Adds the tasks to the graph of an estimate, until `enough` returns true.
+  PlannedUse add_estimated_tasks(TaskGraph& graph, const EnoughTasks& enough = {}) const;
   PlannedUse add_prefetch(TaskGraph& graph, const Prefetch& prefetch, std::int64_t sram) const;
   std::vector<std::int64_t> wram_of_loads() const;
   /// WRAM bytes of a core that the group takes

@@ -71,11 +71,12 @@ void load_weights(const Clusters& clusters, const GroupWork& work, PlannedUse& u
 }
 
 // All clusters compute a layer at the same time, portion by portion of its kernels.
-void run_streamed(const Clusters& clusters, const GroupWork& work, PlannedUse& use) {
+void run_streamed(const Clusters& clusters, const GroupWork& work, PlannedUse& use,
+                  const EnoughTasks& enough) {
   int steps = 0;
   for (const auto& cluster : clusters) steps = std::max(steps, cluster->steps());
   std::size_t turn = 0;
-  for (int step = 0; step < steps; ++step) {
+  for (int step = 0; step < steps && !(enough && enough()); ++step) {
     std::vector<ClusterTasks*> working;
     for (const auto& cluster : clusters) {
       if (step < cluster->steps()) working.push_back(cluster.get());
@@ -103,8 +104,8 @@ void run_streamed(const Clusters& clusters, const GroupWork& work, PlannedUse& u
   }
 }
 
-void run_resident(ClusterTasks& cluster, const GroupWork& work) {
-  for (int step = 0; step < cluster.steps(); ++step) {
+void run_resident(ClusterTasks& cluster, const GroupWork& work, const EnoughTasks& enough) {
+  for (int step = 0; step < cluster.steps() && !(enough && enough()); ++step) {
     cluster.begin(step);
     for (std::size_t l = 0; l < work.layers.size(); ++l) cluster.run_layer(l, 0);
   }
@@ -141,14 +142,14 @@ int group_tensor(std::uint64_t address) {
   return to_int((address - kVirtual) >> kVirtualShift);
 }
 
-PlannedUse add_group_tasks(TaskGraph& graph, const GroupWork& work) {
+PlannedUse add_group_tasks(TaskGraph& graph, const GroupWork& work, const EnoughTasks& enough) {
   PlannedUse use;
   const Clusters clusters = clusters_of(graph, work, use);
   load_weights(clusters, work, use);
   if (work.kernels == GroupKernels::kStreamed) {
-    run_streamed(clusters, work, use);
+    run_streamed(clusters, work, use, enough);
   } else {
-    for (const auto& cluster : clusters) run_resident(*cluster, work);
+    for (const auto& cluster : clusters) run_resident(*cluster, work, enough);
   }
   const GroupTensor& output = nth(work.graph.tensors, work.graph.output());
   use.bytes.results = output.info.size_bytes();

@@ -35,6 +35,7 @@ struct GroupWork {
   std::vector<StoredMapPointer> stored;  ///< by tensor: layout in DRAM; unused for tensors on the chip
   int weight_prefetch = 0;               ///< weight prefetch: kernel loads that run during an earlier layer
   std::int64_t wram_at = 0;              ///< offset in WRAM of the kernels
+  bool for_estimate = false;             ///< where there are many jobs, each is one task
   /// Cores of the largest reduction group; 1: no layer is cut along its channels.
   int largest_reduction_group() const;
 };
@@ -59,8 +60,9 @@ int kernel_fetches(const HardwareConfig& hardware, int clusters);
 /// Adds the tasks of a fusion group (SPEC FU-4); every cluster makes a part of the output's rows. It loads
 /// the group's weights once, or in every step those of one layer after the other, and the rows of its inputs
 /// into the SRAM. Its cores load tiles from there, compute, and store the results there, those of the last
-/// layer to DRAM. Throws UserError that says which buffer does not fit.
-PlannedUse add_group_tasks(TaskGraph& graph, const GroupWork& work);
+/// layer to DRAM. Stops early when `enough` returns true. Throws UserError that says which buffer does not
+/// fit.
+PlannedUse add_group_tasks(TaskGraph& graph, const GroupWork& work, const EnoughTasks& enough = {});
 
 /// As add_prefetch and wram_of_loads, for a fusion group: its loads are those of all its kernels, in the
 /// order of its layers.

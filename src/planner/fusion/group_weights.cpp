@@ -34,16 +34,16 @@ GroupWeights::GroupWeights(TaskGraph& graph, const GroupWork& work)
 
 void GroupWeights::split(const std::vector<MostOutputs>& most, ClusterShare share) {
   if (streamed()) return split_streamed(most, share);
-  place(most, share);
-  if (kernel_bytes_ <= chip_.core.wram.size_bytes) return;
-  share.fewest_kernels = true;
-  place(most, share);
-  if (kernel_bytes_ > chip_.core.wram.size_bytes) {
-    throw UserError(
-        fmt::format("the unit of layer '{}' cannot fit: its kernels take {} bytes of a core, "
-                    "chip.core.wram.size_bytes is {}",
-                    work_.graph.layers.back().layer->name, kernel_bytes_, chip_.core.wram.size_bytes));
+  using Kernels = ClusterShare::Kernels;
+  for (const Kernels kernels : {Kernels::kAny, Kernels::kFewAtEqualCost, Kernels::kFewest}) {
+    share.kernels = kernels;
+    place(most, share);
+    if (kernel_bytes_ <= chip_.core.wram.size_bytes) return;
   }
+  throw UserError(
+      fmt::format("the unit of layer '{}' cannot fit: its kernels take {} bytes of a core, "
+                  "chip.core.wram.size_bytes is {}",
+                  work_.graph.layers.back().layer->name, kernel_bytes_, chip_.core.wram.size_bytes));
 }
 
 int GroupWeights::regions() const {
@@ -135,6 +135,7 @@ void GroupWeights::place_posts(std::size_t l) {
 void GroupWeights::split_streamed(const std::vector<MostOutputs>& most, ClusterShare share) {
   constexpr int kMostSlots = 4, kFewestSlots = 2;
   const std::int64_t region = chip_.core.wram.size_bytes / regions();
+  share.kernels = ClusterShare::Kernels::kFewAtEqualCost;  // fewer portions
   for (std::size_t l = 0; l < layers_.size(); ++l) {
     if (work_.layers[l].matrix != nullptr) map_layer(l, most, share);
   }

@@ -73,13 +73,15 @@ class OptimalChooser {
     trial.cost = limit;
     // With fewer clusters the kernels are loaded less often; with more of them computing ends sooner.
     const bool cycles = objective_ == FusionObjective::kCycles;
-    const int fewest = cycles ? all : 1;
-    for (int clusters = all; clusters >= fewest; clusters = (clusters + 1) / 2) {
+    for (int clusters = all; clusters >= 1; clusters = (clusters + 1) / 2) {
+      const double before = trial.cost;
       request.clusters = clusters;
       request.holding = Holding::kRowBuffer;
       try_steps(request, std::min(output.height(), ceil_div(rows, clusters)), trial);
-      if (clusters == 1) break;
+      const bool better = trial.group && trial.cost < before;
+      if (clusters == 1 || (cycles && clusters < all && !better)) break;
     }
+    const int fewest = cycles ? all : 1;
     // Strips load and compute halo columns twice: where whole rows fit, strips cost more. The wider they are,
     // the fewer rows a step has; their width is halved as long as that lowers the cost.
     const bool strips = !trial.fits && rows_are_too_wide(graph);
@@ -90,7 +92,8 @@ class OptimalChooser {
       try_steps(request, std::min(output.height(), ceil_div(rows, all)), trial);
       if (fitted && trial.cost >= before) break;
     }
-    if (!trial.fits) try_streamed(request, output, fewest, trial);
+    if (!trial.fits || (cycles && kernels_are_large(begin, end)))
+      try_streamed(request, output, fewest, trial);
     if (!trial.fits) try_teams(request, output, all, trial);
     if (trial.group && cycles) {
       consider_teams(*trial.group, trial);
@@ -159,6 +162,11 @@ class OptimalChooser {
       const bool more = outcome == Outcome::kCostsMore && (!cycles || trial.group);
       if (more || (outcome == Outcome::kBest && !cycles)) return;
     }
+  }
+  // Whether kernels take so much of WRAM that the cores may have to share them against the grain of the maps.
+  bool kernels_are_large(int begin, int end) {
+    const auto bytes = space_.wram_bytes(space_.request(begin, end));
+    return !bytes || 2 * *bytes > chip_.core.wram.size_bytes;
   }
   // Whether the row buffers of single-row steps take most of the SRAM, through which kernels pass as well.
   bool rows_are_too_wide(const GroupGraph& graph) const {

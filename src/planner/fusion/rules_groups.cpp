@@ -68,7 +68,7 @@ struct Trial {
 
 // A smaller unit map than the largest that fits is taken when it needs at most this part of the cycles:
 // estimates are not more exact.
-constexpr double kWorthASmallerMap = 0.95;
+constexpr double kWorthASmallerMap = 0.98;
 
 bool in_strips(const Trial& trial) {
   return trial.request.step_columns.has_value();
@@ -330,7 +330,8 @@ class RulesChooser {
       if (group) best = std::move(tried), least = group;
     } while (shrink(request, best.has_value()));
     if (!best) return Verdict::kDoesNotFit;
-    if (least->bytes > alone.bytes || least->careful > alone.cycles) return Verdict::kDoesNotPay;
+    const bool pays = least->bytes <= alone.bytes && least->careful <= alone.cycles;
+    if (!pays && !config_.keep_where_slower) return Verdict::kDoesNotPay;
     ChosenGroup chosen{*best, {{"mode", grown.trial.mode}, {"ends", grown.ended_by}}};
     if (unit_map(*best) != unit_map(grown.trial.request))
       chosen.reasons.emplace_back(
@@ -354,16 +355,16 @@ class RulesChooser {
     return group;
   }
 
-  // The next smaller unit map: by a quarter as long as none fits, then by half. Returns whether there is one.
+  // The next smaller unit map: a map less; rows by a quarter as long as none fits, then by half. Returns
+  // whether there is one.
   static bool shrink(GroupRequest& request, bool fits) {
-    const auto less = [&](int extent) { return std::min(extent - 1, fits ? extent / 2 : extent * 3 / 4); };
-    if (request.step_maps.value_or(1) > 1)
-      request.step_maps = std::max(1, less(*request.step_maps));
-    else if (*request.step_rows > 1)
-      request.step_rows = std::max(1, less(*request.step_rows));
-    else
-      return false;
-    return true;
+    if (request.step_maps.value_or(1) > 1) {
+      --*request.step_maps;
+      return true;
+    }
+    const int rows = *request.step_rows;
+    request.step_rows = std::max(1, std::min(rows - 1, fits ? rows / 2 : rows * 3 / 4));
+    return rows > 1;
   }
   static std::string unit_map(const GroupRequest& request) {
     return request.step_maps.value_or(1) > 1 ? fmt::format("{} maps", *request.step_maps)
@@ -385,9 +386,11 @@ std::vector<ChosenGroup> units_by_rules(GroupSpace& space) {
 
 ChosenGroups choose_groups(const Workload& workload, const HardwareConfig& hardware, const Plan& alone) {
   GroupSpace space(workload, hardware, alone);
-  if (hardware.fusion.planner == FusionPlanner::kRules) return {units_by_rules(space), 0};
   ChosenGroups chosen;
-  chosen.groups = optimal_groups(space, chosen.visited);
+  if (hardware.fusion.planner == FusionPlanner::kOptimal)
+    chosen.ways.push_back(optimal_groups(space, chosen.visited));
+  std::vector<ChosenGroup> by_rules = units_by_rules(space);
+  if (!by_rules.empty() || chosen.ways.empty()) chosen.ways.push_back(std::move(by_rules));
   return chosen;
 }
 

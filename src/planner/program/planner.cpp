@@ -41,13 +41,21 @@ class NetworkPlanner {
         places_(hardware, made_.plan),
         chosen_before_(chosen_before) {}
 
+  /// Fuses these groups, beside those of the mapping file.
+  void fuse(const std::vector<ChosenGroup>& groups) {
+    for (const ChosenGroup& group : groups) {
+      add_group(group.request);
+      reasons_[groups_.back().get()] = group.reasons;
+    }
+  }
+
   PlannedNetwork run() {
     check_request();
     Plan& plan = made_.plan;
     plan.name = workload_.name;
     plan.outputs = workload_.outputs;
     for (const Layer& layer : workload_.layers) plan.graph.push_back({layer.name, layer.op, layer.inputs});
-    make_groups();
+    make_asked_groups();
     places_.place_tensors(workload_, on_chip_);
     for (const Layer& layer : workload_.layers) {
       if (on_chip_.count(layer.name) > 0) continue;
@@ -58,12 +66,6 @@ class NetworkPlanner {
       }
     }
     for (DecidedLayer& layer : decided_) lower(layer);
-    if (made_.fusion) made_.fusion->fused = totals_of(plan);
-    if (made_.fusion && is_worse(*made_.fusion, hardware_.fusion)) {
-      alone_.fusion = made_.fusion;
-      alone_.fusion->fused = made_.fusion->alone, alone_.fusion->kept_alone = true;
-      return std::move(alone_);
-    }
     for (ProgramImage& program : plan.programs) program.instructions.push_back({{}, {}, {}, Halt{}});
     places_.place_programs();
     plan.dram_bytes = places_.used();
@@ -110,8 +112,8 @@ class NetworkPlanner {
     return found == asked_.layers.end() ? nullptr : &*found;
   }
 
-  // Makes the fusion groups of the mapping file or, where it names none, those that the planner chooses.
-  void make_groups() {
+  // Makes the fusion groups of the mapping file.
+  void make_asked_groups() {
     for (std::size_t i = 0; i < asked_.groups.size(); ++i) {
       try {
         add_group(asked_.groups[i]);
@@ -120,36 +122,6 @@ class NetworkPlanner {
         throw UserError(fmt::format("{}: groups[{}]: {}", asked_.file, i, error.what()));
       }
     }
-    if (!hardware_.fused || !asked_.groups.empty()) return;
-    HardwareConfig unfused = hardware_;
-    unfused.fused = false;
-    alone_ = NetworkPlanner(workload_, unfused, asked_, trial_, chosen_before_).run();
-    const auto begin = std::chrono::steady_clock::now();
-    ChosenGroups chosen = choose_groups(workload_, hardware_, alone_.plan);
-    const std::chrono::duration<double> taken = std::chrono::steady_clock::now() - begin;
-    for (ChosenGroup& group : chosen.groups) {
-      add_group(group.request);
-      reasons_[groups_.back().get()] = std::move(group.reasons);
-    }
-    made_.fusion =
-        FusionSummary{totals_of(alone_.plan), {}, compulsory_bytes(workload_), chosen.visited, taken.count()};
-  }
-  // Groups are compared one by one, but in a network they also start processors and wait at barriers:
-  // compares the whole network (SPEC FU-5, FU-8).
-  static bool is_worse(const FusionSummary& f, const FusionConfig& config) {
-    constexpr double kSurely = 0.98;  // estimates of groups and of layers have different errors
-    const bool slower = static_cast<double>(f.fused.cycles) > kSurely * static_cast<double>(f.alone.cycles);
-    const bool more = f.fused.maps + f.fused.kernels > f.alone.maps + f.alone.kernels;
-    if (config.planner == FusionPlanner::kRules) return slower || more;
-    return config.objective == FusionObjective::kCycles ? slower : more;
-  }
-  static FusionSummary::Totals totals_of(const Plan& plan) {
-    FusionSummary::Totals totals;
-    for (const LayerPlan& layer : plan.layers) {
-      totals.maps += layer.input_bytes + layer.output_bytes, totals.kernels += layer.kernel_bytes;
-      totals.cycles += layer.estimated_cycles;
-    }
-    return totals;
   }
   void add_group(const GroupRequest& request) {
     groups_.push_back(std::make_unique<FusionGroup>(workload_, hardware_, request));
@@ -437,8 +409,7 @@ class NetworkPlanner {
   const NetworkMapping& asked_;
   const MappingTrial& trial_;
   std::map<std::string, HardwareConfig> chosen_hardware_;  // by layer with engine choices of its own
-  // the plan, and the plan without fusion groups where the planner chooses groups
-  PlannedNetwork made_, alone_;
+  PlannedNetwork made_;
   DramPlaces places_;
   std::vector<std::unique_ptr<FusionGroup>> groups_;
   std::map<const FusionGroup*, std::vector<std::pair<std::string, std::string>>> reasons_;
@@ -456,8 +427,68 @@ class NetworkPlanner {
 
 }  // namespace
 
+namespace {
+
+FusionSummary::Totals totals_of(const Plan& plan) {
+  FusionSummary::Totals totals;
+  for (const LayerPlan& layer : plan.layers) {
+    totals.maps += layer.input_bytes + layer.output_bytes, totals.kernels += layer.kernel_bytes;
+    totals.cycles += layer.estimated_cycles;
+  }
+  return totals;
+}
+
+std::int64_t bytes_of(const FusionSummary::Totals& totals) {
+  return totals.maps + totals.kernels;
+}
+
+// Whether a network with fusion groups is worse than its layers one by one. Groups are compared one by one,
+// but in a network they also start processors and wait at barriers: compares the whole network (SPEC FU-5,
+// FU-8).
+bool is_worse(const FusionSummary::Totals& fused, const FusionSummary::Totals& alone,
+              const FusionConfig& config) {
+  constexpr double kSurely = 0.98;  // estimates of groups and of layers have different errors
+  const bool slower = static_cast<double>(fused.cycles) > kSurely * static_cast<double>(alone.cycles);
+  const bool more = bytes_of(fused) > bytes_of(alone);
+  if (config.planner == FusionPlanner::kRules) return (slower || more) && !config.keep_where_slower;
+  return config.objective == FusionObjective::kCycles ? slower : more;
+}
+
+// The plan with the best of the ways to fuse layers, or without groups where these do not pay.
+PlannedNetwork plan_fused(const Workload& workload, const HardwareConfig& hardware,
+                          const NetworkMapping& asked, const MappingTrial& trial) {
+  LayersChosenBefore chosen_before;
+  HardwareConfig unfused = hardware;
+  unfused.fused = false;
+  PlannedNetwork best = NetworkPlanner(workload, unfused, asked, trial, chosen_before).run();
+  const auto begin = std::chrono::steady_clock::now();
+  const ChosenGroups chosen = choose_groups(workload, hardware, best.plan);
+  const std::chrono::duration<double> taken = std::chrono::steady_clock::now() - begin;
+  const FusionSummary::Totals alone = totals_of(best.plan);
+  FusionSummary summary{alone, alone, compulsory_bytes(workload), chosen.visited, taken.count()};
+  const bool cycles = hardware.fusion.objective == FusionObjective::kCycles;
+  const auto cost_of = [&](const FusionSummary::Totals& t) { return cycles ? t.cycles : bytes_of(t); };
+  bool fused = false, refused = false;
+  for (const std::vector<ChosenGroup>& groups : chosen.ways) {
+    NetworkPlanner planner(workload, hardware, asked, trial, chosen_before);
+    planner.fuse(groups);
+    PlannedNetwork made = planner.run();
+    const FusionSummary::Totals totals = totals_of(made.plan);
+    const bool worse = is_worse(totals, alone, hardware.fusion);
+    refused = refused || (worse && !groups.empty());
+    if (worse || (fused && cost_of(totals) >= cost_of(summary.fused))) continue;
+    best = std::move(made), summary.fused = totals, fused = true;
+  }
+  summary.kept_alone = refused && !fused;
+  best.fusion = summary;
+  return best;
+}
+
+}  // namespace
+
 PlannedNetwork plan_network(const Workload& workload, const HardwareConfig& hardware,
                             const NetworkMapping& asked, const MappingTrial& trial) {
+  if (hardware.fused && asked.groups.empty()) return plan_fused(workload, hardware, asked, trial);
   LayersChosenBefore chosen_before;
   return NetworkPlanner(workload, hardware, asked, trial, chosen_before).run();
 }
