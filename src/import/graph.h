@@ -72,7 +72,12 @@ struct GraphTensor {
   Extents open_shape;  ///< where the shape is unknown: -1 for axes without a number; empty: no rank
   Quantisation quantisation;
   std::optional<Constant> data;
+  std::string other_type = {};  ///< the name of a type that no importer looks into
 };
+/// The name of its type in messages.
+std::string type_text(const GraphTensor& tensor);
+/// The name of ONNX's number for a type, such as "uint16".
+std::string onnx_type_name(std::int32_t type);
 
 using AttributeValue = std::variant<std::int64_t, float, std::string, std::vector<std::int64_t>,
                                     std::vector<float>, std::vector<std::string>, Constant>;
