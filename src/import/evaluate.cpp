@@ -288,7 +288,15 @@ bool is_product_op(const std::string& op) {
 Evaluated evaluate_product(const GraphNode& node, const KnownInputs& inputs, std::int64_t,
                            Attributes& attributes) {
   if (node.op == "Gemm") return {gemm(inputs, attributes)};
-  return {matmul(need(inputs, 0), need(inputs, 1))};
+  Constant made = matmul(need(inputs, 0), need(inputs, 1));
+  // The factor and the bias that fold_patterns has put there.
+  const double alpha = static_cast<double>(attributes.real("alpha", 1));
+  const bool biased = inputs.size() > 2 && inputs[2] != nullptr;
+  if (alpha == 1 && !biased) return {made};
+  std::vector<double> values = made.values();
+  const std::vector<double> bias = biased ? inputs[2]->values() : std::vector<double>{0};
+  for (std::size_t i = 0; i < values.size(); ++i) values[i] = values[i] * alpha + bias[i % bias.size()];
+  return {make_constant(made.type, made.shape, values)};
 }
 
 }  // namespace tilebeat

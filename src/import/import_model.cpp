@@ -23,6 +23,7 @@ ImportedNetwork quantised_network(ModelGraph& graph, const ImportOptions& option
         "{}: --calibrate: none of its inputs is float32, there is nothing to quantise; import it without",
         graph.path)));
   shape_inputs(graph, options);
+  fold_patterns(graph);
   rewrite_operators(graph);
   fold_batch_norms(graph);
   const Calibration calibration = calibrate(graph, options);

@@ -48,6 +48,7 @@ const std::map<std::string, OnnxLowering::Row>& OnnxLowering::table() {
       {"com.microsoft.QLinearAveragePool", {&T::quantised_pool, Layout::kMap}},
       {"com.microsoft.QLinearGlobalAveragePool", {&T::quantised_global_pool, Layout::kMap}},
       {"LayerNormalization", {&T::layer_norm}},
+      {"RMSNormalization", {&T::layer_norm}},
       {"LRN", {&T::response_norm, Layout::kMap}},
       {"ArgMax", {&T::arg_max}},
       {"Softmax", {&T::softmax}},

@@ -140,18 +140,15 @@ void OnnxLowering::quantised_gemm(const GraphNode& node, Attributes& attributes)
   rows_times(node, x, kernels, quantised_result(node, 7, 8));
 }
 
-void OnnxLowering::matmul(const GraphNode& node, Attributes&) {
-  if (!value(node, 1).known()) {
-    const OnnxValue a = real(node, 0), b = real(node, 1);
-    return multiply(node, a, b, need_result(node));
-  }
-  const OnnxValue x = real(node, 0);
+/// A factor and a bias, which patterns have left here, go into the scale and the sums.
+void OnnxLowering::matmul(const GraphNode& node, Attributes& attributes) {
+  const float alpha = attributes.real("alpha", 1);
+  OnnxValue x = real(node, 0);
+  x.held.scale *= alpha;
+  if (!value(node, 1).known() || value(node, 1).constant->shape.size() != 2)
+    return multiply(node, x, real(node, 1), need_result(node));
   const Extents w = value(node, 1).constant->shape;
-  if (w.size() != 2) {
-    const OnnxValue b = real(node, 1);
-    return multiply(node, x, b, need_result(node));
-  }
-  Kernels kernels = kernels_of(node, 1, 1, x.held.scale, node.inputs.size());
+  Kernels kernels = kernels_of(node, 1, 1, x.held.scale, 2);
   const auto wanted = need_result(node);
   if (x.shape.size() == 2) {
     kernels.weights = transposed(kernels.weights);
