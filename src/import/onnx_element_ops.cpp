@@ -108,8 +108,21 @@ void OnnxLowering::elementwise(const GraphNode& node, Attributes&) {
   if (node.inputs.size() != 2) throw Unsupported(fmt::format("{} operands", node.inputs.size()));
   if (reads_reals(node)) return real_elementwise(node);
   if (with_constant(node, 0) || with_constant(node, 1)) return;
-  const OnnxValue a = real(node, 0), b = real(node, 1);
-  combine(node, node.op == "Sum" ? "add" : lower_case(node.op), a, b, need_result(node));
+  // A float32 constant between quantised tensors gets the scale that its values need.
+  bool rounded = false;
+  std::array<OnnxValue, 2> operands;
+  for (std::size_t i = 0; i < 2; ++i) {
+    const OnnxValue& found = value(node, i);
+    const bool plain = found.known() && !found.stands && calibration_ == nullptr;
+    rounded = rounded || plain;
+    const Quantisation q = plain ? range_of(found.constant->values()) : Quantisation{};
+    operands[i] =
+        plain ? held_constant(quantised_constant(*found.constant, q), q, graph_.tensors[*node.inputs[i]].name)
+              : real(node, i);
+  }
+  const std::string op = node.op == "Sum" ? "add" : lower_case(node.op);
+  if (!rounded) return combine(node, op, operands[0], operands[1], need_result(node));
+  set(node, combined(op, operands[0], operands[1], need_result(node), Rounding::kExact));
 }
 
 /// Operands that do not have the result's scale are brought to it first, which keeps their order; then

@@ -80,6 +80,8 @@ const std::map<std::string, OnnxLowering::Row>& OnnxLowering::table() {
       {"Upsample", {&T::resize, Layout::kMap}},
       {"Slice", {&T::slice}},
       {"Split", {&T::split}},
+      {"Tile", {&T::repeat}},
+      {"Expand", {&T::repeat}},
       {"Gather", {&T::gather}},
       {"DepthToSpace", {&T::blocks, Layout::kMap}},
       {"SpaceToDepth", {&T::blocks, Layout::kMap}},

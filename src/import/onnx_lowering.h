@@ -141,6 +141,7 @@ class OnnxLowering {
   void real_elementwise(const GraphNode& node);
   void real_bounds(const GraphNode& node, double low, double high);
   void cast(const GraphNode& node, Attributes& attributes);
+  void repeat(const GraphNode& node, Attributes& attributes);
   Held repeated(Held number, const Extents& shape, const std::string& name);
 
   // ---- onnx_window.cpp ----

@@ -31,7 +31,7 @@ constexpr std::array<ElementOp, 36> kElementOps{{{"Add", true},
                                                  {"Ceil", true},
                                                  {"Round", true},
                                                  {"Sign", true},
-                                                 {"Sqrt", true},
+                                                 {"Sqrt", false},
                                                  {"Reciprocal", true},
                                                  {"LeakyRelu", true},
                                                  {"PRelu", true},
@@ -141,8 +141,9 @@ bool OnnxLowering::tabulated(std::size_t first) {
   if (chain.nodes.empty()) return false;
   const bool bounds = std::all_of(chain.nodes.begin(), chain.nodes.end(),
                                   [this](std::size_t i) { return only_bounds(graph_.nodes[i]); });
+  // Between quantised tensors a table has the float32 arithmetic of the runtime, which other layers have not.
   const bool alone = chain.nodes.size() == 1 && table().count(node.op) != 0 &&
-                     (calibration_ != nullptr || node.inputs.size() < 2 || node.op == "Clip");
+                     (calibration_ != nullptr || !element_op(node.op)->exact);
   if (bounds || alone) return false;
   const auto operand = std::find(node.inputs.begin(), node.inputs.end(), std::optional(chain.source));
   const OnnxValue& source = *values_[chain.source];
@@ -271,6 +272,32 @@ void OnnxLowering::cast(const GraphNode& node, Attributes& attributes) {
     throw Unsupported(fmt::format("a cast of a tensor to {}", element_name(to)));
   x.held.scale = 1;
   x.held = emitter_.dequantize(x.held, graph_.tensors[*node.outputs.at(0)].name);
+  set(node, x);
+}
+
+/// Tile and Expand: indices along every axis that grows.
+void OnnxLowering::repeat(const GraphNode& node, Attributes&) {
+  OnnxValue x = value(node, 0);
+  if (x.known() || x.held.type == ElementType::kFloat32) x = real(node, 0);
+  if (!value(node, 1).known()) throw Unsupported("a shape that is not known");
+  Extents wish = value(node, 1).constant->integers();
+  if (node.op == "Expand") {
+    wish = broadcast_shape(x.shape, wish);
+  } else if (wish.size() == x.shape.size()) {
+    for (std::size_t axis = 0; axis < wish.size(); ++axis) wish[axis] *= x.shape[axis];
+  }
+  if (wish.size() < x.shape.size() || wish.size() > 6)
+    throw Unsupported(fmt::format("a shape of {} axes", wish.size()));
+  room_for(wish);
+  x = with_rank(x, wish.size());
+  for (std::size_t axis = 0; axis < wish.size(); ++axis) {
+    if (wish[axis] == x.shape[axis]) continue;
+    if (wish[axis] < 1 || wish[axis] > UINT16_MAX)
+      throw Unsupported(fmt::format("an extent of {}", wish[axis]));
+    Extents indices;
+    for (std::int64_t i = 0; i < wish[axis]; ++i) indices.push_back(i % x.shape[axis]);
+    x = gathered(x, axis, indices, fmt::format("{}_axis{}", graph_.tensors[*node.outputs.at(0)].name, axis));
+  }
   set(node, x);
 }
 
