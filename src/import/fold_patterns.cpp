@@ -66,6 +66,9 @@ class PatternFolder {
     return node;
   }
   const GraphNode& at(std::size_t node) const { return graph_.nodes[node]; }
+  Operand operand(std::size_t node, std::size_t i) const {
+    return i < at(node).inputs.size() ? at(node).inputs[i] : std::nullopt;
+  }
   bool read_once(const Operand& tensor) const {
     return tensor && *tensor < readers_.size() && readers_[*tensor] == 1;
   }
@@ -169,7 +172,7 @@ class PatternFolder {
   /// A square of a tensor: Pow by 2, or the product with itself.
   Operand squared(const Operand& tensor) const {
     if (const auto power = maker(tensor, "Pow"))
-      return number(at(*power), 1) == 2.0 ? at(*power).inputs[0] : std::nullopt;
+      return number(at(*power), 1) == 2.0 ? operand(*power, 0) : std::nullopt;
     const auto product = maker(tensor, "Mul");
     if (!product || at(*product).inputs.size() != 2) return std::nullopt;
     return at(*product).inputs[0] == at(*product).inputs[1] ? at(*product).inputs[0] : std::nullopt;
@@ -183,7 +186,7 @@ class PatternFolder {
       if (attributes.integer("keepdims", 1) == 0) return std::nullopt;
       auto axes = attributes.integers("axes");
       if (!axes && data(at(*mean), 1) != nullptr) axes = data(at(*mean), 1)->integers();
-      return axes == std::vector<std::int64_t>{-1} ? at(*mean).inputs[0] : std::nullopt;
+      return axes == std::vector<std::int64_t>{-1} ? operand(*mean, 0) : std::nullopt;
     } catch (const Unsupported&) {
       return std::nullopt;
     }
@@ -195,12 +198,12 @@ class PatternFolder {
   };
   Root root(const Operand& tensor) const {
     const auto sqrt = maker(tensor, "Sqrt");
-    const auto sum = sqrt ? maker(at(*sqrt).inputs.at(0), "Add") : std::nullopt;
+    const auto sum = sqrt ? maker(operand(*sqrt, 0), "Add") : std::nullopt;
     if (!sum) return {};
     for (const std::size_t i : {0U, 1U}) {
       const auto epsilon = number(at(*sum), i);
       if (!epsilon) continue;
-      const Operand x = squared(mean_of(at(*sum).inputs.at(1 - i)));
+      const Operand x = squared(mean_of(operand(*sum, 1 - i)));
       if (x) return {x, *epsilon};
     }
     return {};
@@ -218,8 +221,8 @@ class PatternFolder {
       for (const std::size_t i : {0U, 1U}) {
         const auto inverse = maker(node.inputs[i], "Reciprocal");
         const auto quotient = maker(node.inputs[i], "Div");
-        if (inverse) found = root(at(*inverse).inputs.at(0));
-        if (quotient && number(at(*quotient), 0) == 1.0) found = root(at(*quotient).inputs.at(1));
+        if (inverse) found = root(operand(*inverse, 0));
+        if (quotient && number(at(*quotient), 0) == 1.0) found = root(operand(*quotient, 1));
         if (found.x == node.inputs[1 - i]) break;
         found = {};
       }
@@ -230,8 +233,8 @@ class PatternFolder {
   void replace(std::size_t place, Operand x, double epsilon) {
     std::string op = "RMSNormalization";
     if (const auto distance = maker(x, "Sub");
-        distance && mean_of(at(*distance).inputs.at(1)) == at(*distance).inputs[0])
-      op = "LayerNormalization", x = at(*distance).inputs[0];
+        distance && mean_of(operand(*distance, 1)) == operand(*distance, 0))
+      op = "LayerNormalization", x = operand(*distance, 0);
     std::size_t last = place;
     const auto gamma = behind(last, "Mul");
     if (!gamma) return;

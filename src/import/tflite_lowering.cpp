@@ -79,6 +79,8 @@ void TfliteLowering::lower(const GraphNode& node) {
     attributes.finish();
   } catch (const Unsupported& reason) {
     problems_.add(named, reason.what());
+  } catch (const std::out_of_range&) {
+    problems_.add(named, "its operands do not fit each other");
   }
   // Later nodes are processed as if this one had worked, so that the list of problems is complete.
   for (const auto& output : node.outputs) {

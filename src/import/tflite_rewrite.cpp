@@ -119,7 +119,8 @@ class DilationFolder {
       return;
     // Along which axes of the convolution the block divides.
     std::array<std::size_t, 2> axes{0, 1};
-    if (rank == 3) axes[0] = shape(*conv.inputs[0]).at(1) == 1 ? 1 : 0;
+    if (shape(*conv.inputs[0]).size() != 4) return;
+    if (rank == 3) axes[0] = shape(*conv.inputs[0])[1] == 1 ? 1 : 0;
     const auto padding = conv.attributes.find("padding");
     const auto* text =
         padding == conv.attributes.end() ? nullptr : std::get_if<std::string>(&padding->second);

@@ -5,6 +5,7 @@
 #include "import/imported.h"
 #include "reference/reference.h"
 #include "tflite_model.h"
+#include "tilebeat/error.h"
 #include "workload/workload.h"
 
 #include <algorithm>
@@ -386,6 +387,35 @@ TEST_F(TfliteRules, RN_8_a_convolution_of_phases_becomes_one_dilated_layer) {
       }
     }
   }
+}
+
+TEST_F(TfliteRules, RN_7_float_files_are_quantised_with_samples) {
+  std::vector<float> kernels{0.5F, -0.25F, 1, 0.75F, -1, 0.125F};
+  std::vector<std::uint8_t> bytes(kernels.size() * sizeof(float));
+  std::memcpy(bytes.data(), kernels.data(), bytes.size());
+  TfliteModel model;
+  const int x = model.real({1, 4, 4, 2}), w = model.tensor({3, 1, 1, 2}, TensorType::FLOAT32, 1, 0, bytes),
+            c = model.real({1, 4, 4, 3}), y = model.real({1, 4, 4, 3});
+  model.op(Builtin::CONV_2D, {x, w, -1}, {c}, tflite::Options::Conv2DOptions,
+           tflite::CreateConv2DOptions(model.builder(), tflite::Padding::VALID, 1, 1).Union());
+  model.op(Builtin::HARD_SWISH, {c}, {y});
+  const std::string file = model.bytes({x}, {y});
+  ImportOptions options;
+  try {
+    import_model(folder_.write("model.tflite", file), options);
+    FAIL() << "a float network needs samples";
+  } catch (const UserError& error) {
+    EXPECT_THAT(error.what(), ::testing::HasSubstr("is a float network; --calibrate X.npy quantises it"));
+  }
+  std::vector<double> samples;
+  for (int i = 0; i < 4 * 32; ++i) samples.push_back(3 * std::sin(i * 0.37));
+  options.calibration[""] = make_constant(ElementType::kFloat32, {4, 4, 4, 2}, samples);
+  const ImportedNetwork network = import_model(folder_.write("model.tflite", file), options);
+  for (const auto& [name, made] : network.files) folder_.write(name, made);
+  const Workload workload = load_workload(folder_.path("workload.json"));
+  const std::string holder = network.tensors[static_cast<std::size_t>(y)].holder.value();
+  const auto made = run_reference(workload);
+  EXPECT_GT(quality_of(made.at(holder), workload.float_references.at(holder)).cosine, 0.999);
 }
 
 }  // namespace
