@@ -9,6 +9,7 @@
 #include "workload/workload.h"
 
 #include <algorithm>
+#include <cctype>
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
@@ -21,6 +22,19 @@ namespace tilebeat {
 namespace {
 
 namespace fs = std::filesystem;
+
+/// A refusal of "workload.json: /layers/3/axes: ..." as one of the node that the layer is made of.
+std::string in_words_of_the_source(const std::string& reason, const ImportedNetwork& network) {
+  const std::string place = "/layers/";
+  const std::size_t at = reason.find(place);
+  if (at == std::string::npos) return reason;
+  std::size_t end = at + place.size();
+  const auto layer = static_cast<std::size_t>(std::strtoul(reason.c_str() + end, nullptr, 10));
+  while (end < reason.size() && std::isdigit(static_cast<unsigned char>(reason[end])) != 0) ++end;
+  if (layer >= network.layer_sources.size()) return reason;
+  const std::string rest = reason.substr(std::min(end + (reason[end] == ':' ? 2 : 1), reason.size()));
+  return fmt::format("{}: no layer can compute it: {}", network.layer_sources[layer], rest);
+}
 
 /// The workload as `run` is going to load it: what it would refuse is refused before anything is written.
 Workload loaded(const ImportCommand& command, const ImportedNetwork& network) {
@@ -38,7 +52,7 @@ Workload loaded(const ImportCommand& command, const ImportedNetwork& network) {
     const std::string place = folder.file("");
     for (auto at = reason.find(place); at != std::string::npos; at = reason.find(place))
       reason.erase(at, place.size());
-    throw UserError(fmt::format("{}: makes a workload that is refused: {}", command.model, reason));
+    throw UserError(fmt::format("{}: {}", command.model, in_words_of_the_source(reason, network)));
   }
 }
 

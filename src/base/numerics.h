@@ -88,9 +88,11 @@ enum class Arithmetic : std::uint8_t {
   kExact,       ///< the real value in IEEE doubles, rounded once (SPEC NU-2)
   kFloat32,     ///< TensorFlow Lite with XNNPACK
   kFloat32Ort,  ///< ONNX Runtime
-  kFixed        ///< TensorFlow Lite's built-in kernels: integers only
+  kFixed,       ///< TensorFlow Lite's built-in kernels: integers only
+  kTflm         ///< TensorFlow Lite Micro: as kFixed, but sums are rounded twice; layers alone have it
 };
-constexpr std::array<std::string_view, 4> kArithmeticNames{"exact", "float32", "float32_ort", "fixed"};
+constexpr std::array<std::string_view, 5> kArithmeticNames{"exact", "float32", "float32_ort", "fixed",
+                                                           "tflm"};
 constexpr std::string_view arithmetic_name(Arithmetic arithmetic) {
   return nth(kArithmeticNames, arithmetic);
 }

@@ -193,16 +193,9 @@ bool takes_in(ModelGraph& graph, GraphNode& conv, const ChannelMap& map) {
 
 }  // namespace
 
-bool is_float_network(const ModelGraph& graph) {
-  const auto quantised = [](const GraphNode& node) {
-    return node.op == "QuantizeLinear" || node.op == "DequantizeLinear" ||
-           node.op == "DynamicQuantizeLinear" || node.op.find("Integer") != std::string::npos ||
-           node.op.find("QLinear") != std::string::npos || node.op.find("QGemm") != std::string::npos;
-  };
-  const bool real = std::any_of(graph.inputs.begin(), graph.inputs.end(), [&](std::size_t i) {
-    return graph.tensors[i].type == ElementType::kFloat32;
-  });
-  return real && std::none_of(graph.nodes.begin(), graph.nodes.end(), quantised);
+bool has_float_parts(const ModelGraph& graph) {
+  return std::any_of(graph.inputs.begin(), graph.inputs.end(),
+                     [&](std::size_t i) { return graph.tensors[i].type == ElementType::kFloat32; });
 }
 
 void fold_batch_norms(ModelGraph& graph) {
@@ -273,8 +266,9 @@ Calibration calibrate(const ModelGraph& graph, const ImportOptions& options) {
   for (const std::size_t input : graph.inputs) {
     const GraphTensor& tensor = graph.tensors[input];
     if (!tensor.shape || tensor.type != ElementType::kFloat32)
-      throw UserError(
-          one_line(fmt::format("{}: input {} is no float32 tensor of known shape", graph.path, tensor.name)));
+      throw UserError(one_line(
+          fmt::format("{}: input {} is {} of {} shape, --calibrate needs float32 of known shape", graph.path,
+                      tensor.name, type_text(tensor), tensor.shape ? "known" : "unknown")));
     const Constant* found = samples_of(graph, tensor, options);
     if (found == nullptr)
       throw UserError(one_line(fmt::format("{}: --calibrate {}=X.npy is missing: it has {} inputs",
@@ -353,17 +347,18 @@ Quantisation weight_scales(const Constant& weights, std::int64_t axis) {
   return made;
 }
 
-Constant quantised_constant(const Constant& real, const Quantisation& quantisation) {
+Constant quantised_constant(const Constant& real, const Quantisation& quantisation, ElementType type) {
   std::vector<double> values = real.values();
   const std::size_t count = quantisation.scales.size();
   const std::size_t inner =
       count == 1 ? std::max<std::size_t>(1, values.size()) : inner_of(real.shape, quantisation.axis);
   for (std::size_t i = 0; i < values.size(); ++i) {
     const std::size_t c = i / inner % count;
-    values[i] = std::nearbyint(values[i] / static_cast<double>(quantisation.scales[c])) +
-                static_cast<double>(quantisation.zero_points[c]);
+    const float quotient = static_cast<float>(values[i]) / quantisation.scales[c];
+    values[i] =
+        static_cast<double>(std::nearbyint(quotient)) + static_cast<double>(quantisation.zero_points[c]);
   }
-  return make_constant(ElementType::kInt8, real.shape, values);
+  return make_constant(type, real.shape, values);
 }
 
 }  // namespace tilebeat

@@ -15,8 +15,8 @@ struct Calibration {
   std::vector<std::optional<Constant>> first;       ///< by tensor: its values for the first sample
 };
 
-/// Whether a model computes with real numbers without information on quantisation.
-bool is_float_network(const ModelGraph& graph);
+/// Whether a model is given real numbers, so that some of its parts may lack scales.
+bool has_float_parts(const ModelGraph& graph);
 
 /// Folds batch normalisations into the convolutions before them.
 void fold_batch_norms(ModelGraph& graph);
@@ -35,7 +35,8 @@ Quantisation range_of(const std::vector<double>& values);
 Quantisation range_between(double low, double high);
 /// Symmetric int8 scales of weights, one for each index of `axis`; with `axis` below 0 one for all.
 Quantisation weight_scales(const Constant& weights, std::int64_t axis);
-/// round(x / scale) + zero point as int8.
-Constant quantised_constant(const Constant& real, const Quantisation& quantisation);
+/// rint(f32(x / scale)) + zero point as int8, or uint8.
+Constant quantised_constant(const Constant& real, const Quantisation& quantisation,
+                            ElementType type = ElementType::kInt8);
 
 }  // namespace tilebeat

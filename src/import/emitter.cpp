@@ -182,11 +182,34 @@ Held Emitter::average_pool(const Held& x, const WindowFields& window, bool count
 }
 
 Held Emitter::elementwise(const std::string& op, const Held& a, const Held& b, const Extents& shape,
-                          const Wanted& wanted) {
+                          const Wanted& wanted, Rounding rounding) {
   FieldsJson fields{{"input_scales", {static_cast<double>(a.scale), static_cast<double>(b.scale)}},
                     {"requant", pointwise_scales(wanted)}};
+  const bool exact = rounding != Rounding::kRuntime && builder_.arithmetic() != Arithmetic::kExact;
+  if (exact) make_exact(wanted, fields);
   add_range(wanted, fields);
-  return made(op, {a.holder, b.holder}, fields, shape, wanted.name, wanted);
+  const Held held = made(op, {a.holder, b.holder}, fields, shape, wanted.name, wanted);
+  if (exact && rounding == Rounding::kExact) name_inexact(held, op);
+  return held;
+}
+
+void Emitter::make_exact(const Wanted& wanted, FieldsJson& fields) {
+  fields["arithmetic"] = "exact";
+  fields["requant"].erase("output_scale");
+  fields["requant"]["scale"] = 1 / static_cast<double>(wanted.scale);
+}
+
+void Emitter::name_inexact(const Held& held, const std::string& op) {
+  exact_layers_.push_back(fmt::format("{} ({})", held.holder, op));
+}
+
+Held Emitter::resize(const Held& x, const Extents& shape, const std::string& name, FieldsJson fields,
+                     Rounding rounding) {
+  const bool exact = rounding == Rounding::kExact && builder_.arithmetic() != Arithmetic::kExact;
+  if (exact) fields["arithmetic"] = "exact";
+  const Held held = movement("resize", {x}, shape, name, fields);
+  if (exact) name_inexact(held, "resize");
+  return held;
 }
 
 Held Emitter::function(const std::string& op, const Held& x, const Extents& shape, const Wanted& wanted,
@@ -194,14 +217,19 @@ Held Emitter::function(const std::string& op, const Held& x, const Extents& shap
   fields["input_scale"] = static_cast<double>(x.scale);
   fields["requant"] = pointwise_scales(wanted);
   const bool exact = rounding == Rounding::kExact && builder_.arithmetic() != Arithmetic::kExact;
-  if (exact) {
-    fields["arithmetic"] = "exact";
-    fields["requant"].erase("output_scale");
-    fields["requant"]["scale"] = 1 / static_cast<double>(wanted.scale);
-  }
+  if (exact) make_exact(wanted, fields);
   add_range(wanted, fields);
   Held held = made(op, {x.holder}, fields, shape, wanted.name, wanted);
-  if (exact) exact_layers_.push_back(fmt::format("{} ({})", held.holder, op));
+  if (exact) name_inexact(held, op);
+  return held;
+}
+
+Held Emitter::table(const Held& x, const std::vector<std::int64_t>& results, const Wanted& wanted,
+                    Rounding rounding) {
+  const FieldsJson fields{
+      {"table", results}, {"zero_point", wanted.zero_point}, {"dtype", element_name(wanted.type)}};
+  const Held held = made("table", {x.holder}, fields, x.shape, wanted.name, wanted);
+  if (rounding == Rounding::kExact) name_inexact(held, "table");
   return held;
 }
 

@@ -38,6 +38,10 @@ class WorkloadBuilder {
   /// Adds the values of the float network for layer `layer`, whose elements have scale `scale`, in the
   /// layer's order.
   void add_float_reference(const std::string& layer, const Constant& values, double scale);
+  /// The node of the model file that the next layers are made of, for messages.
+  void set_source(const std::string& node) { source_ = node; }
+  /// These nodes, by layer.
+  const std::vector<std::string>& sources() const { return sources_; }
   bool is_layer(const std::string& name) const { return layers_.count(name) != 0; }
   std::size_t layers() const { return layers_.size(); }
 
@@ -48,6 +52,8 @@ class WorkloadBuilder {
   std::string unique(const std::string& wish);
 
   Arithmetic arithmetic_;
+  std::string source_;
+  std::vector<std::string> sources_;
   FieldsJson inputs_ = FieldsJson::array(), layer_list_ = FieldsJson::array(), outputs_ = FieldsJson::array(),
              float_references_ = FieldsJson::array();
   std::set<std::string> names_, layers_, written_;
@@ -96,8 +102,9 @@ struct WindowFields {
 /// The runtime's kind of a convolution, which determines its rounding.
 enum class ConvolutionKind : std::uint8_t { kPlain, kDepthwise };
 
-/// Whether a layer gives the runtime's bytes, or is exact because NU-6 does not name its operator.
-enum class Rounding : std::uint8_t { kRuntime, kExact };
+/// Whether a layer gives the runtime's bytes, is exact because NU-6 does not name its operator, or is exact
+/// and gives the runtime's bytes because nothing is rounded.
+enum class Rounding : std::uint8_t { kRuntime, kExact, kSame };
 
 /// Writes layers, one function an operator, with the fields that the workload's arithmetic needs.
 class Emitter {
@@ -124,10 +131,13 @@ class Emitter {
                     const Wanted& wanted);
   /// op: add, sub, mul or div.
   Held elementwise(const std::string& op, const Held& a, const Held& b, const Extents& shape,
-                   const Wanted& wanted);
+                   const Wanted& wanted, Rounding rounding = Rounding::kRuntime);
   /// op: an operator of one input with input_scale and requant; `fields` are its others.
   Held function(const std::string& op, const Held& x, const Extents& shape, const Wanted& wanted,
                 FieldsJson fields = FieldsJson::object(), Rounding rounding = Rounding::kRuntime);
+  /// Any function of one element: its result for every element of x, from the least to the greatest.
+  Held table(const Held& x, const std::vector<std::int64_t>& results, const Wanted& wanted,
+             Rounding rounding);
   /// x * factors + offsets in real numbers, exactly; one factor and offset, or one per index of the last
   /// axis.
   Held linear(const Held& x, const std::vector<double>& factors, const std::vector<double>& offsets,
@@ -135,6 +145,12 @@ class Emitter {
   /// op: one that keeps type, scale and zero point.
   Held movement(const std::string& op, const std::vector<Held>& inputs, const Extents& shape,
                 const std::string& name, const FieldsJson& fields);
+  /// The same for an operator that moves elements, except for means of several (resize); with kExact it is
+  /// computed exactly, and named.
+  Held resize(const Held& x, const Extents& shape, const std::string& name, FieldsJson fields,
+              Rounding rounding);
+  /// Names a layer whose bytes may differ from the runtime's.
+  void name_inexact(const Held& held, const std::string& op);
   /// x in another shape with as many elements; x itself where it has that shape.
   Held reshape(const Held& x, const Extents& shape, const std::string& name);
   Held quantize(const Held& x, const Wanted& wanted);
@@ -146,6 +162,8 @@ class Emitter {
  private:
   FieldsJson scales_of(const Held& x, const Kernels& kernels, const Wanted& wanted) const;
   FieldsJson pointwise_scales(const Wanted& wanted) const;
+  /// Replaces the scales of a runtime's arithmetic by those of an exact layer.
+  static void make_exact(const Wanted& wanted, FieldsJson& fields);
   void add_range(const Wanted& wanted, FieldsJson& fields) const;
   void add_accumulators(const Held& x, const Kernels& kernels, const std::string& name,
                         const std::optional<Wanted>& wanted, FieldsJson& fields);

@@ -24,7 +24,8 @@ std::optional<std::vector<std::int64_t>> list_of(Attributes& attributes, const s
 }  // namespace
 
 bool evaluates(const std::string& op) {
-  return is_element_op(op) || is_window_op(op) || is_movement_op(op) || is_product_op(op) || is_norm_op(op);
+  return is_element_op(op) || is_window_op(op) || is_movement_op(op) || is_product_op(op) || is_norm_op(op) ||
+         is_logic_op(op);
 }
 
 std::vector<Constant> evaluate(const GraphNode& node, const KnownInputs& inputs, std::int64_t opset) {
@@ -42,6 +43,8 @@ std::vector<Constant> evaluate(const GraphNode& node, const KnownInputs& inputs,
       made = evaluate_window(node, inputs, opset, attributes);
     } else if (is_movement_op(node.op)) {
       made = evaluate_movement(node, inputs, opset, attributes);
+    } else if (is_logic_op(node.op)) {
+      made = evaluate_logic(node, inputs, opset, attributes);
     } else if (is_norm_op(node.op)) {
       made = evaluate_norm(node, inputs, opset, attributes);
     } else if (is_product_op(node.op)) {
@@ -285,7 +288,15 @@ bool is_product_op(const std::string& op) {
 Evaluated evaluate_product(const GraphNode& node, const KnownInputs& inputs, std::int64_t,
                            Attributes& attributes) {
   if (node.op == "Gemm") return {gemm(inputs, attributes)};
-  return {matmul(need(inputs, 0), need(inputs, 1))};
+  Constant made = matmul(need(inputs, 0), need(inputs, 1));
+  // The factor and the bias that fold_patterns has put there.
+  const double alpha = static_cast<double>(attributes.real("alpha", 1));
+  const bool biased = inputs.size() > 2 && inputs[2] != nullptr;
+  if (alpha == 1 && !biased) return {made};
+  std::vector<double> values = made.values();
+  const std::vector<double> bias = biased ? inputs[2]->values() : std::vector<double>{0};
+  for (std::size_t i = 0; i < values.size(); ++i) values[i] = values[i] * alpha + bias[i % bias.size()];
+  return {make_constant(made.type, made.shape, values)};
 }
 
 }  // namespace tilebeat

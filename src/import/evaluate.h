@@ -66,6 +66,9 @@ Evaluated evaluate_product(const GraphNode& node, const KnownInputs& inputs, std
                            Attributes& attributes);
 Evaluated evaluate_norm(const GraphNode& node, const KnownInputs& inputs, std::int64_t opset,
                         Attributes& attributes);
+Evaluated evaluate_logic(const GraphNode& node, const KnownInputs& inputs, std::int64_t opset,
+                         Attributes& attributes);
+bool is_logic_op(const std::string& op);
 bool is_norm_op(const std::string& op);
 bool is_element_op(const std::string& op);
 bool is_window_op(const std::string& op);

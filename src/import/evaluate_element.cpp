@@ -58,15 +58,35 @@ bool is_integer(ElementType type) {
 }
 
 Binary binary_of(const std::string& op, ElementType type) {
-  if (op == "Add" || op == "Sum") return [](double a, double b) { return a + b; };
+  if (op == "Add" || op == "Sum" || op == "Mean") return [](double a, double b) { return a + b; };
   if (op == "Sub") return [](double a, double b) { return a - b; };
   if (op == "Mul") return [](double a, double b) { return a * b; };
   if (op == "Div" && is_integer(type))
     return [](double a, double b) { return b == 0 ? 0 : std::trunc(a / b); };
   if (op == "Div") return [](double a, double b) { return a / b; };
+  if (op == "Pow") return [](double a, double b) { return std::pow(a, b); };
+  if (op == "PRelu") return [](double a, double b) { return a < 0 ? a * b : a; };
+  if (op == "Mod" && is_integer(type))
+    return [](double a, double b) { return b == 0 ? 0 : a - b * std::floor(a / b); };
   if (op == "Max") return [](double a, double b) { return std::max(a, b); };
   if (op == "Min") return [](double a, double b) { return std::min(a, b); };
   return nullptr;
+}
+
+/// The functions that are exponentials below 0, and ThresholdedRelu.
+Unary exponential_of(const std::string& op, Attributes& attributes) {
+  if (op == "ThresholdedRelu") {
+    const double least = attributes.real("alpha", 1.0F);
+    return [least](double x) { return x > least ? x : 0; };
+  }
+  if (op == "Selu") {
+    const double alpha = attributes.real("alpha", 1.67326319217681884765625F),
+                 gamma = attributes.real("gamma", 1.05070102214813232421875F);
+    return [alpha, gamma](double x) { return gamma * (x > 0 ? x : alpha * std::expm1(x)); };
+  }
+  if (op != "Elu" && op != "Celu") return nullptr;
+  const double alpha = attributes.real("alpha", 1.0F), step = op == "Celu" ? alpha : 1;
+  return [alpha, step](double x) { return x > 0 ? x : alpha * std::expm1(x / step); };
 }
 
 Unary unary_of(const GraphNode& node, Attributes& attributes) {
@@ -84,8 +104,23 @@ Unary unary_of(const GraphNode& node, Attributes& attributes) {
   if (op == "Ceil") return [](double x) { return std::ceil(x); };
   if (op == "Reciprocal") return [](double x) { return 1 / x; };
   if (op == "HardSwish") return [](double x) { return x * std::min(std::max(x + 3, 0.0), 6.0) / 6; };
-  if (op == "Gelu" && attributes.text("approximate", "none") == "none")
-    return [](double x) { return 0.5 * x * (1 + std::erf(x / std::sqrt(2.0))); };
+  if (op == "Gelu") {
+    const std::string form = attributes.text("approximate", "none");
+    constexpr double kSlope = 0.7978845608028654, kCubic = 0.044715;  // sqrt(2 / pi)
+    if (form == "tanh")
+      return [](double x) { return 0.5 * x * (1 + std::tanh(kSlope * (x + kCubic * x * x * x))); };
+    if (form == "none") return [](double x) { return 0.5 * x * (1 + std::erf(x / std::sqrt(2.0))); };
+    throw Unsupported(fmt::format("approximate {}", form));
+  }
+  if (op == "Round") return [](double x) { return std::nearbyint(x); };
+  if (op == "Sign") return [](double x) { return x > 0 ? 1.0 : x < 0 ? -1.0 : 0.0; };
+  if (op == "Sin") return [](double x) { return std::sin(x); };
+  if (op == "Cos") return [](double x) { return std::cos(x); };
+  if (op == "Softsign") return [](double x) { return x / (1 + std::abs(x)); };
+  if (op == "Softplus") return [](double x) { return std::max(x, 0.0) + std::log1p(std::exp(-std::abs(x))); };
+  if (op == "Mish")
+    return [](double x) { return x * std::tanh(std::max(x, 0.0) + std::log1p(std::exp(-std::abs(x)))); };
+  if (const Unary found = exponential_of(op, attributes)) return found;
   if (op == "LeakyRelu") {
     const double slope = attributes.real("alpha", 0.01F);
     return [slope](double x) { return x < 0 ? x * slope : x; };
@@ -107,7 +142,7 @@ Constant clip(const KnownInputs& inputs, Attributes& attributes) {
 }
 
 /// Before opset 13 the axes from `axis` on are one row.
-Constant softmax(const KnownInputs& inputs, std::int64_t opset, Attributes& attributes) {
+Constant softmax(const KnownInputs& inputs, std::int64_t opset, Attributes& attributes, bool logarithm) {
   const Constant& x = need(inputs, 0);
   const std::size_t axis = axis_of(attributes.integer("axis", opset < 13 ? 1 : -1), x.shape.size());
   std::vector<double> values = x.values();
@@ -122,7 +157,10 @@ Constant softmax(const KnownInputs& inputs, std::int64_t opset, Attributes& attr
       for (std::size_t i = 0; i < count; ++i) most = std::max(most, values[j + i * inner]);
       for (std::size_t i = 0; i < count; ++i)
         sum += values[j + i * inner] = std::exp(values[j + i * inner] - most);
-      for (std::size_t i = 0; i < count; ++i) values[j + i * inner] /= sum;
+      for (std::size_t i = 0; i < count; ++i) {
+        values[j + i * inner] /= sum;
+        if (logarithm) values[j + i * inner] = std::log(values[j + i * inner]);
+      }
     }
   }
   return make_constant(x.type, x.shape, values);
@@ -146,15 +184,16 @@ Constant reduce(const GraphNode& node, const KnownInputs& inputs, Attributes& at
     if (gone[i]) count *= x.shape[i], kept[i] = 1;
     if (!gone[i] || keep) shape.push_back(kept[i]);
   }
-  const bool max = node.op == "ReduceMax";
+  const bool max = node.op == "ReduceMax", min = node.op == "ReduceMin", product = node.op == "ReduceProd";
   const Extents steps = steps_of(kept, x.shape);
-  std::vector<double> made(room_for(kept), 0);
+  std::vector<double> made(room_for(kept), product ? 1 : 0);
+  if (min) std::fill(made.begin(), made.end(), std::numeric_limits<double>::infinity());
   if (max) std::fill(made.begin(), made.end(), -std::numeric_limits<double>::infinity());
   Extents at(rank, 0);
   std::int64_t to = 0;
   for (const double value : x.values()) {
     double& sum = nth(made, to);
-    sum = max ? std::max(sum, value) : sum + value;
+    sum = max ? std::max(sum, value) : min ? std::min(sum, value) : product ? sum * value : sum + value;
     for (std::size_t axis = rank; axis-- > 0;) {
       to += steps[axis];
       if (++at[axis] < x.shape[axis]) break;
@@ -166,11 +205,29 @@ Constant reduce(const GraphNode& node, const KnownInputs& inputs, Attributes& at
   return make_constant(x.type, shape, made);
 }
 
-constexpr std::array<std::string_view, 29> kElementOps{
-    "Relu",    "Sigmoid",    "Tanh",      "Exp",        "Log",       "Sqrt", "Erf",       "Neg",
-    "Abs",     "Floor",      "Ceil",      "Reciprocal", "HardSwish", "Gelu", "LeakyRelu", "HardSigmoid",
-    "Add",     "Sub",        "Mul",       "Div",        "Max",       "Min",  "Sum",       "Clip",
-    "Softmax", "ReduceMean", "ReduceSum", "ReduceMax",  "Cast"};
+constexpr std::array<std::string_view, 46> kElementOps{"Relu",       "Sigmoid",
+                                                       "Tanh",       "Exp",
+                                                       "Log",        "Sqrt",
+                                                       "Erf",        "Neg",
+                                                       "Abs",        "Floor",
+                                                       "Ceil",       "Reciprocal",
+                                                       "HardSwish",  "Gelu",
+                                                       "LeakyRelu",  "HardSigmoid",
+                                                       "Add",        "Sub",
+                                                       "Mul",        "Div",
+                                                       "Max",        "Min",
+                                                       "Sum",        "Clip",
+                                                       "Softmax",    "ReduceMean",
+                                                       "ReduceSum",  "ReduceMax",
+                                                       "ReduceMin",  "ReduceProd",
+                                                       "LogSoftmax", "Pow",
+                                                       "Mod",        "PRelu",
+                                                       "Round",      "Sign",
+                                                       "Sin",        "Cos",
+                                                       "Softplus",   "Elu",
+                                                       "Selu",       "Mish",
+                                                       "Celu",       "Softsign",
+                                                       "Mean",       "ThresholdedRelu"};
 
 }  // namespace
 
@@ -181,21 +238,16 @@ bool is_element_op(const std::string& op) {
 Evaluated evaluate_element(const GraphNode& node, const KnownInputs& inputs, std::int64_t opset,
                            Attributes& attributes) {
   if (node.op == "Clip") return {clip(inputs, attributes)};
-  if (node.op == "Softmax") return {softmax(inputs, opset, attributes)};
+  if (node.op == "Softmax") return {softmax(inputs, opset, attributes, false)};
+  if (node.op == "LogSoftmax") return {softmax(inputs, opset, attributes, true)};
   if (node.op.rfind("Reduce", 0) == 0) return {reduce(node, inputs, attributes)};
   const Constant& first = need(inputs, 0);
-  if (node.op == "Cast") {
-    const std::int64_t to = attributes.integer("to", 0);
-    const ElementType type = to == 1   ? ElementType::kFloat32
-                             : to == 6 ? ElementType::kInt32
-                             : to == 7 ? ElementType::kInt64
-                                       : ElementType::kOther;
-    if (type == ElementType::kOther) throw Unsupported(fmt::format("a cast to ONNX's type {}", to));
-    return {make_constant(type, first.shape, first.values())};
-  }
   if (const Binary f = binary_of(node.op, first.type)) {
     Constant made = first;
     for (std::size_t i = 1; i < inputs.size(); ++i) made = combined(made, need(inputs, i), f);
+    if (node.op == "Mean")
+      made = mapped(made, [&](double x) { return x / static_cast<double>(inputs.size()); });
+    if (node.op == "Mod") attributes.without_effect("fmod");
     return {made};
   }
   const Unary f = unary_of(node, attributes);

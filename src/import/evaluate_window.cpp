@@ -185,7 +185,8 @@ Evaluated evaluate_window(const GraphNode& node, const KnownInputs& inputs, std:
 
 namespace {
 
-Constant layer_norm(const KnownInputs& inputs, Attributes& attributes) {
+/// `centres`: distances from the mean are normalised, and not the elements.
+Constant layer_norm(const KnownInputs& inputs, Attributes& attributes, bool centres) {
   const Constant& x = need(inputs, 0);
   const std::size_t first = axis_of(attributes.integer("axis", -1), x.shape.size());
   const double epsilon = attributes.real("epsilon", 1e-5F);
@@ -199,7 +200,7 @@ Constant layer_norm(const KnownInputs& inputs, Attributes& attributes) {
   std::vector<double> values = x.values();
   for (std::size_t begin = 0; begin < values.size(); begin += row) {
     double mean = 0, variance = 0;
-    for (std::size_t i = 0; i < row; ++i) mean += values[begin + i] / static_cast<double>(row);
+    for (std::size_t i = 0; i < row && centres; ++i) mean += values[begin + i] / static_cast<double>(row);
     for (std::size_t i = 0; i < row; ++i)
       variance += (values[begin + i] - mean) * (values[begin + i] - mean) / static_cast<double>(row);
     for (std::size_t i = 0; i < row; ++i)
@@ -262,7 +263,7 @@ Constant arg_max(const KnownInputs& inputs, Attributes& attributes) {
 }  // namespace
 
 bool is_norm_op(const std::string& op) {
-  return op == "LayerNormalization" || op == "LRN" || op == "ArgMax";
+  return op == "LayerNormalization" || op == "RMSNormalization" || op == "LRN" || op == "ArgMax";
 }
 
 Evaluated evaluate_norm(const GraphNode& node, const KnownInputs& inputs, std::int64_t,
@@ -272,7 +273,7 @@ Evaluated evaluate_norm(const GraphNode& node, const KnownInputs& inputs, std::i
   if (second) throw Unsupported("a second output");
   if (node.op == "LRN") return {response_norm(inputs, attributes)};
   if (node.op == "ArgMax") return {arg_max(inputs, attributes)};
-  return {layer_norm(inputs, attributes)};
+  return {layer_norm(inputs, attributes, node.op == "LayerNormalization")};
 }
 
 }  // namespace tilebeat

@@ -126,6 +126,41 @@ std::string_view element_name(ElementType type) {
   return facts(type).name;
 }
 
+std::string type_text(const GraphTensor& tensor) {
+  return tensor.type == ElementType::kOther && !tensor.other_type.empty()
+             ? tensor.other_type
+             : std::string(element_name(tensor.type));
+}
+
+std::string onnx_type_name(std::int32_t type) {
+  constexpr std::array<std::string_view, 24> kNames{"an undefined type",
+                                                    "float32",
+                                                    "uint8",
+                                                    "int8",
+                                                    "uint16",
+                                                    "int16",
+                                                    "int32",
+                                                    "int64",
+                                                    "string",
+                                                    "bool",
+                                                    "float16",
+                                                    "float64",
+                                                    "uint32",
+                                                    "uint64",
+                                                    "complex64",
+                                                    "complex128",
+                                                    "bfloat16",
+                                                    "float8e4m3fn",
+                                                    "float8e4m3fnuz",
+                                                    "float8e5m2",
+                                                    "float8e5m2fnuz",
+                                                    "uint4",
+                                                    "int4",
+                                                    "float4e2m1"};
+  if (type < 0 || type >= static_cast<std::int32_t>(kNames.size())) return fmt::format("type {}", type);
+  return std::string(nth(kNames, type));
+}
+
 std::string extents_text(const Extents& extents) {
   return fmt::format("[{}]", fmt::join(extents, ", "));
 }

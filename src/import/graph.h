@@ -72,7 +72,12 @@ struct GraphTensor {
   Extents open_shape;  ///< where the shape is unknown: -1 for axes without a number; empty: no rank
   Quantisation quantisation;
   std::optional<Constant> data;
+  std::string other_type = {};  ///< the name of a type that no importer looks into
 };
+/// The name of its type in messages.
+std::string type_text(const GraphTensor& tensor);
+/// The name of ONNX's number for a type, such as "uint16".
+std::string onnx_type_name(std::int32_t type);
 
 using AttributeValue = std::variant<std::int64_t, float, std::string, std::vector<std::int64_t>,
                                     std::vector<float>, std::vector<std::string>, Constant>;
@@ -113,6 +118,11 @@ void check_order(const ModelGraph& graph);
 
 /// Turns nodes that are constants into initializers, so that readers find them at any place.
 void fold_constant_nodes(ModelGraph& graph);
+
+/// Makes one node of patterns that frameworks write for an operator of a float network: MatMul, Conv or Gemm with
+/// the addition of a bias behind it (a third operand, of MatMul too), a product with a scalar factor (the
+/// attribute "alpha" of MatMul), LayerNormalization, and RMSNormalization.
+void fold_patterns(ModelGraph& graph);
 
 /// Replaces operators of a float network by those that layers can be made of, before calibration: sums and
 /// means of more than two tensors, powers, absolute values, PRelu, bounds of one number, further reductions,

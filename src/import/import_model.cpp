@@ -2,10 +2,12 @@
 #include "import/graph.h"
 #include "import/imported.h"
 #include "import/onnx_lowering.h"
+#include "import/tflite_float.h"
 #include "import/tflite_lowering.h"
 #include "schema/place.h"
 #include "tilebeat/error.h"
 
+#include <algorithm>
 #include <filesystem>
 
 #include <fmt/format.h>
@@ -14,17 +16,51 @@
 namespace tilebeat {
 namespace {
 
-ImportedNetwork import_onnx(const std::string& path, const ImportOptions& options) {
-  ModelGraph graph = read_onnx(path);
-  fold_constant_nodes(graph);
-  if (options.calibration.empty()) return OnnxLowering(graph, options, nullptr).run();
-  if (!is_float_network(graph))
-    throw UserError(one_line(fmt::format("{}: --calibrate: is no float network", path)));
+/// Quantises what is float32 in a network with the operators of ONNX.
+ImportedNetwork quantised_network(ModelGraph& graph, const ImportOptions& options) {
+  if (!has_float_parts(graph))
+    throw UserError(one_line(fmt::format(
+        "{}: --calibrate: none of its inputs is float32, there is nothing to quantise; import it without",
+        graph.path)));
   shape_inputs(graph, options);
+  fold_patterns(graph);
   rewrite_operators(graph);
   fold_batch_norms(graph);
   const Calibration calibration = calibrate(graph, options);
   return OnnxLowering(graph, options, &calibration).run();
+}
+
+ImportedNetwork import_onnx(const std::string& path, const ImportOptions& options) {
+  ModelGraph graph = read_onnx(path);
+  fold_constant_nodes(graph);
+  if (options.calibration.empty()) return OnnxLowering(graph, options, nullptr).run();
+  return quantised_network(graph, options);
+}
+
+/// Whether the tensors between operators are float32, but for those that QUANTIZE and DEQUANTIZE make.
+bool is_float(const ModelGraph& graph) {
+  return std::any_of(graph.nodes.begin(), graph.nodes.end(), [&](const GraphNode& node) {
+    const auto real = [&](const std::optional<std::size_t>& tensor) {
+      return tensor && graph.tensors[*tensor].type == ElementType::kFloat32;
+    };
+    return node.op != "DEQUANTIZE" && std::any_of(node.outputs.begin(), node.outputs.end(), real);
+  });
+}
+
+ImportedNetwork import_tflite(const std::string& path, const ImportOptions& options) {
+  ModelGraph graph = read_tflite(path);
+  fold_dilated_convolutions(graph);
+  const bool real = is_float(graph);
+  if (options.calibration.empty()) {
+    if (real)
+      throw UserError(one_line(fmt::format(
+          "{}: is a float network; --calibrate X.npy quantises it with samples of its input", path)));
+    return TfliteLowering(graph, options).run();
+  }
+  if (!real)
+    throw UserError(one_line(fmt::format("{}: --calibrate: is quantised already; import it without", path)));
+  ModelGraph float_graph = float_form(graph);
+  return quantised_network(float_graph, options);
 }
 
 }  // namespace
@@ -45,12 +81,7 @@ std::string tensors_json(const std::vector<SourceTensor>& tensors) {
 
 ImportedNetwork import_model(const std::string& path, ModelFormat format, const ImportOptions& options) {
   ImportedNetwork network;
-  if (format == ModelFormat::kTflite) {
-    const ModelGraph graph = read_tflite(path);
-    network = TfliteLowering(graph, options).run();
-  } else {
-    network = import_onnx(path, options);
-  }
+  network = format == ModelFormat::kTflite ? import_tflite(path, options) : import_onnx(path, options);
   network.files["tensors.json"] = tensors_json(network.tensors);
   return network;
 }

@@ -45,6 +45,7 @@ struct ImportedNetwork {
   std::size_t nodes = 0, layers = 0;
   /// Layers whose bytes may differ from the runtime's, because NU-6 does not name their operators.
   std::vector<std::string> exact_layers;
+  std::vector<std::string> layer_sources;  ///< the node of the model file, by layer of the workload
 };
 
 /// The text of tensors.json.

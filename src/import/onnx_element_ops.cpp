@@ -29,15 +29,23 @@ WindowFields whole_windows(const OnnxWindow& window, const Extents& map) {
 
 }  // namespace
 
-void OnnxLowering::combine(const GraphNode& node, const std::string& op, OnnxValue a, OnnxValue b,
-                           const Wanted& wanted) {
+OnnxValue OnnxLowering::combined(const std::string& op, OnnxValue a, OnnxValue b, const Wanted& wanted,
+                                 Rounding rounding) {
   const Extents shape = broadcast_shape(a.shape, b.shape);
   a = with_rank(a, shape.size()), b = with_rank(b, shape.size());
   // In the order of the larger tensor, so that fewer elements move.
   const OnnxValue& large = element_count(a.shape) >= element_count(b.shape) ? a : b;
   const Extents axes = is_plain(a.axes) && is_plain(b.axes) ? a.axes : large.axes;
   a = laid_out(a, axes), b = laid_out(b, axes);
-  set(node, made_of(emitter_.elementwise(op, a.held, b.held, held_shape(shape, axes), wanted), shape, axes));
+  const Held made = emitter_.elementwise(op, a.held, b.held, held_shape(shape, axes), wanted, rounding);
+  return made_of(made, shape, axes);
+}
+
+/// Quantised sums and products are laid down for ONNX Runtime; differences and quotients are not.
+void OnnxLowering::combine(const GraphNode& node, const std::string& op, OnnxValue a, OnnxValue b,
+                           const Wanted& wanted) {
+  const bool named = op == "add" || op == "mul" || builder_.arithmetic() == Arithmetic::kExact;
+  set(node, combined(op, std::move(a), std::move(b), wanted, named ? Rounding::kRuntime : Rounding::kExact));
 }
 
 /// The combination of x with the constant c as a factor and an offset.
@@ -52,7 +60,7 @@ std::array<double, 2> factor_and_offset(const std::string& op, double c, bool fi
 bool OnnxLowering::with_constant(const GraphNode& node, std::size_t constant) {
   if (node.op == "Div" && constant == 0) return false;
   const OnnxValue& c = value(node, constant);
-  if (calibration_ == nullptr || !c.known() || c.stands || value(node, 1 - constant).known()) return false;
+  if (!c.known() || c.stands || value(node, 1 - constant).known()) return false;
   OnnxValue x = materialised(real(node, 1 - constant));
   if (broadcast_shape(x.shape, c.shape) != x.shape) return false;
   // All extents are 1, except at most one: the channels'.
@@ -75,7 +83,9 @@ bool OnnxLowering::with_constant(const GraphNode& node, std::size_t constant) {
     const auto [factor, offset] = factor_and_offset(node.op, number, constant == 0);
     factors.push_back(factor), offsets.push_back(offset);
   }
-  set(node, made_of(emitter_.linear(x.held, factors, offsets, need_result(node)), x.shape, x.axes));
+  const Held made = emitter_.linear(x.held, factors, offsets, need_result(node));
+  if (calibration_ == nullptr) emitter_.name_inexact(made, "scale");
+  set(node, made_of(made, x.shape, x.axes));
   return true;
 }
 
@@ -96,50 +106,59 @@ void OnnxLowering::linear(const GraphNode& node, Attributes& attributes) {
 void OnnxLowering::elementwise(const GraphNode& node, Attributes&) {
   if (node.inputs.size() == 1 && node.op == "Sum") return set(node, value(node, 0));
   if (node.inputs.size() != 2) throw Unsupported(fmt::format("{} operands", node.inputs.size()));
+  if (reads_reals(node)) return real_elementwise(node);
   if (with_constant(node, 0) || with_constant(node, 1)) return;
-  const OnnxValue a = real(node, 0), b = real(node, 1);
-  combine(node, node.op == "Sum" ? "add" : lower_case(node.op), a, b, need_result(node));
+  // A float32 constant between quantised tensors gets the scale that its values need.
+  bool rounded = false;
+  std::array<OnnxValue, 2> operands;
+  for (std::size_t i = 0; i < 2; ++i) {
+    const OnnxValue& found = value(node, i);
+    const bool plain = found.known() && !found.stands && calibration_ == nullptr;
+    rounded = rounded || plain;
+    const Quantisation q = plain ? range_of(found.constant->values()) : Quantisation{};
+    operands[i] =
+        plain ? held_constant(quantised_constant(*found.constant, q), q, graph_.tensors[*node.inputs[i]].name)
+              : real(node, i);
+  }
+  const std::string op = node.op == "Sum" ? "add" : lower_case(node.op);
+  if (!rounded) return combine(node, op, operands[0], operands[1], need_result(node));
+  set(node, combined(op, operands[0], operands[1], need_result(node), Rounding::kExact));
 }
 
-/// Joins tensors of one scale along a new axis and takes the maximum along it. A minimum is the maximum of
-/// the complements: element q of zero point z becomes low + high - q of zero point low + high - z, exactly
-/// its negative.
+/// Operands that do not have the result's scale are brought to it first, which keeps their order; then
+/// elements are compared.
 void OnnxLowering::extreme(const GraphNode& node, Attributes&) {
-  const bool least = node.op == "Min";
-  std::vector<OnnxValue> parts;
-  for (std::size_t i = 0; i < node.inputs.size(); ++i) parts.push_back(real(node, i));
-  Extents shape = parts.at(0).shape;
-  for (const OnnxValue& part : parts) {
-    if (part.shape != shape) throw Unsupported("operands of several shapes");
-  }
+  if (reads_reals(node)) return real_elementwise(node);
   const Wanted wanted = need_result(node);
-  const auto limits = byte_range(wanted.type);
-  const auto complement = [&](const std::string& name) {
-    return Wanted{name, wanted.type, wanted.scale,
-                  least ? limits[0] + limits[1] - wanted.zero_point : wanted.zero_point};
-  };
-  const Extents axes = materialised(parts[0]).axes;
-  const std::int64_t all = element_count(shape);
-  std::vector<Held> rows;
-  for (std::size_t i = 0; i < parts.size(); ++i) {
-    const Held held = laid_out(parts[i], axes).held;
-    const Wanted part = complement(fmt::format("{}_part{}", wanted.name, i));
-    const bool same =
-        !least && held.scale == part.scale && held.zero_point == part.zero_point && held.type == part.type;
-    const Held made = same    ? held
-                      : least ? emitter_.linear(held, {-1}, {0}, part)
-                              : emitter_.function("requantize", held, held.shape, part);
-    rows.push_back(emitter_.reshape(made, {1, 1, 1, all}, part.name + "_row"));
+  const std::string op = lower_case(node.op);
+  std::optional<OnnxValue> all;
+  for (std::size_t i = 0; i < node.inputs.size(); ++i) {
+    const Wanted alike{fmt::format("{}_part{}", wanted.name, i), wanted.type, wanted.scale,
+                       wanted.zero_point};
+    OnnxValue part = value(node, i);
+    if (part.known() && !part.stands) {
+      const Quantisation q{{wanted.scale}, {wanted.zero_point}, 0};
+      part = held_constant(quantised_constant(*part.constant, q, wanted.type), q, alike.name);
+    } else {
+      part = materialised(real(node, i));
+      const bool same = part.held.scale == alike.scale && part.held.zero_point == alike.zero_point &&
+                        part.held.type == alike.type;
+      if (!same) part.held = emitter_.function("requantize", part.held, part.held.shape, alike);
+    }
+    if (!all) {
+      all = part;
+      continue;
+    }
+    const bool last = i + 1 == node.inputs.size();
+    all = combined(
+        op, *all, part,
+        last ? wanted
+             : Wanted{fmt::format("{}_some{}", wanted.name, i), wanted.type, wanted.scale, wanted.zero_point},
+        Rounding::kSame);
   }
-  const Extents stacked{ssize(rows), 1, 1, all}, one{1, 1, 1, all};
-  Held held = emitter_.movement("concat", rows, stacked, wanted.name + "_stack", {{"axis", 0}});
-  held = emitter_.movement("reduce_max", {held}, one, wanted.name + "_most", {{"axes", {0}}});
-  if (least) {
-    held = emitter_.linear(held, {-1}, {0}, wanted);
-  } else if (wanted.range) {
-    held = emitter_.function("requantize", held, one, wanted);
-  }
-  set(node, made_of(emitter_.reshape(held, held_shape(shape, axes), wanted.name + "_map"), shape, axes));
+  if (node.inputs.size() == 1 && wanted.range)
+    all->held = emitter_.function("requantize", all->held, all->held.shape, wanted);
+  set(node, *all);
 }
 
 void OnnxLowering::quantised_elementwise(const GraphNode& node, Attributes&) {
@@ -224,7 +243,7 @@ OnnxValue OnnxLowering::with_neighbours(const OnnxValue& value, const std::vecto
 
 /// `axes` of the source, which rise.
 void OnnxLowering::mean(const GraphNode& node, const std::string& op, OnnxValue x,
-                        std::vector<std::int64_t> axes, bool keep, const Wanted& wanted) {
+                        std::vector<std::int64_t> axes, bool keep, const Wanted& wanted, Rounding rounding) {
   x = with_neighbours(materialised(x), axes);
   const std::size_t rank = x.shape.size();
   Extents kept = x.shape, shape, order, held_axes;
@@ -241,7 +260,7 @@ void OnnxLowering::mean(const GraphNode& node, const std::string& op, OnnxValue 
   const Extents reduced = held_shape(kept, x.axes);
   const bool moves = op == "reduce_max";  // keeps scale and zero point
   Held made = moves ? emitter_.movement(op, {x.held}, reduced, wanted.name, {{"axes", held_axes}})
-                    : emitter_.function(op, x.held, reduced, wanted, {{"axes", held_axes}});
+                    : emitter_.function(op, x.held, reduced, wanted, {{"axes", held_axes}}, rounding);
   const bool same = made.scale == wanted.scale && made.zero_point == wanted.zero_point;
   if (moves && !same) made = emitter_.function("requantize", made, reduced, wanted);
   if (keep) return set(node, made_of(made, kept, x.axes));
@@ -278,7 +297,8 @@ void OnnxLowering::reduce(const GraphNode& node, Attributes& attributes) {
   const std::string op = node.op == "ReduceSum"   ? "reduce_sum"
                          : node.op == "ReduceMax" ? "reduce_max"
                                                   : "reduce_mean";
-  mean(node, op, x, axes, keep, need_result(node));
+  const bool named = node.op == "GlobalAveragePool" || calibration_ != nullptr;
+  mean(node, op, x, axes, keep, need_result(node), named ? Rounding::kRuntime : Rounding::kExact);
 }
 
 void OnnxLowering::quantised_global_pool(const GraphNode& node, Attributes& attributes) {
@@ -288,7 +308,7 @@ void OnnxLowering::quantised_global_pool(const GraphNode& node, Attributes& attr
   for (std::size_t axis = last ? 1 : 2; axis < x.shape.size() - (last ? 1 : 0); ++axis)
     axes.push_back(to_signed(axis));
   if (axes.empty()) throw Unsupported("a tensor without spatial axes");
-  mean(node, "reduce_mean", x, axes, true, quantised_result(node, 3, 4));
+  mean(node, "reduce_mean", x, axes, true, quantised_result(node, 3, 4), Rounding::kRuntime);
 }
 
 /// Softmax of rows along `axis`; before opset 13 a row covers all axes from `axis` on.
@@ -333,8 +353,6 @@ void OnnxLowering::function(const GraphNode& node, Attributes& attributes) {
   const std::string op = quantised_op ? node.op.substr(21) : node.op;
   if (!quantised_op && (op == "Relu" || op == "Clip")) {
     // An activation that no result has taken in: the same numbers within its bounds.
-    OnnxValue x = real(node, 0);
-    Wanted wanted = need_result(node);
     double low = 0, high = std::numeric_limits<double>::infinity();
     if (op == "Clip") {
       low = static_cast<double>(attributes.real("min", -std::numeric_limits<float>::infinity()));
@@ -342,6 +360,9 @@ void OnnxLowering::function(const GraphNode& node, Attributes& attributes) {
       if (has(node, 1)) low = numbers(node, 1).at(0);
       if (has(node, 2)) high = numbers(node, 2).at(0);
     }
+    if (reads_reals(node)) return real_bounds(node, low, high);
+    const OnnxValue x = real(node, 0);
+    Wanted wanted = need_result(node);
     const auto limits = element_range(low, high, wanted);
     const auto before = wanted.range.value_or(limits);
     wanted.range =
@@ -362,9 +383,14 @@ void OnnxLowering::function(const GraphNode& node, Attributes& attributes) {
   const Wanted wanted = quantised_op ? quantised_result(node, 3, 4) : need_result(node);
   FieldsJson fields = FieldsJson::object();
   if (op == "LeakyRelu") fields["slope"] = static_cast<double>(attributes.real("alpha", 0.01F));
-  if (op == "Gelu" && attributes.text("approximate", "none") != "none") throw Unsupported("an approximation");
-  set(node, made_of(emitter_.function(names.at(op), x.held, x.held.shape, wanted, fields, Rounding::kExact),
-                    x.shape, x.axes));
+  std::string name = names.at(op);
+  if (op == "Gelu") {
+    const std::string form = attributes.text("approximate", "none");
+    if (form != "none" && form != "tanh") throw Unsupported(fmt::format("approximate {}", form));
+    if (form == "tanh") name = "gelu_tanh";
+  }
+  set(node, made_of(emitter_.function(name, x.held, x.held.shape, wanted, fields, Rounding::kExact), x.shape,
+                    x.axes));
 }
 
 }  // namespace tilebeat

@@ -12,7 +12,6 @@
 #include <fmt/format.h>
 
 namespace tilebeat {
-namespace {}  // namespace
 
 const std::map<std::string, OnnxLowering::Row>& OnnxLowering::table() {
   using T = OnnxLowering;
@@ -32,6 +31,7 @@ const std::map<std::string, OnnxLowering::Row>& OnnxLowering::table() {
       {"Mul", {&T::elementwise}},
       {"Div", {&T::elementwise}},
       {"Sum", {&T::elementwise}},
+      {"Cast", {&T::cast}},
       {"Max", {&T::extreme}},
       {"Min", {&T::extreme}},
       {"Neg", {&T::linear}},
@@ -48,6 +48,7 @@ const std::map<std::string, OnnxLowering::Row>& OnnxLowering::table() {
       {"com.microsoft.QLinearAveragePool", {&T::quantised_pool, Layout::kMap}},
       {"com.microsoft.QLinearGlobalAveragePool", {&T::quantised_global_pool, Layout::kMap}},
       {"LayerNormalization", {&T::layer_norm}},
+      {"RMSNormalization", {&T::layer_norm}},
       {"LRN", {&T::response_norm, Layout::kMap}},
       {"ArgMax", {&T::arg_max}},
       {"Softmax", {&T::softmax}},
@@ -79,6 +80,8 @@ const std::map<std::string, OnnxLowering::Row>& OnnxLowering::table() {
       {"Upsample", {&T::resize, Layout::kMap}},
       {"Slice", {&T::slice}},
       {"Split", {&T::split}},
+      {"Tile", {&T::repeat}},
+      {"Expand", {&T::repeat}},
       {"Gather", {&T::gather}},
       {"DepthToSpace", {&T::blocks, Layout::kMap}},
       {"SpaceToDepth", {&T::blocks, Layout::kMap}},
@@ -106,12 +109,15 @@ OnnxLowering::OnnxLowering(const ModelGraph& graph, const ImportOptions& options
       values_(graph.tensors.size()),
       readers_(graph.tensors.size()),
       is_output_(graph.tensors.size()),
-      done_(graph.nodes.size()) {
+      done_(graph.nodes.size()),
+      is_quantised_(graph.tensors.size()) {
   for (std::size_t i = 0; i < graph.nodes.size(); ++i) {
+    if (graph.nodes[i].op == "QuantizeLinear" && !graph.nodes[i].outputs.empty() && graph.nodes[i].outputs[0])
+      is_quantised_[*graph.nodes[i].outputs[0]] = true;
     for (const auto& input : graph.nodes[i].inputs) {
       if (input && (readers_[*input].empty() || readers_[*input].back() != i)) readers_[*input].push_back(i);
     }
-    if (reads_maps(graph.nodes[i])) input_layout_ = Layout::kMap;
+    if (graph.format == ModelFormat::kOnnx && reads_maps(graph.nodes[i])) input_layout_ = Layout::kMap;
   }
   for (const std::size_t output : graph.outputs) is_output_[output] = true;
 }
@@ -156,7 +162,7 @@ void OnnxLowering::add_input(std::size_t index) {
   if (element_count(*tensor.shape) == 0) throw Unsupported("it has no elements");
   const bool is_real = tensor.type == ElementType::kFloat32;
   if (!is_real && !is_byte(tensor.type))
-    throw Unsupported(fmt::format("it is {}", element_name(tensor.type)));
+    throw Unsupported(fmt::format("it is {}, float32, int8 and uint8 are read", type_text(tensor)));
   OnnxValue value;
   value.shape = value.viewed = *tensor.shape;
   value.axes = layout_axes(input_layout_, rank);
@@ -195,7 +201,10 @@ void OnnxLowering::add_input(std::size_t index) {
   }
   value.held.holder =
       builder_.add_input(tensor.name, value.held.shape, tensor.type, value.held.zero_point, source);
-  if (is_real && calibration_ != nullptr) {
+  const bool quantised_by_nodes =
+      std::any_of(readers_[index].begin(), readers_[index].end(),
+                  [&](std::size_t reader) { return graph_.nodes[reader].op == "QuantizeLinear"; });
+  if (is_real && calibration_ != nullptr && !quantised_by_nodes) {
     const Quantisation& q = calibration_->ranges[index].value();
     value.held = emitter_.quantize(
         value.held, {tensor.name + "_quantized", ElementType::kInt8, q.scales[0], q.zero_points[0]});
@@ -231,7 +240,7 @@ std::optional<Quantisation> OnnxLowering::input_quantisation(std::size_t index) 
 }
 
 bool OnnxLowering::folded(const GraphNode& node) {
-  if (!evaluates(node.op)) return false;
+  if (!evaluates(node.op) || node.op == "DequantizeLinear") return false;  // integers that stand for reals
   const KnownInputs inputs = known(node);
   for (std::size_t i = 0; i < inputs.size(); ++i) {
     if (inputs[i] == nullptr && node.inputs[i]) {
@@ -262,12 +271,13 @@ void OnnxLowering::lower(std::size_t index) {
   const GraphNode& node = graph_.nodes[index];
   const auto found = table().find(node.op);
   result_.reset();
+  builder_.set_source(fmt::format("{} ({})", node.op, node.name));
   try {
     if (found == table().end() && !evaluates(node.op)) throw Unsupported("is no operator that is built");
     const bool reads_unknown =
         std::any_of(node.inputs.begin(), node.inputs.end(), [&](const auto& i) { return i && !values_[*i]; });
     if (reads_unknown) return;  // its producer is in the list already
-    if (folded(node)) return;
+    if (folded(node) || tabulated(index)) return;
     if (found == table().end()) throw Unsupported("is built for constants alone");
     Attributes attributes(node);
     (this->*found->second.lower)(node, attributes);
@@ -340,6 +350,7 @@ void OnnxLowering::finish(ImportedNetwork& network) {
   network.nodes = graph_.nodes.size();
   network.layers = builder_.layers();
   network.exact_layers = emitter_.exact_layers();
+  network.layer_sources = builder_.sources();
   network.files = builder_.files(std::filesystem::path(graph_.path).stem().string());
 }
 

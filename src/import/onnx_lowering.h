@@ -94,6 +94,7 @@ class OnnxLowering {
   void integer_matmul(const GraphNode& node, Attributes& attributes);
   void rows_times(const GraphNode& node, const OnnxValue& x, Kernels kernels,
                   const std::optional<Wanted>& wanted);
+  void integer_rows(const GraphNode& node, const OnnxValue& x, Kernels kernels);
   void multiply(const GraphNode& node, OnnxValue a, OnnxValue b, const std::optional<Wanted>& wanted);
 
   // ---- onnx_element_ops.cpp ----
@@ -112,11 +113,37 @@ class OnnxLowering {
   void quantised_global_pool(const GraphNode& node, Attributes& attributes);
   void softmax(const GraphNode& node, Attributes& attributes);
   void function(const GraphNode& node, Attributes& attributes);
+  OnnxValue combined(const std::string& op, OnnxValue a, OnnxValue b, const Wanted& wanted,
+                     Rounding rounding);
   void combine(const GraphNode& node, const std::string& op, OnnxValue a, OnnxValue b, const Wanted& wanted);
   void average(const GraphNode& node, Attributes& attributes, OnnxValue x, const Wanted& wanted,
                Layout layout);
   void mean(const GraphNode& node, const std::string& op, OnnxValue x, std::vector<std::int64_t> axes,
-            bool keep, const Wanted& wanted);
+            bool keep, const Wanted& wanted, Rounding rounding);
+  // ---- onnx_tables.cpp ----
+  /// Operators on single elements, in order: the last one's result is a function of the elements of `source`.
+  struct Chain {
+    std::size_t source = 0;
+    std::vector<std::size_t> nodes;
+  };
+  std::vector<std::size_t> unknown_operands(const GraphNode& node) const;
+  /// The longest chain that begins with node `first`; no nodes: there is none.
+  Chain chain_from(std::size_t first) const;
+  Chain ancestors(const Chain& chain) const;
+  /// Whether only the chain reads its inner results.
+  bool closed(const Chain& chain) const;
+  /// Makes one table of the chain that begins with node `first`. Returns whether there is one.
+  bool tabulated(std::size_t first);
+  std::vector<std::int64_t> results_of(const Chain& chain, const Held& x, const Wanted& wanted) const;
+  bool reads_reals(const GraphNode& node) const;
+  OnnxValue real_operand(const GraphNode& node, std::size_t i);
+  OnnxValue combined_reals(const std::string& op, OnnxValue a, OnnxValue b, const std::string& name);
+  void real_elementwise(const GraphNode& node);
+  void real_bounds(const GraphNode& node, double low, double high);
+  void cast(const GraphNode& node, Attributes& attributes);
+  void repeat(const GraphNode& node, Attributes& attributes);
+  Held repeated(Held number, const Extents& shape, const std::string& name);
+
   // ---- onnx_window.cpp ----
   void layer_norm(const GraphNode& node, Attributes& attributes);
   void response_norm(const GraphNode& node, Attributes& attributes);
@@ -169,6 +196,10 @@ class OnnxLowering {
   /// Sets the value of the tensor that the last result went to.
   void set(const GraphNode& node, OnnxValue made, std::size_t output = 0);
   OnnxValue made_of(const Held& held, const Extents& shape, const Extents& axes) const;
+  /// Subtracts zero points that differ from the weights, whose output channels lie along `axis`.
+  static void set_zero_points(const std::vector<double>& zeros, std::int64_t axis, Kernels& kernels);
+  /// The first result of a node that has been lowered.
+  const OnnxValue& value_of_output(const GraphNode& node) const;
   Kernels kernels_of(const GraphNode& node, std::size_t i, std::int64_t axis, float x_scale,
                      std::size_t bias);
   void add_bias(const GraphNode& node, std::size_t bias, float x_scale, Kernels& kernels);
@@ -205,6 +236,8 @@ class OnnxLowering {
   std::vector<std::vector<std::size_t>> readers_;  ///< nodes, by tensor
   std::set<std::string> referenced_;               ///< layers with values of the float network
   std::vector<bool> is_output_, done_;             ///< by tensor; by node
+  std::vector<bool> is_quantised_;                 ///< by tensor: made by a QuantizeLinear
+  std::map<std::size_t, OnnxValue> on_demand_;     ///< float32 inputs that calibration has quantised
   std::optional<std::size_t> result_;              ///< tensor behind the activations that the last result has
 };
 

@@ -84,10 +84,7 @@ void OnnxLowering::quantised_convolution(const GraphNode& node, Attributes& attr
   if (!value(node, 3).known()) throw Unsupported("weights that are no constant");
   kernels.weights = *value(node, 3).constant;
   for (const double scale : numbers(node, 4)) kernels.scales.push_back(static_cast<float>(scale));
-  const std::vector<double> zeros = has(node, 5) ? numbers(node, 5) : std::vector<double>{0};
-  kernels.zero_point = whole_number(zeros.at(0));
-  if (std::any_of(zeros.begin(), zeros.end(), [&](double z) { return z != zeros[0]; }))
-    throw Unsupported("weights with several zero points");
+  set_zero_points(has(node, 5) ? numbers(node, 5) : std::vector<double>{0}, 0, kernels);
   add_bias(node, 8, x.held.scale, kernels);
   convolve(node, attributes, x, kernels, quantised_result(node, 6, 7));
 }
@@ -95,23 +92,31 @@ void OnnxLowering::quantised_convolution(const GraphNode& node, Attributes& attr
 void OnnxLowering::integer_convolution(const GraphNode& node, Attributes& attributes) {
   OnnxValue x = value(node, 0);
   if (x.known()) throw Unsupported("a constant operand");
-  const std::int64_t zero = has(node, 2) ? whole_number(numbers(node, 2).at(0)) : 0;
+  const bool computed = has(node, 2) && !value(node, 2).known();
+  const std::int64_t zero = has(node, 2) && !computed ? whole_number(numbers(node, 2).at(0)) : 0;
   if (x.held.zero_point != zero) throw Unsupported("a zero point that is not the tensor's");
   Kernels kernels;
   if (!value(node, 1).known()) throw Unsupported("weights that are no constant");
   kernels.weights = *value(node, 1).constant;
   kernels.scales = {1};
-  const std::vector<double> zeros = has(node, 3) ? numbers(node, 3) : std::vector<double>{0};
-  kernels.zero_point = whole_number(zeros.at(0));
-  if (zeros.size() != 1) throw Unsupported("weights with several zero points");
+  set_zero_points(has(node, 3) ? numbers(node, 3) : std::vector<double>{0}, 0, kernels);
   convolve(node, attributes, x, kernels, std::nullopt);
+  if (!computed) return;
+  // The zero point is a result of its own: a map of nothing else, within the same padding, tells what it
+  // adds.
+  const std::string name = graph_.tensors[*node.outputs.at(0)].name;
+  const OnnxValue sums = value_of_output(node);
+  OnnxValue map = laid_out(x, Layout::kMap);
+  map.held = repeated(value(node, 2).held, map.held.shape, name + "_zero");
+  convolve(node, attributes, map, kernels, std::nullopt);
+  set(node, combined_reals("sub_sums", sums, value_of_output(node), name + "_centred"));
 }
 
 void OnnxLowering::transposed_convolution(const GraphNode& node, Attributes& attributes) {
   const OnnxValue x = laid_out(real(node, 0), Layout::kMap);
   const std::size_t rank = x.shape.size();
   if (attributes.integer("group", 1) != 1) throw Unsupported("groups");
-  Kernels kernels = kernels_of(node, 1, calibration_ != nullptr ? -1 : 1, x.held.scale, 2);
+  Kernels kernels = kernels_of(node, 1, value(node, 1).stands ? 1 : -1, x.held.scale, 2);
   const Extents map = as_map(x.shape), k = as_map(kernels.weights.shape);
   const OnnxTransposedWindow t = read_transposed_window(attributes, map, {k[2], k[3]}, rank);
   kernels.weights = channels_last(outputs_first(kernels.weights));
@@ -125,7 +130,6 @@ void OnnxLowering::transposed_convolution(const GraphNode& node, Attributes& att
 /// A batch normalisation that no convolution has taken in becomes a depthwise convolution of one tap.
 void OnnxLowering::batch_norm(const GraphNode& node, Attributes& attributes) {
   const OnnxValue x = real(node, 0);
-  if (calibration_ == nullptr) throw Unsupported("a batch normalisation between quantised tensors");
   if (attributes.integer("training_mode", 0) != 0) throw Unsupported("training_mode");
   if (attributes.integer("spatial", 1) != 1) throw Unsupported("spatial 0");
   if (attributes.integer("is_test", 1) != 1) throw Unsupported("is_test 0");  // before opset 7
@@ -142,6 +146,11 @@ void OnnxLowering::batch_norm(const GraphNode& node, Attributes& attributes) {
   const OnnxValue map = laid_out(x, Layout::kMap);
   const Extents pixels = as_map(map.shape);
   if (pixels[1] != channels) throw Unsupported("parameters of another number of channels");
+  if (calibration_ == nullptr) {  // between quantised tensors
+    const Held made = emitter_.linear(map.held, factors, offsets, need_result(node));
+    emitter_.name_inexact(made, "scale");
+    return set(node, made_of(made, map.shape, map.axes));
+  }
   Kernels kernels;
   const Constant weights = make_constant(ElementType::kFloat32, {channels, 1, 1, 1}, factors);
   const Quantisation q = weight_scales(weights, 0);

@@ -134,27 +134,21 @@ void OnnxLowering::quantised_gemm(const GraphNode& node, Attributes& attributes)
   if (kernels.weights.shape.size() != 2) throw Unsupported("weights of another rank");
   if (attributes.integer("transB", 0) == 0) kernels.weights = transposed(kernels.weights);
   for (const double scale : numbers(node, 4)) kernels.scales.push_back(static_cast<float>(scale));
-  const std::vector<double> zeros = numbers(node, 5);
-  kernels.zero_point = whole_number(zeros.at(0));
-  if (std::any_of(zeros.begin(), zeros.end(), [&](double z) { return z != zeros[0]; }))
-    throw Unsupported("weights with several zero points");
+  set_zero_points(numbers(node, 5), 0, kernels);
   add_bias(node, 6, x.held.scale, kernels);
   if (!has(node, 7)) throw Unsupported("a real result");
   rows_times(node, x, kernels, quantised_result(node, 7, 8));
 }
 
-void OnnxLowering::matmul(const GraphNode& node, Attributes&) {
-  if (!value(node, 1).known()) {
-    const OnnxValue a = real(node, 0), b = real(node, 1);
-    return multiply(node, a, b, need_result(node));
-  }
-  const OnnxValue x = real(node, 0);
+/// A factor and a bias, which patterns have left here, go into the scale and the sums.
+void OnnxLowering::matmul(const GraphNode& node, Attributes& attributes) {
+  const float alpha = attributes.real("alpha", 1);
+  OnnxValue x = real(node, 0);
+  x.held.scale *= alpha;
+  if (!value(node, 1).known() || value(node, 1).constant->shape.size() != 2)
+    return multiply(node, x, real(node, 1), need_result(node));
   const Extents w = value(node, 1).constant->shape;
-  if (w.size() != 2) {
-    const OnnxValue b = real(node, 1);
-    return multiply(node, x, b, need_result(node));
-  }
-  Kernels kernels = kernels_of(node, 1, 1, x.held.scale, node.inputs.size());
+  Kernels kernels = kernels_of(node, 1, 1, x.held.scale, 2);
   const auto wanted = need_result(node);
   if (x.shape.size() == 2) {
     kernels.weights = transposed(kernels.weights);
@@ -176,10 +170,7 @@ void OnnxLowering::quantised_matmul(const GraphNode& node, Attributes&) {
   Kernels kernels;
   kernels.weights = transposed(*value(node, 3).constant);
   for (const double scale : numbers(node, 4)) kernels.scales.push_back(static_cast<float>(scale));
-  const std::vector<double> zeros = numbers(node, 5);
-  kernels.zero_point = whole_number(zeros.at(0));
-  if (std::any_of(zeros.begin(), zeros.end(), [&](double z) { return z != zeros[0]; }))
-    throw Unsupported("weights with several zero points");
+  set_zero_points(numbers(node, 5), 0, kernels);
   if (x.shape.size() == 2) return rows_times(node, x, kernels, wanted);
   const OnnxValue rows = laid_out(x, Layout::kPlain);
   kernels.weights = *value(node, 3).constant;
@@ -192,24 +183,51 @@ void OnnxLowering::quantised_matmul(const GraphNode& node, Attributes&) {
 
 void OnnxLowering::integer_matmul(const GraphNode& node, Attributes&) {
   const OnnxValue x = value(node, 0);
-  const std::int64_t zero = has(node, 2) ? whole_number(numbers(node, 2).at(0)) : 0;
+  const bool computed = has(node, 2) && !value(node, 2).known();
   if (x.known()) throw Unsupported("a constant operand");
-  if (x.held.zero_point != zero || (has(node, 2) && numbers(node, 2).size() != 1))
+  const std::vector<double> left = has(node, 2) && !computed ? numbers(node, 2) : std::vector<double>{0};
+  if (left.size() != 1 || x.held.zero_point != whole_number(left[0]))
     throw Unsupported("a zero point that is not the tensor's");
-  const std::vector<double> zeros = has(node, 3) ? numbers(node, 3) : std::vector<double>{0};
-  if (zeros.size() != 1) throw Unsupported("a B with several zero points");
+  const bool other_computed = has(node, 3) && !value(node, 3).known();
   if (!value(node, 1).known()) {
-    if (value(node, 1).held.zero_point != whole_number(zeros[0]))
+    if (computed || other_computed) throw Unsupported("a product of two results with computed zero points");
+    const double right = has(node, 3) ? numbers(node, 3).at(0) : 0;
+    if (value(node, 1).held.zero_point != whole_number(right))
       throw Unsupported("a zero point that is not the tensor's");
     return multiply(node, x, value(node, 1), std::nullopt);
   }
-  if (value(node, 1).constant->shape.size() != 2 || x.shape.size() != 2)
-    throw Unsupported("weights of another rank");
+  const Extents& w = value(node, 1).constant->shape;
+  if (w.size() != 2 || x.shape.empty() || x.shape.back() != w[0] || other_computed)
+    throw Unsupported(fmt::format("weights {} on {}", extents_text(w), extents_text(x.shape)));
   Kernels kernels;
-  kernels.weights = transposed(*value(node, 1).constant);
+  kernels.weights = *value(node, 1).constant;
   kernels.scales = {1};
-  kernels.zero_point = whole_number(zeros[0]);
-  rows_times(node, x, kernels, std::nullopt);
+  set_zero_points(has(node, 3) ? numbers(node, 3) : std::vector<double>{0}, 1, kernels);
+  integer_rows(node, x, kernels);
+  if (!computed) return;
+  // The zero point is a result of its own: a row of nothing else tells what it adds to every column.
+  const std::string name = graph_.tensors[*node.outputs.at(0)].name;
+  const OnnxValue sums = value_of_output(node);
+  const Extents row{1, 1, 1, w[0]};
+  const OnnxValue zeros =
+      made_of(repeated(value(node, 2).held, row, name + "_zero"), {1, w[0]}, layout_axes(Layout::kPlain, 2));
+  integer_rows(node, zeros, kernels);
+  set(node, combined_reals("sub_sums", sums, value_of_output(node), name + "_centred"));
+}
+
+/// x [..., K] times weights [K, N] as int32.
+void OnnxLowering::integer_rows(const GraphNode& node, const OnnxValue& x, Kernels kernels) {
+  const std::int64_t columns = kernels.weights.shape[1];
+  if (x.shape.size() == 2) {
+    kernels.weights = transposed(kernels.weights);
+    return rows_times(node, x, kernels, std::nullopt);
+  }
+  const OnnxValue rows = laid_out(x, Layout::kPlain);
+  Extents shape = rows.shape, held = rows.held.shape;
+  shape.back() = held.back() = columns;
+  set(node, made_of(emitter_.matmul(rows.held, kernels, held, graph_.tensors[*node.outputs.at(0)].name,
+                                    std::nullopt),
+                    shape, rows.axes));
 }
 
 }  // namespace tilebeat

@@ -14,7 +14,7 @@
 namespace tilebeat {
 namespace {
 
-constexpr std::int64_t kOldestOpset = 6, kNewestOpset = 21;
+constexpr std::int64_t kOldestOpset = 6, kNewestOpset = 25;
 
 // Values of onnx::Attribute::type.
 enum AttributeKind { kFloat = 1, kInt = 2, kString = 3, kTensor = 4, kFloats = 6, kInts = 7, kStrings = 8 };
@@ -81,7 +81,7 @@ class OnnxReader {
     tensor.type = data.type;
     tensor.shape = data.shape;
     if (data.type == ElementType::kOther)
-      problems_.add(source.name(), fmt::format("an initializer of ONNX's type {}", source.data_type()));
+      problems_.add(source.name(), fmt::format("an initializer of {}", onnx_type_name(source.data_type())));
     tensor.data = std::move(data);
   }
 
@@ -98,6 +98,7 @@ class OnnxReader {
     if (!info.type().has_tensor_type() || tensor.data) return;
     const auto& type = info.type().tensor_type();
     tensor.type = onnx_type(type.elem_type());
+    tensor.other_type = onnx_type_name(type.elem_type());
     if (!type.has_shape()) return;
     Extents shape;
     bool open = false;

@@ -19,6 +19,17 @@ Extents held_order(const Extents& source, const Extents& axes, std::int64_t othe
   return made;
 }
 
+/// The axis of the scales in a constant that changes its shape.
+std::int64_t moved_axis(const Quantisation& q, const Extents& from, const Extents& to) {
+  if (q.scales.size() <= 1) return 0;
+  std::int64_t before = 1, outer = 1;
+  for (std::int64_t axis = 0; axis < q.axis; ++axis) before *= nth(from, axis);
+  for (std::size_t axis = 0; axis < to.size(); outer *= to[axis++]) {
+    if (outer == before && to[axis] == nth(from, q.axis)) return to_signed(axis);
+  }
+  throw Unsupported("a reshape that divides the axis of the scales");
+}
+
 }  // namespace
 
 void OnnxLowering::quantize(const GraphNode& node, Attributes& attributes) {
@@ -120,12 +131,16 @@ void OnnxLowering::transpose(const GraphNode& node, Attributes& attributes) {
 
 void OnnxLowering::reshape(const GraphNode& node, Attributes& attributes) {
   OnnxValue x = value(node, 0);
-  if (x.known()) throw Unsupported("a constant that stands for real numbers");
   const KnownInputs inputs = known(node);
   for (std::size_t i = 1; i < inputs.size(); ++i) {
     if (inputs[i] == nullptr && node.inputs[i]) throw Unsupported("a shape that is not known");
   }
   const Extents shape = moved_shape(node, x.shape, inputs, attributes);
+  if (x.known()) {  // integers that stand for real numbers
+    x.stands->axis = moved_axis(*x.stands, x.shape, shape);
+    x.constant->shape = x.shape = shape;
+    return set(node, x);
+  }
   if (element_count(shape) != element_count(x.shape)) throw Unsupported("a shape of other elements");
   if (shape.size() > 6) throw Unsupported(fmt::format("a tensor of {} axes", shape.size()));
   if (shape == x.shape) return set(node, x);
@@ -214,9 +229,10 @@ void OnnxLowering::pad(const GraphNode& node, Attributes& attributes) {
   FieldsJson fields{{"pads", {before[1], before[2], after[1], after[2]}}};
   if (before[3] != 0 || after[3] != 0) fields["channel_pads"] = {before[3], after[3]};
   const auto [low, high] = byte_range(x.held.type);
-  const double element = x.real ? std::nearbyint(sides.value / static_cast<double>(x.held.scale)) +
-                                      static_cast<double>(x.held.zero_point)
-                                : sides.value;
+  const double element =
+      x.real ? static_cast<double>(std::nearbyint(static_cast<float>(sides.value) / x.held.scale)) +
+                   static_cast<double>(x.held.zero_point)
+             : sides.value;
   fields["value"] = whole_number(std::clamp(element, static_cast<double>(low), static_cast<double>(high)));
   Extents shape = x.shape;
   for (std::size_t axis = 0; axis < rank; ++axis) shape[axis] += sides.before[axis] + sides.after[axis];
@@ -234,8 +250,9 @@ void OnnxLowering::resize(const GraphNode& node, Attributes& attributes) {
   FieldsJson fields{{"size", rule.size}, {"mode", rule.mode}, {"coordinate_mode", rule.coordinates}};
   if (rule.mode == "nearest") fields["nearest_mode"] = rule.nearest;
   x.shape = x.viewed = {x.shape[0], x.shape[1], rule.size[0], rule.size[1]};
-  x.held = emitter_.movement("resize", {x.held}, held_shape(x.shape, x.axes),
-                             graph_.tensors[*node.outputs.at(0)].name, fields);
+  const bool named = rule.mode == "nearest" || calibration_ != nullptr;
+  x.held = emitter_.resize(x.held, held_shape(x.shape, x.axes), graph_.tensors[*node.outputs.at(0)].name,
+                           fields, named ? Rounding::kRuntime : Rounding::kExact);
   set(node, x);
 }
 

@@ -24,6 +24,12 @@ const OnnxValue& OnnxLowering::value(const GraphNode& node, std::size_t i) const
   return *found;
 }
 
+const OnnxValue& OnnxLowering::value_of_output(const GraphNode& node) const {
+  const auto& found = values_[node.outputs.at(0).value()];
+  if (!found) throw Unsupported("it lacks its output");
+  return *found;
+}
+
 KnownInputs OnnxLowering::known(const GraphNode& node) const {
   KnownInputs inputs;
   for (const auto& input : node.inputs) {
@@ -69,8 +75,22 @@ OnnxValue OnnxLowering::real(const GraphNode& node, std::size_t i) {
     const Quantisation q = range_of(found.constant->values());
     found = held_constant(quantised_constant(*found.constant, q), q, graph_.tensors[*node.inputs[i]].name);
   }
+  const bool is_float = !found.known() && !found.real && found.held.type == ElementType::kFloat32;
+  if (is_float && calibration_ != nullptr && calibration_->ranges[*node.inputs[i]]) {
+    const std::size_t tensor = *node.inputs[i];
+    const auto there = on_demand_.find(tensor);
+    if (there != on_demand_.end()) return there->second;
+    const Quantisation& q = *calibration_->ranges[tensor];
+    found.held = emitter_.quantize(found.held, {graph_.tensors[tensor].name + "_quantized",
+                                                ElementType::kInt8, q.scales[0], q.zero_points[0]});
+    found.real = true;
+    return on_demand_[tensor] = found;
+  }
   if (found.known() || !found.real)
-    throw Unsupported("an operand that no DequantizeLinear makes: float networks need --calibrate");
+    throw Unsupported(
+        fmt::format("its input {} is float32, which no DequantizeLinear makes; --calibrate X.npy "
+                    "quantises such parts of a network",
+                    i));
   return found;
 }
 
@@ -114,12 +134,8 @@ std::optional<Wanted> OnnxLowering::real_result(const GraphNode& node, std::size
   }
   std::optional<Wanted> wanted;
   result_ = tensor;
-  if (calibration_ != nullptr) {
-    const auto& q = calibration_->ranges[tensor];
-    if (!q) throw Unsupported("a result that calibration did not see");
-    wanted = Wanted{graph_.tensors[tensor].name, ElementType::kInt8, q->scales[0], q->zero_points[0]};
-  } else if (readers_[tensor].size() == 1 && !is_output_[tensor] &&
-             graph_.nodes[readers_[tensor].front()].op == "QuantizeLinear") {
+  if (readers_[tensor].size() == 1 && !is_output_[tensor] &&
+      graph_.nodes[readers_[tensor].front()].op == "QuantizeLinear") {
     const GraphNode& last = graph_.nodes[readers_[tensor].front()];
     wanted = quantised_result(last, 1, 2);
     if (has(last, 2) == false) wanted->zero_point = 0;
@@ -129,6 +145,10 @@ std::optional<Wanted> OnnxLowering::real_result(const GraphNode& node, std::size
     attributes.finish();
     passed.push_back(readers_[tensor].front());
     result_ = *last.outputs[0];
+  } else if (calibration_ != nullptr) {
+    const auto& q = calibration_->ranges[tensor];
+    if (!q) throw Unsupported("a result that calibration did not see");
+    wanted = Wanted{graph_.tensors[tensor].name, ElementType::kInt8, q->scales[0], q->zero_points[0]};
   }
   if (!wanted && limited) throw Unsupported("an activation behind it whose result is not quantised");
   if (!wanted) return wanted;
@@ -147,7 +167,7 @@ void OnnxLowering::set(const GraphNode& node, OnnxValue made, std::size_t output
   if (output >= node.outputs.size() || !node.outputs[output]) throw Unsupported("it lacks its output");
   const std::size_t tensor = result_.value_or(*node.outputs[output]);
   result_.reset();
-  if (calibration_ != nullptr && is_byte(made.held.type)) made.real = true;
+  if (calibration_ != nullptr && is_byte(made.held.type)) made.real = !is_quantised_[tensor];
   values_[tensor] = std::move(made);
 }
 
@@ -171,12 +191,29 @@ Kernels OnnxLowering::kernels_of(const GraphNode& node, std::size_t i, std::int6
   if (q.scales.size() > 1 && q.axis != axis)
     throw Unsupported(fmt::format("weights with scales along axis {}", q.axis));
   kernels.scales = q.scales;
-  kernels.zero_point = q.zero_points.front();
-  if (std::any_of(q.zero_points.begin(), q.zero_points.end(),
-                  [&](auto zero) { return zero != kernels.zero_point; }))
-    throw Unsupported("weights with several zero points");
+  set_zero_points({q.zero_points.begin(), q.zero_points.end()}, axis, kernels);
   add_bias(node, bias, x_scale, kernels);
   return kernels;
+}
+
+void OnnxLowering::set_zero_points(const std::vector<double>& zeros, std::int64_t axis, Kernels& kernels) {
+  if (zeros.empty()) throw Unsupported("weights without their zero points");
+  kernels.zero_point = whole_number(zeros[0]);
+  if (std::all_of(zeros.begin(), zeros.end(), [&](double zero) { return zero == zeros[0]; })) return;
+  Constant& weights = kernels.weights;
+  if (axis < 0 || axis >= ssize(weights.shape) || nth(weights.shape, axis) != ssize(zeros))
+    throw Unsupported("weights with several zero points that are not one an output channel");
+  std::vector<double> values = weights.values();
+  std::size_t inner = 1;
+  for (std::size_t i = to_size(axis) + 1; i < weights.shape.size(); ++i) inner *= to_size(weights.shape[i]);
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    double& value = values[i];
+    value -= zeros[i / inner % zeros.size()];
+    if (value < -128 || value > 127)
+      throw Unsupported("weights whose distances from their several zero points leave int8");
+  }
+  weights = make_constant(ElementType::kInt8, weights.shape, values);
+  kernels.zero_point = 0;
 }
 
 /// Biases are int32 in units of input times weight; real ones are rounded to them.
@@ -191,7 +228,8 @@ void OnnxLowering::add_bias(const GraphNode& node, std::size_t bias, float x_sca
     made.shape = {ssize(values)};
     for (std::size_t c = 0; c < values.size(); ++c) {
       const float scale = kernels.scales.size() == 1 ? kernels.scales[0] : kernels.scales.at(c);
-      values[c] = std::nearbyint(values[c] / (static_cast<double>(x_scale) * static_cast<double>(scale)));
+      const float step = x_scale * scale;
+      values[c] = static_cast<double>(std::nearbyint(static_cast<float>(values[c]) / step));
     }
     made = make_constant(ElementType::kInt32, made.shape, values);
   }

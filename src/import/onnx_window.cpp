@@ -157,7 +157,7 @@ OnnxValue OnnxLowering::with_last(const OnnxValue& value, std::size_t axis) {
   return laid_out(found, axes);
 }
 
-/// Rows cover all axes from `axis` on.
+/// LayerNormalization and RMSNormalization, of rows that cover all axes from `axis` on.
 void OnnxLowering::layer_norm(const GraphNode& node, Attributes& attributes) {
   for (std::size_t i = 1; i < node.outputs.size(); ++i) {
     if (node.outputs[i]) throw Unsupported("a second output");
@@ -173,7 +173,8 @@ void OnnxLowering::layer_norm(const GraphNode& node, Attributes& attributes) {
   const Wanted wanted = need_result(node);
   const Held rows =
       emitter_.reshape(x.held, {element_count(x.shape) / row, 1, 1, row}, x.held.holder + "_rows");
-  Held made = emitter_.function("layernorm", rows, rows.shape, wanted, fields, Rounding::kExact);
+  Held made = emitter_.function(node.op == "LayerNormalization" ? "layernorm" : "rmsnorm", rows, rows.shape,
+                                wanted, fields, Rounding::kExact);
   made = emitter_.reshape(made, x.held.shape, wanted.name + "_map");
   set(node, made_of(made, x.shape, x.axes));
 }

@@ -136,7 +136,9 @@ class Rewriter {
     if (node.inputs.size() != 2) return false;
     for (const std::size_t i : {0U, 1U}) {
       const Constant* limit = data(node, i);
-      if (limit == nullptr || limit->elements() != 1 || limit->shape.size() > 1) continue;
+      if (limit == nullptr || limit->elements() != 1) continue;
+      const auto& other = graph_.tensors[*node.inputs[1 - i]];
+      if (limit->shape.size() > (other.shape ? other.shape->size() : 1)) continue;
       const Operand low = node.op == "Max" ? node.inputs[i] : std::nullopt,
                     high = node.op == "Max" ? std::nullopt : node.inputs[i];
       add(node, "Clip", {node.inputs[1 - i], low, high}, node.outputs[0]);

@@ -47,7 +47,7 @@ void TfliteLowering::add_inputs() {
     if (!real && (!is_byte(tensor.type) || tensor.quantisation.scales.size() != 1)) {
       problems_.add(tensor.name,
                     fmt::format("an input of {}, int8 and uint8 with one scale and float32 are read",
-                                element_name(tensor.type)));
+                                type_text(tensor)));
       continue;
     }
     if (element_count(*tensor.shape) == 0 || element_count(*tensor.shape) > kMostReal ||
@@ -70,9 +70,8 @@ void TfliteLowering::add_inputs() {
 void TfliteLowering::lower(const GraphNode& node) {
   const auto found = table().find(node.op);
   GraphNode named = node;
-  named.name = fmt::format("operator {}", node.name);
-  if (!node.outputs.empty() && node.outputs[0])
-    named.name += fmt::format(" making {}", graph_.tensors[*node.outputs[0]].name);
+  named.name = node_text(node, graph_);
+  builder_.set_source(fmt::format("{} ({})", node.op, named.name));
   try {
     if (found == table().end()) throw Unsupported("is no operator that is built");
     Attributes attributes(node);
@@ -80,6 +79,8 @@ void TfliteLowering::lower(const GraphNode& node) {
     attributes.finish();
   } catch (const Unsupported& reason) {
     problems_.add(named, reason.what());
+  } catch (const std::out_of_range&) {
+    problems_.add(named, "its operands do not fit each other");
   }
   // Later nodes are processed as if this one had worked, so that the list of problems is complete.
   for (const auto& output : node.outputs) {
@@ -116,7 +117,19 @@ void TfliteLowering::finish(ImportedNetwork& network) {
   network.nodes = graph_.nodes.size();
   network.layers = builder_.layers();
   network.exact_layers = emitter_.exact_layers();
+  network.layer_sources = builder_.sources();
   network.files = builder_.files(std::filesystem::path(graph_.path).stem().string());
+}
+
+std::string node_text(const GraphNode& node, const ModelGraph& graph) {
+  std::string text = fmt::format("operator {}", node.name);
+  if (!node.outputs.empty() && node.outputs[0])
+    text += fmt::format(" making {}", graph.tensors[*node.outputs[0]].name);
+  return text;
+}
+
+bool TfliteLowering::in_fixed_point() const {
+  return builder_.arithmetic() == Arithmetic::kFixed || is_micro();
 }
 
 const GraphTensor& TfliteLowering::input(const GraphNode& node, std::size_t i) const {
@@ -139,7 +152,7 @@ Held TfliteLowering::held(const GraphNode& node, std::size_t i, std::size_t rank
   const GraphTensor& tensor = input(node, i);
   const std::size_t index = *node.inputs[i];
   if (!is_byte(tensor.type) && tensor.type != ElementType::kFloat32)
-    throw Unsupported(fmt::format("its input {} is {}", i, element_name(tensor.type)));
+    throw Unsupported(fmt::format("its input {} is {}, int8 and uint8 are read", i, type_text(tensor)));
   if (is_byte(tensor.type) && tensor.quantisation.scales.size() != 1)
     throw Unsupported(fmt::format("its input {} has {} scales", i, tensor.quantisation.scales.size()));
   Extents shape = *tensor.shape;
@@ -167,7 +180,7 @@ Wanted TfliteLowering::wanted(const GraphNode& node, const std::string& activati
   const GraphTensor& tensor = output(node);
   const Quantisation& q = tensor.quantisation;
   if (!is_byte(tensor.type))
-    throw Unsupported(fmt::format("its output is {}, int8 and uint8 are made", element_name(tensor.type)));
+    throw Unsupported(fmt::format("its output is {}, int8 and uint8 are made", type_text(tensor)));
   if (q.scales.size() != 1) throw Unsupported(fmt::format("its output has {} scales", q.scales.size()));
   const auto [low, high] = byte_range(tensor.type);
   if (q.zero_points[0] < low || q.zero_points[0] > high) throw Unsupported("its zero point is no element");

@@ -6,6 +6,7 @@
 #include "import/imported.h"
 #include "import/problems.h"
 
+#include <functional>
 #include <map>
 #include <string>
 #include <vector>
@@ -36,6 +37,8 @@ class TfliteLowering {
   void elementwise(const GraphNode& node, Attributes& attributes);
   void pool(const GraphNode& node, Attributes& attributes);
   void mean(const GraphNode& node, Attributes& attributes);
+  void reduce_extreme(const GraphNode& node, Attributes& attributes);
+  void extreme(const GraphNode& node, Attributes& attributes);
   void softmax(const GraphNode& node, Attributes& attributes);
   void function(const GraphNode& node, Attributes& attributes);
   void requantize(const GraphNode& node, Attributes& attributes);
@@ -49,8 +52,12 @@ class TfliteLowering {
   void resize(const GraphNode& node, Attributes& attributes);
   void blocks(const GraphNode& node, Attributes& attributes);
   void slice(const GraphNode& node, Attributes& attributes);
-  void strided_slice(const GraphNode& node, Attributes& attributes);
   void split(const GraphNode& node, Attributes& attributes);
+  void gather(const GraphNode& node, Attributes& attributes);
+  void pack(const GraphNode& node, Attributes& attributes);
+  void unpack(const GraphNode& node, Attributes& attributes);
+  void space_to_batch(const GraphNode& node, Attributes& attributes);
+  void batch_to_space(const GraphNode& node, Attributes& attributes);
   void emit_slice(const GraphNode& node, std::size_t output, const Extents& starts, const Extents& ends,
                   const Extents& steps);
 
@@ -66,6 +73,15 @@ class TfliteLowering {
   void need_same_scale(const GraphNode& node, std::size_t i, std::size_t o = 0) const;
   std::string layer_name(const GraphNode& node, std::size_t o = 0) const;
 
+  /// Whether whole numbers alone are computed with: fixed and tflm.
+  bool in_fixed_point() const;
+  bool is_micro() const { return builder_.arithmetic() == Arithmetic::kTflm; }
+  /// The axes of a reduction in the held tensor, which rise.
+  Extents reduced_axes(const GraphNode& node) const;
+  /// The tensor with `axes` next to each other, and where they are then; axes of one element are none.
+  Held with_neighbours(const GraphNode& node, Held x, Extents& axes);
+  Held reshaped(const GraphNode& node, const Held& x, const Extents& shape, const std::string& what);
+
   void add_inputs();
   void lower(const GraphNode& node);
   void finish(ImportedNetwork& network);
@@ -78,6 +94,24 @@ class TfliteLowering {
   std::map<std::size_t, Held> held_;
   std::map<std::size_t, std::string> constants_;  ///< inputs that hold constants
 };
+
+/// The window of a convolution or pooling over `map` [N, H, W, C] with kernels [., Kh, Kw, .]: with SAME
+/// padding the output has ceil(in / stride) pixels.
+WindowFields tflite_window(Attributes& attributes, const Extents& map, const Extents& kernels, bool dilated);
+
+/// Begin, end and step along each axis of SLICE and STRIDED_SLICE of a tensor of `shape`; `constant` gives
+/// the operands. Throws Unsupported.
+struct SliceBounds {
+  Extents starts, ends, steps;
+};
+SliceBounds tflite_slice(const GraphNode& node, Attributes& attributes, const Extents& shape,
+                         const std::function<const Constant&(std::size_t)>& constant);
+
+/// "operator 3 making conv1", as messages name a node of TensorFlow Lite.
+std::string node_text(const GraphNode& node, const ModelGraph& graph);
+
+/// `axis` counted from the front. Throws Unsupported for an axis beyond the rank.
+std::int64_t axis_in(std::int64_t axis, std::size_t rank);
 
 /// The options of an operator as attributes, by the names of the schema. Pairs are [height, width]; padding
 /// and activations are their names.

@@ -4,10 +4,17 @@
 #include "import/tflite_lowering.h"
 
 #include <algorithm>
+#include <numeric>
 
 #include <fmt/format.h>
 
 namespace tilebeat {
+std::int64_t axis_in(std::int64_t axis, std::size_t rank) {
+  if (axis < 0) axis += to_signed(rank);
+  if (axis < 0 || axis >= to_signed(rank)) throw Unsupported(fmt::format("axis {}", axis));
+  return axis;
+}
+
 namespace {
 
 constexpr std::int64_t kMostStride = 65535;
@@ -21,13 +28,23 @@ std::array<std::int64_t, 2> pair_of(Attributes& attributes, const std::string& n
   return {(*pair)[0], (*pair)[1]};
 }
 
-/// The window of a convolution; with SAME padding the output has ceil(in / stride) pixels.
-WindowFields window_of(Attributes& attributes, const Extents& map, const Extents& kernels, bool dilated) {
+void need_map(const Held& x) {
+  if (x.shape.size() != 4) throw Unsupported(fmt::format("an input of {} axes", x.shape.size()));
+}
+
+}  // namespace
+
+WindowFields tflite_window(Attributes& attributes, const Extents& map, const Extents& kernels, bool dilated) {
   WindowFields window;
   window.kernel = {kernels[1], kernels[2]};
   window.stride = pair_of(attributes, "stride");
   if (dilated) window.dilation = pair_of(attributes, "dilation");
   const std::string padding = attributes.text("padding", "");
+  if (padding == "EXPLICIT") {
+    const auto pads = attributes.integers("pads").value_or(Extents(4, 0));
+    std::copy_n(pads.begin(), 4, window.pads.begin());
+    return window;
+  }
   if (padding != "SAME" && padding != "VALID") throw Unsupported(fmt::format("padding {}", padding));
   for (std::size_t axis = 0; padding == "SAME" && axis < 2; ++axis) {
     const std::int64_t in = map[1 + axis], stride = window.stride[axis];
@@ -38,12 +55,6 @@ WindowFields window_of(Attributes& attributes, const Extents& map, const Extents
   }
   return window;
 }
-
-void need_map(const Held& x) {
-  if (x.shape.size() != 4) throw Unsupported(fmt::format("an input of {} axes", x.shape.size()));
-}
-
-}  // namespace
 
 Kernels TfliteLowering::kernels_of(const GraphNode& node, std::size_t weights, std::size_t bias,
                                    std::int64_t axis) const {
@@ -78,7 +89,7 @@ void TfliteLowering::convolution(const GraphNode& node, Attributes& attributes) 
   const Extents& w = kernels.weights.shape;
   if (w.size() != 4 || w[3] < 1 || x.shape[3] % w[3] != 0)
     throw Unsupported(fmt::format("kernels {} on a map of {}", extents_text(w), extents_text(x.shape)));
-  const WindowFields window = window_of(attributes, x.shape, w, true);
+  const WindowFields window = tflite_window(attributes, x.shape, w, true);
   const Wanted made = wanted(node, attributes.text("activation", "NONE"));
   set(node, emitter_.conv2d(x, kernels, window, x.shape[3] / w[3], ConvolutionKind::kPlain, made.name, made));
 }
@@ -94,7 +105,7 @@ void TfliteLowering::depthwise(const GraphNode& node, Attributes& attributes) {
   const std::int64_t multiplier = attributes.integer("depth_multiplier", 0);
   if (multiplier != 0 && multiplier != w[3] / channels)
     throw Unsupported(fmt::format("a depth_multiplier of {} with kernels {}", multiplier, extents_text(w)));
-  const WindowFields window = window_of(attributes, x.shape, w, true);
+  const WindowFields window = tflite_window(attributes, x.shape, w, true);
   // [1, Kh, Kw, Co] as [Co, Kh, Kw, 1]
   const std::vector<std::uint8_t> plain = kernels.weights.bytes;
   const std::int64_t taps = w[1] * w[2];
@@ -130,7 +141,7 @@ void TfliteLowering::transposed(const GraphNode& node, Attributes& attributes) {
   if (constant(node, 0).integers() != shape)
     throw Unsupported("an output shape that is not the declared one");
   // The padding of the convolution that would compute x from the output.
-  WindowFields window = window_of(attributes, shape, w, false);
+  WindowFields window = tflite_window(attributes, shape, w, false);
   std::array<std::int64_t, 2> more{0, 0};
   for (std::size_t axis = 0; axis < 2; ++axis) {
     const std::int64_t whole = (x.shape[1 + axis] - 1) * window.stride[axis] + window.kernel[axis];
@@ -175,20 +186,85 @@ void TfliteLowering::pool(const GraphNode& node, Attributes& attributes) {
                                      : emitter_.average_pool(x, window, false, shape, made));
 }
 
-void TfliteLowering::mean(const GraphNode& node, Attributes& attributes) {
-  const Held x = held(node, 0);
+Extents TfliteLowering::reduced_axes(const GraphNode& node) const {
   const std::size_t rank = input(node, 0).shape->size();
-  attributes.without_effect("keep_dims");  // the output's shape is declared
-  Extents axes, shape = x.shape;
-  for (std::int64_t axis : constant(node, 1).integers()) {
-    if (axis < 0) axis += to_signed(rank);
-    if (axis < 0 || axis >= to_signed(rank)) throw Unsupported(fmt::format("axis {}", axis));
-    const std::size_t held_axis = map_axis(to_size(axis), rank);
-    axes.push_back(to_signed(held_axis));
-    shape[held_axis] = 1;
-  }
+  Extents axes;
+  for (const std::int64_t axis : constant(node, 1).integers())
+    axes.push_back(to_signed(map_axis(to_size(axis_in(axis, rank)), rank)));
   std::sort(axes.begin(), axes.end());
-  set(node, emitter_.function("reduce_mean", x, shape, wanted(node), {{"axes", axes}}));
+  axes.erase(std::unique(axes.begin(), axes.end()), axes.end());
+  if (axes.empty()) throw Unsupported("a reduction over no axes");
+  return axes;
+}
+
+Held TfliteLowering::with_neighbours(const GraphNode& node, Held x, Extents& axes) {
+  const auto is_reduced = [&axes](std::int64_t axis) {
+    return std::find(axes.begin(), axes.end(), axis) != axes.end();
+  };
+  Extents order;
+  bool apart = false;
+  for (std::int64_t axis = axes.front(); axis <= axes.back(); ++axis) {
+    order.push_back(axis);
+    apart = apart || (!is_reduced(axis) && nth(x.shape, axis) != 1);
+  }
+  if (!apart) {
+    axes = order;
+    return x;
+  }
+  Extents perm(x.shape.size());
+  std::iota(perm.begin(), perm.end(), 0);
+  std::stable_partition(perm.begin(), perm.end(), [&](std::int64_t axis) { return !is_reduced(axis); });
+  Extents shape;
+  for (const std::int64_t axis : perm) shape.push_back(nth(x.shape, axis));
+  const auto first = ssize(perm) - ssize(axes);
+  for (std::size_t i = 0; i < axes.size(); ++i) axes[i] = first + to_signed(i);
+  return emitter_.movement("transpose", {x}, shape, layer_name(node) + "_axes", {{"perm", perm}});
+}
+
+/// The built-in kernel has one rule for the axes 1 and 2 of a map that keeps its axes, and one for all
+/// others.
+void TfliteLowering::mean(const GraphNode& node, Attributes& attributes) {
+  const Extents said = constant(node, 1).integers();
+  const bool keeps = attributes.integer("keep_dims", 0) != 0;
+  const bool of_map = node.op == "MEAN" && keeps && input(node, 0).shape->size() == 4 &&
+                      (said == Extents{1, 2} || said == Extents{2, 1});
+  Extents axes = reduced_axes(node);
+  const Held x = with_neighbours(node, held(node, 0), axes);
+  Extents shape = x.shape;
+  for (const std::int64_t axis : axes) nth(shape, axis) = 1;
+  FieldsJson fields{{"axes", axes}};
+  const bool named = node.op == "MEAN" && (of_map ? !is_micro() : in_fixed_point());
+  if (named && !of_map) fields["rule"] = "any_axes";
+  set(node, emitter_.function(node.op == "MEAN" ? "reduce_mean" : "reduce_sum", x, shape, wanted(node),
+                              fields, named ? Rounding::kRuntime : Rounding::kExact));
+}
+
+/// REDUCE_MAX; REDUCE_MIN is the maximum of the complements.
+void TfliteLowering::reduce_extreme(const GraphNode& node, Attributes& attributes) {
+  attributes.without_effect("keep_dims");  // the output's shape is declared
+  need_same_scale(node, 0);
+  Extents axes = reduced_axes(node);
+  Held x = with_neighbours(node, held(node, 0), axes);
+  Extents shape = x.shape;
+  for (const std::int64_t axis : axes) nth(shape, axis) = 1;
+  const std::string name = layer_name(node);
+  if (node.op == "REDUCE_MAX")
+    return set(node, emitter_.movement("reduce_max", {x}, shape, name, {{"axes", axes}}));
+  const auto limits = byte_range(x.type);
+  const Wanted complement{name + "_complement", x.type, x.scale, limits[0] + limits[1] - x.zero_point};
+  const Held most = emitter_.movement("reduce_max", {emitter_.linear(x, {-1}, {0}, complement)}, shape,
+                                      name + "_most", {{"axes", axes}});
+  set(node, emitter_.linear(most, {-1}, {0}, wanted(node)));
+}
+
+/// MAXIMUM and MINIMUM compare elements, which have one scale.
+void TfliteLowering::extreme(const GraphNode& node, Attributes&) {
+  const std::size_t rank = std::max(input(node, 0).shape->size(), input(node, 1).shape->size());
+  need_same_scale(node, 0), need_same_scale(node, 1);
+  const Held a = held(node, 0, rank), b = held(node, 1, rank);
+  const Held made = emitter_.elementwise(node.op == "MAXIMUM" ? "max" : "min", a, b,
+                                         map_shape(*output(node).shape), wanted(node), Rounding::kSame);
+  set(node, made);
 }
 
 void TfliteLowering::softmax(const GraphNode& node, Attributes& attributes) {
@@ -196,24 +272,33 @@ void TfliteLowering::softmax(const GraphNode& node, Attributes& attributes) {
   const float beta = attributes.real("beta", 1);
   FieldsJson fields = FieldsJson::object();
   if (beta != 1) fields["beta"] = static_cast<double>(beta);
-  set(node, emitter_.function("softmax", x, x.shape, wanted(node), fields));
+  set(node, emitter_.function("softmax", x, x.shape, wanted(node), fields,
+                              is_micro() ? Rounding::kExact : Rounding::kRuntime));
 }
 
 void TfliteLowering::function(const GraphNode& node, Attributes& attributes) {
   const Held x = held(node, 0);
   FieldsJson fields = FieldsJson::object();
-  if (node.op == "LEAKY_RELU") fields["slope"] = static_cast<double>(attributes.real("alpha", 0));
-  const bool stated = node.op == "LOGISTIC" || node.op == "TANH";
+  bool named = node.op == "LOGISTIC" || node.op == "TANH" ? !is_micro() : in_fixed_point();
+  if (node.op == "LEAKY_RELU") {
+    const float slope = attributes.real("alpha", 0);
+    fields["slope"] = static_cast<double>(slope);
+    named = named && slope >= 0;
+  }
   const std::string op = node.op == "LOGISTIC" ? "sigmoid" : lower_case(node.op);
-  set(node, emitter_.function(op, x, x.shape, wanted(node), fields,
-                              stated ? Rounding::kRuntime : Rounding::kExact));
+  set(node,
+      emitter_.function(op, x, x.shape, wanted(node), fields, named ? Rounding::kRuntime : Rounding::kExact));
 }
 
+/// XNNPACK has no activation between tensors of different scales.
 void TfliteLowering::requantize(const GraphNode& node, Attributes&) {
   const Held x = held(node, 0);
-  const Wanted made = wanted(node, node.op == "QUANTIZE" ? "NONE" : node.op);
-  set(node, x.type == ElementType::kFloat32 ? emitter_.quantize(x, made)
-                                            : emitter_.function("requantize", x, x.shape, made));
+  const bool converts = node.op == "QUANTIZE";
+  const Wanted made = wanted(node, converts ? "NONE" : node.op);
+  if (x.type == ElementType::kFloat32) return set(node, emitter_.quantize(x, made));
+  const bool same = x.scale == made.scale && x.zero_point == made.zero_point && x.type == made.type;
+  set(node, emitter_.function("requantize", x, x.shape, made, FieldsJson::object(),
+                              converts || same || in_fixed_point() ? Rounding::kRuntime : Rounding::kExact));
 }
 
 void TfliteLowering::dequantize(const GraphNode& node, Attributes&) {
@@ -221,187 +306,6 @@ void TfliteLowering::dequantize(const GraphNode& node, Attributes&) {
   if (x.type == ElementType::kFloat32 || output(node).type != ElementType::kFloat32)
     throw Unsupported("a conversion that is not from int8 or uint8 to float32");
   set(node, emitter_.dequantize(x, layer_name(node)));
-}
-
-namespace {
-
-std::int64_t axis_in(std::int64_t axis, std::size_t rank) {
-  if (axis < 0) axis += to_signed(rank);
-  if (axis < 0 || axis >= to_signed(rank)) throw Unsupported(fmt::format("axis {}", axis));
-  return axis;
-}
-
-}  // namespace
-
-void TfliteLowering::reshape(const GraphNode& node, Attributes& attributes) {
-  need_same_scale(node, 0);
-  // The shape that the file declares for the output already follows from these.
-  for (const char* name : {"new_shape", "squeeze_dims"}) attributes.without_effect(name);
-  const Held x = held(node, 0);
-  set(node, emitter_.reshape(x, map_shape(*output(node).shape), layer_name(node)));
-}
-
-void TfliteLowering::pad(const GraphNode& node, Attributes&) {
-  need_same_scale(node, 0);
-  const Held x = held(node, 0);
-  const std::size_t rank = input(node, 0).shape->size();
-  const std::vector<std::int64_t> wish = constant(node, 1).integers();
-  if (x.shape.size() != 4 || wish.size() != 2 * rank) throw Unsupported("paddings that do not fit its map");
-  std::array<std::array<std::int64_t, 2>, 4> sides{};
-  for (std::size_t axis = 0; axis < rank; ++axis)
-    sides[map_axis(axis, rank)] = {wish[2 * axis], wish[2 * axis + 1]};
-  if (sides[0][0] != 0 || sides[0][1] != 0) throw Unsupported("a padding of the batch");
-  FieldsJson fields{{"pads", {sides[1][0], sides[2][0], sides[1][1], sides[2][1]}}};
-  if (sides[3][0] != 0 || sides[3][1] != 0) fields["channel_pads"] = sides[3];
-  Extents shape = x.shape;
-  for (std::size_t axis = 0; axis < 4; ++axis) {
-    if (sides[axis][0] < 0 || sides[axis][1] < 0) throw Unsupported("a negative padding");
-    shape[axis] += sides[axis][0] + sides[axis][1];
-  }
-  if (node.op == "PADV2") {
-    need_same_scale(node, 2);
-    fields["value"] = constant(node, 2).integers().at(0);
-  }
-  set(node, emitter_.movement("pad", {x}, shape, layer_name(node), fields));
-}
-
-void TfliteLowering::concatenation(const GraphNode& node, Attributes& attributes) {
-  const Wanted made = wanted(node, attributes.text("activation", "NONE"));
-  if (made.range && *made.range != byte_range(made.type)) throw Unsupported("a fused activation");
-  const std::size_t rank = output(node).shape->size();
-  const std::size_t axis = map_axis(to_size(axis_in(attributes.integer("axis", 0), rank)), rank);
-  std::vector<Held> parts;
-  for (std::size_t i = 0; i < node.inputs.size(); ++i) {
-    Held part = held(node, i);
-    if (part.scale != made.scale || part.zero_point != made.zero_point || part.type != made.type)
-      part =
-          emitter_.function("requantize", part, part.shape,
-                            {fmt::format("{}_part{}", made.name, i), made.type, made.scale, made.zero_point});
-    parts.push_back(part);
-  }
-  const Extents shape = map_shape(*output(node).shape);
-  FieldsJson fields = FieldsJson::object();
-  if (axis + 1 != shape.size()) fields["axis"] = axis;
-  set(node, emitter_.movement("concat", parts, shape, made.name, fields));
-}
-
-void TfliteLowering::transpose(const GraphNode& node, Attributes&) {
-  need_same_scale(node, 0);
-  const std::size_t rank = input(node, 0).shape->size();
-  const std::vector<std::int64_t> wish = constant(node, 1).integers();
-  const Held x = held(node, 0);
-  if (wish.size() != rank || output(node).shape->size() != rank)
-    throw Unsupported("a permutation of another rank");
-  Extents perm(x.shape.size()), shape(x.shape.size());
-  for (std::size_t axis = 0; axis < perm.size(); ++axis) perm[axis] = to_signed(axis);
-  for (std::size_t axis = 0; axis < rank; ++axis)
-    perm[map_axis(axis, rank)] = to_signed(map_axis(to_size(axis_in(wish[axis], rank)), rank));
-  for (std::size_t axis = 0; axis < perm.size(); ++axis) shape[axis] = nth(x.shape, perm[axis]);
-  set(node, emitter_.movement("transpose", {x}, shape, layer_name(node), {{"perm", perm}}));
-}
-
-void TfliteLowering::resize(const GraphNode& node, Attributes& attributes) {
-  need_same_scale(node, 0);
-  const Held x = held(node, 0);
-  const Extents& shape = *output(node).shape;
-  if (x.shape.size() != 4 || shape.size() != 4) throw Unsupported("a tensor that is no map");
-  if (constant(node, 1).integers() != Extents{shape[1], shape[2]})
-    throw Unsupported("a size that is not the declared one");
-  const bool corners = attributes.integer("align_corners", 0) != 0;
-  const bool half = attributes.integer("half_pixel_centers", 0) != 0;
-  if (corners && half) throw Unsupported("align_corners with half_pixel_centers");
-  FieldsJson fields{{"size", {shape[1], shape[2]}},
-                    {"coordinate_mode", corners ? "align_corners"
-                                        : half  ? "half_pixel"
-                                                : "asymmetric"}};
-  if (node.op == "RESIZE_BILINEAR") {
-    fields["mode"] = "bilinear";
-  } else {
-    fields["nearest_mode"] = corners || half ? "round_prefer_ceil" : "floor";
-  }
-  set(node, emitter_.movement("resize", {x}, shape, layer_name(node), fields));
-}
-
-/// The block size is the ratio between the declared output and the input.
-void TfliteLowering::blocks(const GraphNode& node, Attributes&) {
-  need_same_scale(node, 0);
-  const Held x = held(node, 0);
-  const Extents& shape = *output(node).shape;
-  if (x.shape.size() != 4 || shape.size() != 4) throw Unsupported("a tensor that is no map");
-  const bool to_space = node.op == "DEPTH_TO_SPACE";
-  const Extents &wide = to_space ? shape : x.shape, &deep = to_space ? x.shape : shape;
-  const std::int64_t b = deep[1] > 0 ? wide[1] / deep[1] : 0;
-  if (deep[0] != wide[0] || deep[1] * b != wide[1] || deep[2] * b != wide[2] || wide[3] * b * b != deep[3])
-    throw Unsupported(fmt::format("blocks that make {} of {}", extents_text(shape), extents_text(x.shape)));
-  set(node, emitter_.movement(lower_case(node.op), {x}, shape, layer_name(node), {{"block_size", b}}));
-}
-
-void TfliteLowering::emit_slice(const GraphNode& node, std::size_t output_index, const Extents& starts,
-                                const Extents& ends, const Extents& steps) {
-  need_same_scale(node, node.op == "SPLIT" ? 1 : 0, output_index);
-  const std::size_t source = node.op == "SPLIT" ? 1 : 0, rank = input(node, source).shape->size();
-  const Held x = held(node, source);
-  Extents from(x.shape.size(), 0), to = x.shape, by(x.shape.size(), 1), shape = x.shape;
-  for (std::size_t axis = 0; axis < rank; ++axis) {
-    const std::size_t at = map_axis(axis, rank);
-    if (steps[axis] < 1 || starts[axis] < 0 || ends[axis] > x.shape[at] || starts[axis] >= ends[axis])
-      throw Unsupported(fmt::format("a slice from {} to {} by {} of {}", starts[axis], ends[axis],
-                                    steps[axis], x.shape[at]));
-    from[at] = starts[axis], to[at] = ends[axis], by[at] = steps[axis];
-    shape[at] = (ends[axis] - starts[axis] + steps[axis] - 1) / steps[axis];
-  }
-  set(node,
-      emitter_.movement("slice", {x}, shape, layer_name(node, output_index),
-                        {{"starts", from}, {"ends", to}, {"steps", by}}),
-      output_index);
-}
-
-void TfliteLowering::slice(const GraphNode& node, Attributes&) {
-  const Extents& shape = *input(node, 0).shape;
-  const std::vector<std::int64_t> begin = constant(node, 1).integers(), size = constant(node, 2).integers();
-  if (begin.size() != shape.size() || size.size() != shape.size())
-    throw Unsupported("a slice of another rank");
-  Extents ends(shape.size());
-  for (std::size_t axis = 0; axis < shape.size(); ++axis)
-    ends[axis] = size[axis] == -1 ? shape[axis] : begin[axis] + size[axis];
-  emit_slice(node, 0, begin, ends, Extents(shape.size(), 1));
-}
-
-void TfliteLowering::strided_slice(const GraphNode& node, Attributes& attributes) {
-  const Extents& shape = *input(node, 0).shape;
-  std::vector<std::int64_t> begin = constant(node, 1).integers(), end = constant(node, 2).integers();
-  const std::vector<std::int64_t> steps = constant(node, 3).integers();
-  if (begin.size() != shape.size() || end.size() != shape.size() || steps.size() != shape.size())
-    throw Unsupported("a slice of another rank");
-  for (const char* name : {"ellipsis_mask", "new_axis_mask", "offset"}) {
-    if (attributes.integer(name, 0) != 0) throw Unsupported(fmt::format("an {}", name));
-  }
-  const std::int64_t begin_mask = attributes.integer("begin_mask", 0),
-                     end_mask = attributes.integer("end_mask", 0);
-  const std::int64_t shrink = attributes.integer("shrink_axis_mask", 0);
-  for (std::size_t axis = 0; axis < shape.size(); ++axis) {
-    const std::int64_t extent = shape[axis];
-    if (begin[axis] < 0) begin[axis] += extent;
-    if (end[axis] < 0) end[axis] += extent;
-    if ((begin_mask >> axis & 1) != 0) begin[axis] = 0;
-    if ((end_mask >> axis & 1) != 0) end[axis] = extent;
-    if ((shrink >> axis & 1) != 0) end[axis] = begin[axis] + 1;
-    end[axis] = std::min(end[axis], extent);
-  }
-  emit_slice(node, 0, begin, end, steps);
-}
-
-void TfliteLowering::split(const GraphNode& node, Attributes& attributes) {
-  const Extents& shape = *input(node, 1).shape;
-  const auto axis = to_size(axis_in(constant(node, 0).integers().at(0), shape.size()));
-  const std::int64_t parts = attributes.integer("num_splits", 0);
-  if (parts < 1 || parts != ssize(node.outputs) || shape[axis] % parts != 0)
-    throw Unsupported(fmt::format("{} parts of {}", parts, shape[axis]));
-  for (std::int64_t part = 0; part < parts; ++part) {
-    Extents starts(shape.size(), 0), ends = shape;
-    starts[axis] = part * (shape[axis] / parts), ends[axis] = starts[axis] + shape[axis] / parts;
-    emit_slice(node, to_size(part), starts, ends, Extents(shape.size(), 1));
-  }
 }
 
 // ---- all of them, by their names ----
@@ -418,7 +322,12 @@ const std::map<std::string, TfliteLowering::Lower>& TfliteLowering::table() {
       {"MUL", &T::elementwise},
       {"AVERAGE_POOL_2D", &T::pool},
       {"MAX_POOL_2D", &T::pool},
+      {"MAXIMUM", &T::extreme},
+      {"MINIMUM", &T::extreme},
       {"MEAN", &T::mean},
+      {"SUM", &T::mean},
+      {"REDUCE_MAX", &T::reduce_extreme},
+      {"REDUCE_MIN", &T::reduce_extreme},
       {"SOFTMAX", &T::softmax},
       {"LOGISTIC", &T::function},
       {"TANH", &T::function},
@@ -441,8 +350,13 @@ const std::map<std::string, TfliteLowering::Lower>& TfliteLowering::table() {
       {"DEPTH_TO_SPACE", &T::blocks},
       {"SPACE_TO_DEPTH", &T::blocks},
       {"SLICE", &T::slice},
-      {"STRIDED_SLICE", &T::strided_slice},
+      {"STRIDED_SLICE", &T::slice},
       {"SPLIT", &T::split},
+      {"GATHER", &T::gather},
+      {"PACK", &T::pack},
+      {"UNPACK", &T::unpack},
+      {"SPACE_TO_BATCH_ND", &T::space_to_batch},
+      {"BATCH_TO_SPACE_ND", &T::batch_to_space},
   };
   return operators;
 }

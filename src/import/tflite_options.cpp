@@ -62,6 +62,12 @@ AttributeValues element_options(const tflite::Operator& source) {
   if (const auto* o = source.options_as_AddOptions()) return {{"activation", text(o->activation())}};
   if (const auto* o = source.options_as_MulOptions()) return {{"activation", text(o->activation())}};
   if (const auto* o = source.options_as_SubOptions()) return {{"activation", text(o->activation())}};
+  if (const auto* o = source.options_as_DivOptions()) return {{"activation", text(o->activation())}};
+  if (const auto* o = source.options_as_GeluOptions()) return {{"approximate", flag(o->approximate())}};
+  if (const auto* o = source.options_as_BatchMatMulOptions())
+    return {{"adj_x", flag(o->adj_x())},
+            {"adj_y", flag(o->adj_y())},
+            {"asymmetric_quantize_inputs", flag(o->asymmetric_quantize_inputs())}};
   if (const auto* o = source.options_as_LeakyReluOptions()) return {{"alpha", o->alpha()}};
   return {};
 }
@@ -73,6 +79,12 @@ AttributeValues shape_options(const tflite::Operator& source) {
   if (const auto* o = source.options_as_ResizeNearestNeighborOptions())
     return {{"align_corners", flag(o->align_corners())},
             {"half_pixel_centers", flag(o->half_pixel_centers())}};
+  if (const auto* o = source.options_as_GatherOptions())
+    return {{"axis", std::int64_t{o->axis()}}, {"batch_dims", std::int64_t{o->batch_dims()}}};
+  if (const auto* o = source.options_as_PackOptions())
+    return {{"axis", std::int64_t{o->axis()}}, {"values_count", std::int64_t{o->values_count()}}};
+  if (const auto* o = source.options_as_UnpackOptions())
+    return {{"axis", std::int64_t{o->axis()}}, {"num", std::int64_t{o->num()}}};
   if (const auto* o = source.options_as_ReshapeOptions()) return {{"new_shape", list(o->new_shape())}};
   if (const auto* o = source.options_as_ReducerOptions()) return {{"keep_dims", flag(o->keep_dims())}};
   if (const auto* o = source.options_as_SqueezeOptions()) return {{"squeeze_dims", list(o->squeeze_dims())}};

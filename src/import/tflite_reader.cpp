@@ -92,6 +92,7 @@ class TfliteReader {
     made.name = source->name() && source->name()->size() > 0 ? source->name()->str()
                                                              : fmt::format("tensor {}", index);
     made.type = type_of(source->type());
+    made.other_type = lower_case(tflite::EnumNameTensorType(source->type()));
     made.shape = Extents{};
     if (source->shape()) made.shape->assign(source->shape()->begin(), source->shape()->end());
     for (std::int64_t& extent : *made.shape) {

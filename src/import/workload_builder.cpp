@@ -74,6 +74,7 @@ std::string WorkloadBuilder::add_layer(const std::string& wish, const std::strin
   FieldsJson layer{{"name", name}, {"op", op}, {"inputs", inputs}};
   layer.update(fields);
   layer_list_.push_back(std::move(layer));
+  sources_.push_back(source_);
   layers_.insert(name);
   return name;
 }

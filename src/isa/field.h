@@ -36,8 +36,9 @@ constexpr FieldChoices choices_of(RealFunction) {
   return {"function", kRealFunctionNames.data(), kRealFunctionNames.size()};
 }
 
+/// Instructions know no kTflm: layers that have it are made of the instructions of kFixed.
 constexpr FieldChoices choices_of(Arithmetic) {
-  return {"arithmetic", kArithmeticNames.data(), kArithmeticNames.size()};
+  return {"arithmetic", kArithmeticNames.data(), kArithmeticNames.size() - 1};
 }
 constexpr FieldChoices choices_of(Rescale) {
   return {"rescale", kRescaleNames.data(), kRescaleNames.size()};

@@ -93,7 +93,7 @@ std::string Copy::subject() const {
 }
 
 void VectorRun::describe(FieldVisitor& visit) {
-  visit("kind", kind, 4), visit("a_type", a_type, 2), visit("b_type", b_type, 2),
+  visit("kind", kind, 5), visit("a_type", a_type, 2), visit("b_type", b_type, 2),
       visit("out_type", out_type, 2);
   visit("relu", relu, 1), visit("count_padding", count_padding, 1);
   visit("a_zero", a_zero, 16, kZeroPointRange), visit("b_zero", b_zero, 16, kZeroPointRange),
@@ -134,13 +134,13 @@ std::string VectorRun::subject() const {
 }
 
 void VectorResize::describe(FieldVisitor& visit) {
-  visit("kind", kind, 1), visit("type", type, 2), visit("zero", zero, 16, kZeroPointRange);
+  visit("kind", kind, 2), visit("type", type, 2), visit("zero", zero, 16, kZeroPointRange);
   visit("a", a, 32), visit("destination", destination, 32);
   visit("rows", rows, 16, kFromOne), visit("columns", columns, 16, kFromOne),
       visit("channels", channels, 16, kFromOne);
   visit("height", height, 16, kFromOne), visit("width", width, 16, kFromOne);
   visit("h_first", h_first, 32), visit("w_first", w_first, 32);
-  visit("h_step", h_step, 20), visit("w_step", w_step, 20);
+  visit("h_step", h_step, 28), visit("w_step", w_step, 28);
   visit("h_divisor", h_divisor, 20, kFromOne), visit("w_divisor", w_divisor, 20, kFromOne);
 }
 

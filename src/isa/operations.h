@@ -102,21 +102,27 @@ enum class VectorKind : std::uint8_t {
   kMaxPool,
   kAveragePool,
   kSoftmax,
-  kAddSums,     ///< adds partial sums of matrix units
-  kEndSums,     ///< adds the last partial sums and turns them into results, as a matrix unit does
-  kMean,        ///< a pooling that divides by a constant
-  kQuantize,    ///< bytes of float32
-  kDequantize,  ///< float32 of bytes or int32
-  kRange,       ///< the minimum and maximum of a range and of float32 elements
-  kDynamic,     ///< uint8 of float32 as DynamicQuantizeLinear makes them of a range; or their step
-  kDynamicZero  ///< the zero point of kDynamic's elements
+  kAddSums,      ///< adds partial sums of matrix units
+  kEndSums,      ///< adds the last partial sums and turns them into results, as a matrix unit does
+  kMean,         ///< a pooling that divides by a constant
+  kQuantize,     ///< bytes of float32
+  kDequantize,   ///< float32 of bytes or int32
+  kRange,        ///< the minimum and maximum of a range and of float32 elements
+  kDynamic,      ///< uint8 of float32 as DynamicQuantizeLinear makes them of a range; or their step
+  kDynamicZero,  ///< the zero point of kDynamic's elements
+  kMax,          ///< the greater of two elements
+  kMin           ///< the lesser
 };
-constexpr std::array<std::string_view, 16> kVectorKindNames{
-    "table",   "scale",   "add",  "sub",      "mul",        "maxpool", "averagepool", "softmax",
-    "addsums", "endsums", "mean", "quantize", "dequantize", "range",   "dynamic",     "dynamiczero"};
+constexpr std::array<std::string_view, 18> kVectorKindNames{
+    "table",   "scale", "add",      "sub",        "mul",   "maxpool", "averagepool", "softmax", "addsums",
+    "endsums", "mean",  "quantize", "dequantize", "range", "dynamic", "dynamiczero", "max",     "min"};
 constexpr FieldChoices choices_of(VectorKind) {
   return {"vector operation", kVectorKindNames.data(), kVectorKindNames.size()};
 }
+
+/// The way a mean in fixed point ends, the word behind the two factors in its parameters: a whole multiplier
+/// and a shift; a float32 factor and offset, half away from zero; or the quotient towards zero.
+enum class MeanForm : std::int32_t { kWhole, kFloat, kQuotient };
 
 /// One operation of the vector unit over `rows` x `columns` pixels of `channels` elements in NRAM. Maps lie
 /// there without gaps. For pooling `height` x `width` is the source map and the rest as in ConvRun; otherwise
@@ -177,9 +183,10 @@ struct VectorRow {
   std::string subject() const;
 };
 
-/// The source pixels of a resized pixel: the one at its position, or the up to four around it.
-enum class ResizeKind : std::uint8_t { kNearest, kBilinear };
-constexpr std::array<std::string_view, 2> kResizeKindNames{"nearest", "bilinear"};
+/// The source pixels of a resized pixel: the one at its position, or the up to four around it. kBilinearFixed
+/// rounds their mean half away from zero and leaves the zero point in it.
+enum class ResizeKind : std::uint8_t { kNearest, kBilinear, kBilinearFixed };
+constexpr std::array<std::string_view, 3> kResizeKindNames{"nearest", "bilinear", "bilinear_fixed"};
 constexpr FieldChoices choices_of(ResizeKind) {
   return {"kind of resize", kResizeKindNames.data(), kResizeKindNames.size()};
 }

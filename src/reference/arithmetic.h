@@ -51,7 +51,10 @@ std::int64_t combined(const Elementwise& operation, std::int32_t a, std::int32_t
 /// The row "requantise int8", for an element minus its zero point.
 std::int64_t requantised_element(const Requantize& operation, std::int32_t x);
 
-/// The row "logistic, tanh", for an element minus its zero point.
+/// The requantisation of a part of a concatenation in fixed point, for an element as it is.
+std::int64_t joined_element(const Requantize& operation, std::int32_t element, std::int32_t zero_point);
+
+/// The rows "logistic, tanh", "hard_swish" and "leaky_relu", for an element minus its zero point.
 std::int64_t function_value(const ByteFunction& function, std::int32_t x);
 
 /// The row "mean over H, W", for the raw sum of `count` elements with zero point `zero_point`.

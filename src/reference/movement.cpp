@@ -81,10 +81,23 @@ struct Taps {
   std::int64_t weights[2] = {1, 0};
 };
 
+/// In fixed point a step has whole 1/1024 of a pixel, and so has the first place.
+Place fixed_place(ResizeCoordinates rule, std::int64_t o, std::int64_t in, std::int64_t out) {
+  if (rule == ResizeCoordinates::kAlignCorners && out > 1) --in, --out;
+  const std::int64_t step = (1024 * in + out / 2) / out;
+  const bool centres = rule == ResizeCoordinates::kHalfPixel || rule == ResizeCoordinates::kPytorchHalfPixel;
+  return {o * step + (centres ? step / 2 - 512 : 0), 1024};
+}
+
+bool in_fixed_point(const Resize& resize) {
+  return resize.mode == Resize::Mode::kBilinear && resize.arithmetic == Arithmetic::kFixed;
+}
+
 std::vector<Taps> taps_of(const Resize& resize, std::int64_t in, std::int64_t out) {
   std::vector<Taps> all;
   for (std::int64_t o = 0; o < out; ++o) {
-    const Place place = place_of(resize.coordinates, o, in, out);
+    const Place place = in_fixed_point(resize) ? fixed_place(resize.coordinates, o, in, out)
+                                               : place_of(resize.coordinates, o, in, out);
     const auto on_map = [in](std::int64_t pixel) { return std::clamp<std::int64_t>(pixel, 0, in - 1); };
     Taps taps;
     if (resize.mode == Resize::Mode::kNearest) {
@@ -105,7 +118,8 @@ std::vector<Taps> taps_of(const Resize& resize, std::int64_t in, std::int64_t ou
 Tensor reference_of(const Resize& resize, const Operands& inputs, const TensorInfo& output) {
   const Operand& x = inputs.front();
   const auto& in = x.info.shape;
-  const std::vector<std::int32_t> map = centred<std::int32_t>(x.tensor, x.info.zero_point);
+  const std::int32_t zero = in_fixed_point(resize) ? 0 : x.info.zero_point;
+  const std::vector<std::int32_t> map = centred<std::int32_t>(x.tensor, zero);
   const std::vector<Taps> rows = taps_of(resize, in[1], output.shape[1]);
   const std::vector<Taps> columns = taps_of(resize, in[2], output.shape[2]);
   Tensor y{output.shape, output.dtype, {}};
@@ -122,6 +136,11 @@ Tensor reference_of(const Resize& resize, const Operands& inputs, const TensorIn
           for (const int i : {0, 1}) {
             for (const int j : {0, 1})
               sum += h.weights[i] * w.weights[j] * at(n, h.pixels[i], w.pixels[j], c);
+          }
+          if (in_fixed_point(resize)) {
+            const std::int64_t magnitude = (std::abs(sum) + weights / 2) / weights;
+            y.bytes.push_back(static_cast<std::uint8_t>(sum < 0 ? -magnitude : magnitude));
+            continue;
           }
           const double mean = static_cast<double>(sum) / static_cast<double>(weights);
           y.bytes.push_back(static_cast<std::uint8_t>(rounded(mean, x.info.zero_point, output.dtype)));

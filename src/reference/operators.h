@@ -15,6 +15,7 @@ using Operands = std::vector<Operand>;
 Tensor reference_of(const Conv2d& operation, const Operands& inputs, const TensorInfo& output);
 Tensor reference_of(const Pooling& operation, const Operands& inputs, const TensorInfo& output);
 Tensor reference_of(const Elementwise& operation, const Operands& inputs, const TensorInfo& output);
+Tensor reference_of(const PlainElementwise& operation, const Operands& inputs, const TensorInfo& output);
 Tensor reference_of(const ByteFunction& operation, const Operands& inputs, const TensorInfo& output);
 Tensor reference_of(const ChannelScale& operation, const Operands& inputs, const TensorInfo& output);
 Tensor reference_of(const Requantize& operation, const Operands& inputs, const TensorInfo& output);

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstring>
 #include <map>
 
 namespace tilebeat {
@@ -60,6 +61,10 @@ double combined(Elementwise::Kind kind, double p, double q) {
     case Elementwise::Kind::kDiv:
       if (q == 0) return p == 0 ? 0 : std::copysign(1e300, p);
       return p / q;
+    case Elementwise::Kind::kMax:
+      return std::max(p, q);
+    case Elementwise::Kind::kMin:
+      return std::min(p, q);
   }
   throw SimulationError("an operator of two tensors is not known");
 }
@@ -94,6 +99,8 @@ std::int32_t function_of(const ByteFunction& f, std::int32_t x, const TensorInfo
       return requantised(std::erf(v), f.requant);
     case ByteFunction::Kind::kSqrt:
       return requantised(v > 0 ? std::sqrt(v) : 0, f.requant);
+    case ByteFunction::Kind::kTable:
+      break;
   }
   throw SimulationError("a function is not known");
 }
@@ -123,8 +130,44 @@ Tensor reference_of(const Elementwise& operation, const Operands& inputs, const 
   });
 }
 
+Tensor reference_of(const PlainElementwise& operation, const Operands& inputs, const TensorInfo& output) {
+  const auto left = sources(output.shape, inputs.at(0).info.shape);
+  const auto right = sources(output.shape, inputs.at(1).info.shape);
+  Tensor made{output.shape, output.dtype, {}};
+  made.bytes.resize(to_size(output.elements()) * 4);
+  for (std::size_t i = 0; i < left.size(); ++i) {
+    const std::uint8_t* const a = inputs[0].tensor.bytes.data() + left[i] * 4;
+    const std::uint8_t* const b = inputs[1].tensor.bytes.data() + right[i] * 4;
+    if (output.dtype == DType::kInt32) {
+      std::int32_t p = 0, q = 0;
+      std::memcpy(&p, a, sizeof p), std::memcpy(&q, b, sizeof q);
+      const std::int64_t difference = std::int64_t{p} - q;
+      const auto kept = static_cast<std::int32_t>(
+          std::min<std::int64_t>(std::max<std::int64_t>(difference, INT32_MIN), INT32_MAX));
+      std::memcpy(made.bytes.data() + i * 4, &kept, sizeof kept);
+      continue;
+    }
+    float p = 0, q = 0;
+    std::memcpy(&p, a, sizeof p), std::memcpy(&q, b, sizeof q);
+    const float value = operation.kind == Elementwise::Kind::kAdd   ? p + q
+                        : operation.kind == Elementwise::Kind::kSub ? p - q
+                        : operation.kind == Elementwise::Kind::kMul ? p * q
+                        : operation.kind == Elementwise::Kind::kMax ? std::max(p, q)
+                        : operation.kind == Elementwise::Kind::kMin ? std::min(p, q)
+                                                                    : p / q;
+    std::memcpy(made.bytes.data() + i * 4, &value, sizeof value);
+  }
+  return made;
+}
+
 Tensor reference_of(const ByteFunction& f, const Operands& inputs, const TensorInfo& output) {
   const Operand& x = inputs.front();
+  if (f.kind == ByteFunction::Kind::kTable) {
+    return tensor_of(output, [&](std::size_t i) {
+      const std::uint8_t byte = x.tensor.bytes[i];
+      return f.table[x.info.dtype == DType::kInt8 ? byte ^ 128U : byte];
+    });
+  }
   // v is x - zx; elements are bytes, so there are few different values.
   std::map<std::int32_t, std::int32_t> known;
   const std::vector<std::int32_t> values = centred<std::int32_t>(x.tensor, x.info.zero_point);
@@ -148,7 +191,13 @@ Tensor reference_of(const ChannelScale& operation, const Operands& inputs, const
 Tensor reference_of(const Requantize& operation, const Operands& inputs, const TensorInfo& output) {
   const Operand& x = inputs.front();
   const std::vector<std::int32_t> values = centred<std::int32_t>(x.tensor, x.info.zero_point);
+  const bool joined = operation.requant.arithmetic == Arithmetic::kFixed &&
+                      operation.rule == Requantize::Rule::kConcatenation;
   return tensor_of(output, [&](std::size_t i) {
+    if (joined) {
+      const std::int32_t zero = x.info.zero_point;
+      return bounded(joined_element(operation, values[i] + zero, zero), operation.requant);
+    }
     if (!is_exact(operation.requant))
       return bounded(requantised_element(operation, values[i]), operation.requant);
     return requantised(values[i] * operation.input_scale, operation.requant);

@@ -85,6 +85,7 @@ class Pool {
       }
       case Arithmetic::kFloat32:
       case Arithmetic::kFixed:
+      case Arithmetic::kTflm:
         break;
     }
     // The raw sum: padding contributes neither elements nor zero points.

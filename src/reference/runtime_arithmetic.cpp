@@ -84,13 +84,13 @@ std::int64_t requantised_sum(const Requant& requant, std::size_t channel, std::i
     const float product = sx * sw;
     const float scale = product / sy;
     value = rint_of(static_cast<float>(acc) * scale);
-  } else if (requant.rule == ProductRule::kFullyConnected) {
-    const float product = sx * sw;
-    value = single_rounding(acc, quantised_multiplier(double{product} / sy));
   } else {
-    const Multiplier factor = quantised_multiplier(double{sx} * sw / sy);
-    value =
-        requant.rule == ProductRule::kDepthwise ? double_rounding(acc, factor) : single_rounding(acc, factor);
+    const float rounded_product = sx * sw;
+    const double product =
+        requant.rule == ProductRule::kFullyConnected ? double{rounded_product} : double{sx} * sw;
+    const Multiplier factor = quantised_multiplier(product / sy);
+    const bool twice = requant.rule == ProductRule::kDepthwise || requant.roundings == Roundings::kTwo;
+    value = twice ? double_rounding(acc, factor) : single_rounding(acc, factor);
   }
   return value + requant.zero_point;
 }
@@ -169,11 +169,64 @@ std::int64_t requantised_element(const Requantize& operation, std::int32_t x) {
   }
 }
 
+std::int64_t joined_element(const Requantize& operation, std::int32_t element, std::int32_t zero_point) {
+  const float step = f32(*operation.requant.output_scale), inverse = 1 / step;
+  const float ratio = f32(operation.input_scale) * inverse;
+  const float scaled = static_cast<float>(element) * ratio;
+  const float offset = static_cast<float>(-zero_point) * ratio;
+  return half_away(scaled + offset) + operation.requant.zero_point;
+}
+
+namespace {
+
+/// The rounded quotient of value by 2^places, half away from zero.
+std::int64_t divided(std::int64_t value, int places) {
+  const std::int64_t unit = std::int64_t{1} << places;
+  const std::int64_t magnitude = (std::abs(value) + unit / 2) / unit;
+  return value < 0 ? -magnitude : magnitude;
+}
+std::int64_t as_short(std::int64_t value) {
+  return std::min<std::int64_t>(std::max<std::int64_t>(value, INT16_MIN), INT16_MAX);
+}
+/// gemmlowp's doubling high product of 16-bit numbers: a negative half is cut towards zero.
+std::int64_t short_product(std::int64_t a, std::int64_t b) {
+  const std::int64_t product = a * b;
+  return as_short((product + (product >= 0 ? 1 << 14 : 1 - (1 << 14))) / (1 << 15));
+}
+std::int64_t upper_half(std::int64_t multiplier) {
+  return multiplier >= INT32_MAX - (1 << 15) ? INT16_MAX : floor_shift(multiplier + (1 << 15), 16);
+}
+
+/// hard_swish as TensorFlow Lite's built-in kernel has it: the input with seven more bits, once at the scale
+/// of the output and once as the share relu6(x + 3) / 6 in 15 bits.
+std::int64_t short_hard_swish(float sx, float sy, std::int32_t x) {
+  const float fine = sx * (1.0F / 128), three = 3.0F / 32768;
+  const Multiplier to_output = quantised_multiplier(double{fine / sy});
+  const Multiplier to_share = quantised_multiplier(double{fine / three});
+  const std::int64_t input = std::int64_t{x} * 128;
+  const std::int64_t steps = short_product(input, upper_half(to_output.m));
+  std::int64_t share = input;
+  if (to_share.s > 0) share = as_short(share * (std::int64_t{1} << (to_share.s - 1)));
+  share = short_product(share, upper_half(to_share.m));
+  if (to_share.s > 0) share = as_short(share * 2);
+  if (to_share.s < 0) share = divided(share, -to_share.s);
+  const std::int64_t product = floor_shift(share + 32768, 1) * steps / 32768;
+  return to_output.s < 0 ? divided(product, -to_output.s) : product;
+}
+
+}  // namespace
+
 std::int64_t function_value(const ByteFunction& function, std::int32_t x) {
   const auto f = [&](double v) {
     return function.kind == ByteFunction::Kind::kTanh ? std::tanh(v) : 1 / (1 + std::exp(-v));
   };
   const float sx = f32(function.input_scale), sy = f32(*function.requant.output_scale);
+  if (function.kind == ByteFunction::Kind::kHardSwish)
+    return short_hard_swish(sx, sy, x) + function.requant.zero_point;
+  if (function.kind == ByteFunction::Kind::kLeakyRelu) {
+    const double product = x >= 0 ? double{sx} : double{sx} * f32(function.slope);
+    return double_rounding(x, quantised_multiplier(product / sy)) + function.requant.zero_point;
+  }
   if (function.requant.arithmetic == Arithmetic::kFloat32Ort) {
     const float real = f32(f(static_cast<float>(x) * sx));
     return rint_of(real / sy) + function.requant.zero_point;
@@ -189,6 +242,13 @@ std::int64_t mean_of(const Reduce& reduce, std::int64_t sum, std::int64_t count,
     const float steps = sy * k;
     const float factor = sx / steps;
     return rint_of(static_cast<float>(sum - count * zero_point) * factor) + reduce.requant.zero_point;
+  }
+  if (reduce.rule == Reduce::MeanRule::kAnyAxes) {
+    if (sx == sy && zero_point == reduce.requant.zero_point) return sum / count;
+    const float ratio = sx / sy;
+    const float average = static_cast<float>(sum) / k;
+    const float scaled = average * ratio, offset = static_cast<float>(-zero_point) * ratio;
+    return half_away(scaled + offset) + reduce.requant.zero_point;
   }
   const float steps = k * sy;
   const float factor = sx / steps;

@@ -105,17 +105,24 @@ void VectorMath::run(const Operation& operation, const VectorStep& step, const s
   }
 }
 
-// The sum of weighted taps is exact, the quotient is rounded once.
+// The sum of weighted taps is exact, the quotient is rounded once. In fixed point the elements are raw.
 void VectorMath::resize(const VectorResize& operation, const VectorStep& step,
                         const std::vector<std::uint8_t>& a, std::vector<std::uint8_t>& results) {
   const auto channels = to_size(operation.channels);
+  const bool fixed = operation.kind == ResizeKind::kBilinearFixed;
+  const std::int32_t zero = fixed ? 0 : operation.zero;
   if (step.first) row_.assign(channels, 0);
   for (std::size_t i = 0; i < a.size(); ++i) {
-    const std::int32_t x = element(a, i, operation.type) - operation.zero;
+    const std::int32_t x = element(a, i, operation.type) - zero;
     row_[i % channels] += step.weights.at(i / channels) * x;
   }
   if (!step.last) return;
   for (const std::int64_t sum : row_) {
+    if (fixed) {
+      const std::int64_t half = sum > 0 ? step.divisor / 2 : -(step.divisor / 2);
+      append(static_cast<std::int32_t>((sum + half) / step.divisor), operation.type, results);
+      continue;
+    }
     const double value = static_cast<double>(sum) / static_cast<double>(step.divisor);
     append(requantize_real(value, 1.0, operation.zero, operation.type), operation.type, results);
   }
@@ -298,11 +305,29 @@ void VectorMath::elementwise(const VectorRun& operation, const VectorStep& step,
     default:
       break;
   }
+  if (operation.out_type == DType::kFloat32) return combine_reals(operation, count, a, b, results);
   if (operation.arithmetic == Arithmetic::kExact) return combine_exactly(operation, count, a, b, results);
   for (std::size_t i = 0; i < count; ++i) {
     const std::int64_t x = std::int64_t{element(a, i, operation.a_type)} - operation.a_zero;
     const std::int32_t y = element(b, i, operation.b_type) - operation.b_zero;
     append(combine(operation, parameters_, static_cast<std::int32_t>(x), y), operation.out_type, results);
+  }
+}
+
+// Float32 operands and results; every operation rounds.
+void VectorMath::combine_reals(const VectorRun& operation, std::size_t count,
+                               const std::vector<std::uint8_t>& a, const std::vector<std::uint8_t>& b,
+                               std::vector<std::uint8_t>& results) {
+  for (std::size_t i = 0; i < count; ++i) {
+    float x = 0, y = 0;
+    std::memcpy(&x, a.data() + i * sizeof x, sizeof x), std::memcpy(&y, b.data() + i * sizeof y, sizeof y);
+    const float value = operation.divide                     ? x / y
+                        : operation.kind == VectorKind::kAdd ? x + y
+                        : operation.kind == VectorKind::kSub ? x - y
+                        : operation.kind == VectorKind::kMax ? std::max(x, y)
+                        : operation.kind == VectorKind::kMin ? std::min(x, y)
+                                                             : x * y;
+    append(value, results);
   }
 }
 
@@ -325,6 +350,10 @@ void VectorMath::combine_exactly(const VectorRun& operation, std::size_t count,
       each([](double x, double y) { return x + y; });
     else if (operation.kind == VectorKind::kSub)
       each([](double x, double y) { return x - y; });
+    else if (operation.kind == VectorKind::kMax)
+      each([](double x, double y) { return std::max(x, y); });
+    else if (operation.kind == VectorKind::kMin)
+      each([](double x, double y) { return std::min(x, y); });
     else
       each([](double x, double y) { return x * y; });
     if (operation.relu) each([](double x, double) { return std::max(x, 0.0); });

@@ -76,6 +76,8 @@ class VectorMath {
   void combine_exactly(const VectorRun& operation, std::size_t count, const std::vector<std::uint8_t>& a,
                        const std::vector<std::uint8_t>& b, std::vector<std::uint8_t>& results) const;
 
+  static void combine_reals(const VectorRun& operation, std::size_t count, const std::vector<std::uint8_t>& a,
+                            const std::vector<std::uint8_t>& b, std::vector<std::uint8_t>& results);
   void between_reals(const VectorRun& operation, const VectorStep& step, const std::vector<std::uint8_t>& a,
                      std::vector<std::uint8_t>& results);
   void dynamic(const VectorRun& operation, const VectorStep& step, const std::vector<std::uint8_t>& a,

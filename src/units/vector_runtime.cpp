@@ -91,6 +91,7 @@ std::int32_t combine(const VectorRun& operation, const std::vector<std::uint8_t>
       steps = combine_ort(operation, parameters, x, y);
       break;
     case Arithmetic::kFixed:
+    case Arithmetic::kTflm:
       steps = combine_fixed(operation.kind, parameters, x, y);
       break;
   }
@@ -146,6 +147,18 @@ std::int32_t mean(const VectorRun& operation, const std::vector<std::uint8_t>& p
     case Arithmetic::kFloat32Ort:
       return result_of(operation, rounded(static_cast<float>(centred) * real_at(parameters, 0)));
     case Arithmetic::kFixed:
+    case Arithmetic::kTflm:
+      break;
+  }
+  switch (MeanForm{whole_at(parameters, 2 * kRecord)}) {
+    case MeanForm::kQuotient:
+      return within_bounds(sum / count, operation, operation.out_type);
+    case MeanForm::kFloat: {
+      const float average = static_cast<float>(sum) / static_cast<float>(count);
+      const float real = average * real_at(parameters, 0);
+      return result_of(operation, rounded_away(real + real_at(parameters, kRecord)));
+    }
+    default:
       break;
   }
   const std::int32_t product = multiply_double(static_cast<std::int32_t>(sum), factor_at(parameters, 0));

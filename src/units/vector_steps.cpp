@@ -12,13 +12,15 @@ bool pools(VectorKind kind) {
 }
 bool has_two_operands(VectorKind kind) {
   return kind == VectorKind::kAdd || kind == VectorKind::kSub || kind == VectorKind::kMul ||
-         kind == VectorKind::kAddSums || kind == VectorKind::kEndSums;
+         kind == VectorKind::kMax || kind == VectorKind::kMin || kind == VectorKind::kAddSums ||
+         kind == VectorKind::kEndSums;
 }
 
 }  // namespace
 
 int VectorSteps::parameter_bytes(const VectorRun& run) {
   constexpr int kTableBytes = 256, kFactor = 8, kSoftmaxBytes = 256 * 8 + kFactor;
+  constexpr int kFormBytes = sizeof(MeanForm);
   constexpr int kRealSoftmaxBytes = 256 * 4 + kFactor;
   switch (run.kind) {
     case VectorKind::kTable:
@@ -28,13 +30,15 @@ int VectorSteps::parameter_bytes(const VectorRun& run) {
     case VectorKind::kAdd:
     case VectorKind::kSub:
     case VectorKind::kMul:
+    case VectorKind::kMax:
+    case VectorKind::kMin:
       return 3 * kFactor;
     case VectorKind::kSoftmax:
       return run.arithmetic == Arithmetic::kExact ? kSoftmaxBytes : kRealSoftmaxBytes;
     case VectorKind::kEndSums:
       return kActivationBytes + run.channels * kPostParameterBytes;
     case VectorKind::kMean:
-      return 2 * kFactor;
+      return run.arithmetic == Arithmetic::kFixed ? 2 * kFactor + kFormBytes : 2 * kFactor;
     case VectorKind::kQuantize:
     case VectorKind::kDequantize:
     case VectorKind::kRange:
@@ -182,7 +186,7 @@ ResizeSteps::Taps ResizeSteps::taps_of(const Axis& axis, std::int64_t output) co
   const std::int64_t rest = (at % axis.divisor + axis.divisor) % axis.divisor;
   const std::int64_t below = (at - rest) / axis.divisor;
   Taps taps;
-  if (run_.kind == ResizeKind::kBilinear) taps.weights[0] = axis.divisor;
+  if (run_.kind != ResizeKind::kNearest) taps.weights[0] = axis.divisor;
   if (below < 0) return taps;
   taps.first = axis.extent - 1;
   if (below >= axis.extent - 1) return taps;
@@ -214,7 +218,7 @@ void ResizeSteps::make_step() {
   column_ += step_.taps;
   if (column_ == w_.count) column_ = 0, ++row_;
   step_.last = row_ == h_.count;
-  if (run_.kind == ResizeKind::kBilinear)
+  if (run_.kind != ResizeKind::kNearest)
     step_.divisor = std::int64_t{run_.h_divisor} * std::int64_t{run_.w_divisor};
   step_.results = run_.channels;
   step_.result = run_.destination + to_unsigned(pixel_ * run_.channels);

@@ -71,9 +71,15 @@ void VectorUnit::check(const VectorRow& run) const {
   check_parameters(RowSteps::parameter_bytes(run), "vector.row");
 }
 
-// Only the operations between float32 and other elements have float32 ones; those of a runtime's arithmetic
-// are bytes.
+// The operations between float32 and other elements have float32 ones, and sums, differences, products and
+// quotients of float32; those of a runtime's arithmetic are bytes.
 void VectorUnit::check_reals(const VectorRun& run) const {
+  const bool combines = run.kind == VectorKind::kAdd || run.kind == VectorKind::kSub ||
+                        run.kind == VectorKind::kMul || run.kind == VectorKind::kMax ||
+                        run.kind == VectorKind::kMin;
+  if (combines && run.a_type == DType::kFloat32 && run.b_type == DType::kFloat32 &&
+      run.out_type == DType::kFloat32 && run.arithmetic == Arithmetic::kExact)
+    return;
   const bool from_real = run.kind == VectorKind::kQuantize || run.kind == VectorKind::kRange ||
                          run.kind == VectorKind::kDynamic || run.kind == VectorKind::kDynamicZero;
   const bool to_real = run.kind == VectorKind::kDequantize || run.kind == VectorKind::kRange;
@@ -103,13 +109,15 @@ void VectorUnit::check(const VectorResize& run) const {
   check_row(run.channels, "vector.resize");
 }
 
-// A scalar unit has an adder and a multiplier.
+// A scalar unit has an adder, a multiplier and a comparator.
 void VectorUnit::check_wired(const Instruction& instruction) const {
   const auto* run = instruction.operation.get_if<VectorRun>();
   const bool scalar = run != nullptr && (run->kind == VectorKind::kAdd || run->kind == VectorKind::kSub ||
-                                         run->kind == VectorKind::kMul);
+                                         run->kind == VectorKind::kMul || run->kind == VectorKind::kMax ||
+                                         run->kind == VectorKind::kMin);
   if (operations_ == Operations::kScalar && !scalar)
-    throw SimulationError(summary(instruction) + ": a memory core's scalar unit executes add, sub and mul");
+    throw SimulationError(summary(instruction) +
+                          ": a memory core's scalar unit executes add, sub, mul, max and min");
 }
 
 void VectorUnit::take(const Instruction& instruction, Cycle next) {

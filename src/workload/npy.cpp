@@ -80,8 +80,11 @@ class HeaderParser {
   DType element_type() {
     if (peek() == '[') fail("elements are records, allowed are '|i1', '|u1', '<i4', '<f4'");
     const std::string descr = quoted();
-    if (descr == "|i1") return DType::kInt8;
-    if (descr == "|u1") return DType::kUint8;
+    // The order of one byte, which some writers say, means nothing.
+    const std::string type =
+        descr.substr(std::min<std::size_t>(descr.find_first_not_of("|<>="), descr.size()));
+    if (type == "i1") return DType::kInt8;
+    if (type == "u1") return DType::kUint8;
     if (descr == "<i4") return DType::kInt32;
     if (descr == "<f4") return DType::kFloat32;
     fail(fmt::format("elements of type '{}' are not allowed, allowed are '|i1', '|u1', '<i4', '<f4'", descr));

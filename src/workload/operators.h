@@ -31,8 +31,12 @@ struct Activation {
   double slope = 0;  ///< of kLeakyRelu
 };
 
-/// The rules of SPEC NU-6 for sums of products; they differ only in fixed point.
+/// The rules of SPEC NU-6 for sums of products; they differ only in fixed point. A transposed convolution is
+/// kDepthwise.
 enum class ProductRule : std::uint8_t { kConvolution, kDepthwise, kFullyConnected };
+
+/// The number of times that a sum in fixed point is rounded: kByRule is once, for kDepthwise twice.
+enum class Roundings : std::uint8_t { kByRule, kTwo };
 
 /// Bounds [low, high] of a result, in elements of its dtype.
 using OutputRange = std::array<std::int32_t, 2>;
@@ -48,7 +52,11 @@ struct Requant {
   std::optional<double> output_scale = {};  ///< sy
   Arithmetic arithmetic = Arithmetic::kExact;
   ProductRule rule = ProductRule::kConvolution;
+  Roundings roundings = Roundings::kByRule;
   std::optional<OutputRange> range = {};
+
+  /// Whether fixed point rounds after the multiplier and again after the shift.
+  bool rounds_twice() const { return rule == ProductRule::kDepthwise || roundings == Roundings::kTwo; }
 };
 
 /// Requantisation of real values v: sat(round(v * scale) + zero_point), one scale for the whole tensor. In an
@@ -142,10 +150,14 @@ struct Pooling {
 
 /// reduce_mean, reduce_sum, reduce_max: over `axes`, which are neighbours and rise. With s = input_scale, of
 /// a sum input_scale * count, v = (sum(x - zx) / count) * s; then requantised. A maximum is the greatest x;
-/// dtype and zero point are the input's.
+/// dtype and zero point are the input's. A mean in fixed point follows `rule`: that of height and width, or
+/// that of any axes, in float32 with one factor and one offset, or, with the scale and the zero point of the
+/// input, the sum divided towards zero.
 struct Reduce {
   enum class Kind : std::uint8_t { kMean, kSum, kMax };
+  enum class MeanRule : std::uint8_t { kMap, kAnyAxes };
   Kind kind = Kind::kMean;
+  MeanRule rule = MeanRule::kMap;
   std::vector<int> axes;
   double input_scale = 1;
   TensorRequant requant;
@@ -209,18 +221,26 @@ struct DynamicQuantize {
   Result result = Result::kY;
 };
 
-/// add, sub, mul, div of tensors a and b, whose axes are aligned at their ends and repeated where an extent
-/// is 1: with p = (a - za) * input_scales[0] and q = (b - zb) * input_scales[1], v = p + q, p - q, p * q or p
-/// / q (a bound of the dtype by the sign of p where q is 0, and 0 where p is 0 too); with `relu` then max(v,
-/// 0); then requantised.
+/// add, sub, mul, div, max, min of tensors a and b, whose axes are aligned at their ends and repeated where
+/// an extent is 1: with p = (a - za) * input_scales[0] and q = (b - zb) * input_scales[1], v = p + q, p - q,
+/// p * q, p / q (a bound of the dtype by the sign of p where q is 0, and 0 where p is 0 too) or the greater
+/// or the lesser of them; with `relu` then max(v, 0); then requantised.
 struct Elementwise {
-  enum class Kind : std::uint8_t { kAdd, kSub, kMul, kDiv };
+  enum class Kind : std::uint8_t { kAdd, kSub, kMul, kDiv, kMax, kMin };
   Kind kind = Kind::kAdd;
   std::array<double, 2> input_scales{1, 1};
   bool relu = false;
   TensorRequant requant;
 };
 
+/// add_real, sub_real, mul_real, div_real, max_real, min_real: of float32 tensors a and b, which are aligned
+/// and repeated as those of Elementwise; every result is rounded to float32. sub_sums: a - b of int32
+/// tensors, within int32.
+struct PlainElementwise {
+  Elementwise::Kind kind = Elementwise::Kind::kAdd;
+};
+
+/// table: the result for every element of the input's type, from the least to the greatest.
 /// relu, clamp, leaky_relu, sigmoid, tanh, hard_swish, gelu, gelu_tanh, silu, exp, erf, sqrt (of 0 where v <
 /// 0). relu: max(x, zx). clamp: sat(min(max(x - zx, low), high) + zx). The others: f(v) of v = (x - zx) *
 /// input_scale, requantised.
@@ -237,13 +257,15 @@ struct ByteFunction {
     kSilu,
     kExp,
     kErf,
-    kSqrt
+    kSqrt,
+    kTable
   };
   Kind kind = Kind::kRelu;
   std::int64_t low = 0, high = 0;  ///< bounds of a clamp
   double input_scale = 1;
-  double slope = 0;       ///< slope of leaky_relu, for v < 0
-  TensorRequant requant;  ///< not of relu and clamp: dtype and zero point are the input's
+  double slope = 0;                 ///< slope of leaky_relu, for v < 0
+  std::vector<std::int64_t> table;  ///< of kTable, 256 elements of the output
+  TensorRequant requant;  ///< not of relu, clamp and table: dtype and zero point are the input's or fields
 };
 
 /// scale and batchnorm: v = (x - zx) * scale[c] + offset[c], then requantised.
@@ -253,8 +275,11 @@ struct ChannelScale {
   TensorRequant requant;
 };
 
-/// requantize: v = (x - zx) * input_scale, then requantised. x may be int32, with zero point 0.
+/// requantize: v = (x - zx) * input_scale, then requantised. x may be int32, with zero point 0. In fixed
+/// point kConcatenation is the float32 rule by which TensorFlow Lite's concatenation rescales its parts.
 struct Requantize {
+  enum class Rule : std::uint8_t { kPlain, kConcatenation };
+  Rule rule = Rule::kPlain;
   double input_scale = 1;
   TensorRequant requant;
 };
@@ -284,7 +309,8 @@ enum class ResizeCoordinates : std::uint8_t {
 /// resize of height and width. The place of every output is an exact fraction. Nearest: the pixel at that
 /// place, rounded as `rounding` says. Bilinear: sat(round(sum / weights) + zx), where sum is the exact sum of
 /// (x - zx) times whole weights over the four pixels around the place; one division. Beyond the edges lie
-/// copies of the first and the last pixel. dtype and zero point are the input's.
+/// copies of the first and the last pixel. dtype and zero point are the input's. In kFixed a bilinear resize
+/// has its places in 1/1024 of a pixel and rounds the weighted mean of the x half away from zero.
 struct Resize {
   enum class Mode : std::uint8_t { kNearest, kBilinear };
   enum class Rounding : std::uint8_t {
@@ -296,6 +322,7 @@ struct Resize {
   Mode mode = Mode::kNearest;
   ResizeCoordinates coordinates = ResizeCoordinates::kHalfPixel;
   Rounding rounding = Rounding::kPreferFloor;
+  Arithmetic arithmetic = Arithmetic::kExact;
 };
 
 /// pad: the input within a border of `value`, which is `pads` pixels wide and, on every pixel, channel_pads
@@ -312,8 +339,9 @@ struct Concat {
 };
 
 /// The computation of a layer. (Processors execute an Operation, isa/operation.h.)
-using LayerOperation = std::variant<Conv2d, Pooling, Elementwise, ByteFunction, ChannelScale, Requantize,
-                                    Softmax, Reshape, Concat, Resize, Pad, Reduce, Quantize, Dequantize,
-                                    DynamicQuantize, RowNorm, Lrn, ArgMax, Move, Gather>;
+using LayerOperation =
+    std::variant<Conv2d, Pooling, Elementwise, PlainElementwise, ByteFunction, ChannelScale, Requantize,
+                 Softmax, Reshape, Concat, Resize, Pad, Reduce, Quantize, Dequantize, DynamicQuantize,
+                 RowNorm, Lrn, ArgMax, Move, Gather>;
 
 }  // namespace tilebeat

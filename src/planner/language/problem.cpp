@@ -217,9 +217,10 @@ Rescale rescale_of(const Requant& requant) {
     case Arithmetic::kFloat32Ort:
       return Rescale::kReal32;
     case Arithmetic::kFixed:
+    case Arithmetic::kTflm:
       break;
   }
-  return requant.rule == ProductRule::kDepthwise ? Rescale::kDoubleRounding : Rescale::kSingleRounding;
+  return requant.rounds_twice() ? Rescale::kDoubleRounding : Rescale::kSingleRounding;
 }
 
 // Sets the factor of kernel `index` in the form of its record (SPEC NU-6).

@@ -97,6 +97,7 @@ using Work = std::unique_ptr<VectorWork>;
 
 // ---- flat.cpp: element by element, or pixel by pixel ----
 Work work_of(const Elementwise& operation, const VectorJob& job);
+Work work_of(const PlainElementwise& operation, const VectorJob& job);
 Work work_of(const ByteFunction& function, const VectorJob& job);
 Work work_of(const ChannelScale& operation, const VectorJob& job);
 Work work_of(const Requantize& operation, const VectorJob& job);

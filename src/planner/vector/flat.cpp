@@ -132,6 +132,13 @@ StridedView::Tensor repeated_operand(const TensorInfo& info, std::size_t rank) {
 /// Operands without repeated axes have the order of the result.
 class ElementwiseWork : public FlatWork {
  public:
+  ElementwiseWork(const PlainElementwise& operation, const VectorJob& job)
+      : FlatWork(job, kind_of(operation.kind), std::nullopt) {
+    run_.divide = operation.kind == Elementwise::Kind::kDiv;
+    for (int i = 0; i < 3; ++i) append(1.0, parameters_);  // no scale
+    check_parameters();
+    if (layer_.inputs[0] == layer_.inputs[1]) touched_ = 2 * output_.size_bytes();
+  }
   ElementwiseWork(const Elementwise& operation, const VectorJob& job)
       : FlatWork(job, kind_of(operation.kind), std::nullopt) {
     run_.divide = operation.kind == Elementwise::Kind::kDiv;
@@ -145,6 +152,8 @@ class ElementwiseWork : public FlatWork {
  private:
   static VectorKind kind_of(Elementwise::Kind kind) {
     if (kind == Elementwise::Kind::kAdd) return VectorKind::kAdd;
+    if (kind == Elementwise::Kind::kMax) return VectorKind::kMax;
+    if (kind == Elementwise::Kind::kMin) return VectorKind::kMin;
     return kind == Elementwise::Kind::kSub ? VectorKind::kSub : VectorKind::kMul;
   }
 
@@ -191,6 +200,9 @@ class SoftmaxWork : public FlatWork {
 }  // namespace
 
 Work work_of(const Elementwise& operation, const VectorJob& job) {
+  return std::make_unique<ElementwiseWork>(operation, job);
+}
+Work work_of(const PlainElementwise& operation, const VectorJob& job) {
   return std::make_unique<ElementwiseWork>(operation, job);
 }
 Work work_of(const ByteFunction& function, const VectorJob& job) {

@@ -60,10 +60,55 @@ std::int64_t steps_of(double steps, const TensorRequant& requant) {
   return within(std::llrint(std::clamp(steps, -kBeyond, kBeyond)) + requant.zero_point, requant);
 }
 
+// a * b / 2^15 of 16-bit numbers, half away from zero, within 16 bits.
+std::int32_t high_half(std::int32_t a, std::int32_t b) {
+  const std::int32_t product = a * b, nudge = product >= 0 ? 1 << 14 : 1 - (1 << 14);
+  return std::clamp<std::int32_t>((product + nudge) / (1 << 15), INT16_MIN, INT16_MAX);
+}
+std::int32_t within_short(std::int32_t value) {
+  return std::clamp<std::int32_t>(value, INT16_MIN, INT16_MAX);
+}
+// value / 2^places, half away from zero.
+std::int32_t rounded_shift(std::int32_t value, int places) {
+  if (places <= 0) return value;
+  const std::int32_t half = 1 << (places - 1);
+  return (value + half - (value < 0 ? 1 : 0)) >> places;
+}
+// The upper half of a multiplier of 31 bits.
+std::int32_t short_multiplier(std::int32_t multiplier) {
+  constexpr std::int32_t kMost = INT32_MAX - (1 << 15);
+  return multiplier >= kMost ? INT16_MAX : (multiplier + (1 << 15)) >> 16;
+}
+
+// hard_swish with 16-bit multipliers: x with 7 more bits, its steps of the output, and a share of 0 to 1.
+std::int32_t fixed_hard_swish(float sx, float sy, int x) {
+  const float fine = (1.0F / 128.0F) * sx;
+  const FixedFactor out = fixed_factor(double{fine / sy}),
+                    share = fixed_factor(double{fine / (3.0F / 32768.0F)});
+  const std::int32_t steps = x * 128, result = high_half(steps, short_multiplier(out.multiplier));
+  std::int32_t part = steps;
+  if (share.shift > 0)
+    part = within_short(static_cast<std::int32_t>(
+        std::clamp<std::int64_t>(std::int64_t{part} << (share.shift - 1), INT32_MIN, INT32_MAX)));
+  part = high_half(part, short_multiplier(share.multiplier));
+  if (share.shift > 0) part = within_short(part * 2);
+  if (share.shift < 0) part = rounded_shift(part, -share.shift);
+  const std::int32_t product = ((part + (1 << 15)) >> 1) * result;
+  return rounded_shift(product / (1 << 15), -out.shift);
+}
+
+std::int64_t fixed_result(const ByteFunction& function, float sx, float sy, int x) {
+  if (function.kind == ByteFunction::Kind::kHardSwish) return fixed_hard_swish(sx, sy, x);
+  const double slope = x < 0 ? double{static_cast<float>(function.slope)} : 1.0;
+  return multiply_double(x, fixed_factor(double{sx} * slope / double{sy}));
+}
+
 // The result for an element after subtraction of its zero point (SPEC NU-6).
 std::int64_t runtime_result(const ByteFunction& function, int x) {
   const TensorRequant& r = function.requant;
   const auto sx = static_cast<float>(function.input_scale), sy = static_cast<float>(*r.output_scale);
+  if (function.kind == ByteFunction::Kind::kHardSwish || function.kind == ByteFunction::Kind::kLeakyRelu)
+    return within(fixed_result(function, sx, sy, x) + r.zero_point, r);
   if (r.arithmetic == Arithmetic::kFloat32Ort) {
     const float real = static_cast<float>(x) * sx;
     const auto value = static_cast<float>(apply(real_function(function.kind), double{real}, 0));
@@ -73,6 +118,7 @@ std::int64_t runtime_result(const ByteFunction& function, int x) {
 }
 
 std::int64_t result_of(const ByteFunction& function, int x, DType input, std::int32_t zero_point) {
+  if (function.kind == ByteFunction::Kind::kTable) return nth(function.table, x - dtype_min(input));
   if (function.kind == ByteFunction::Kind::kRelu) return std::max(x, zero_point);
   if (function.kind == ByteFunction::Kind::kClamp) {
     const std::int64_t kept =
@@ -109,6 +155,8 @@ std::array<std::uint8_t, 256> requantize_table(const Requantize& operation, DTyp
   const auto sx = static_cast<float>(operation.input_scale), sy = static_cast<float>(*r.output_scale);
   const float ratio = sx / sy;
   const auto factor = static_cast<std::int64_t>(std::nearbyint(256.0F * ratio));
+  const float inverse = 1.0F / sy;
+  const float joined = sx * inverse, offset = static_cast<float>(-zero_point) * joined;
   return table_of(input, [&](int element) {
     const int x = element - zero_point;
     switch (r.arithmetic) {
@@ -119,8 +167,12 @@ std::array<std::uint8_t, 256> requantize_table(const Requantize& operation, DTyp
         return steps_of(real / sy, r);
       }
       default:
-        return within(multiply_double(x, fixed_factor(double{sx} / double{sy})) + r.zero_point, r);
+        break;
     }
+    if (operation.rule == Requantize::Rule::kPlain)
+      return within(multiply_double(x, fixed_factor(double{sx} / double{sy})) + r.zero_point, r);
+    const float part = static_cast<float>(element) * joined;
+    return within(std::llround(part + offset) + r.zero_point, r);
   });
 }
 
@@ -213,6 +265,7 @@ Bytes elementwise_parameters(const Elementwise& operation) {
     case Arithmetic::kFloat32Ort:
       return ort_parameters(operation);
     case Arithmetic::kFixed:
+    case Arithmetic::kTflm:
       return fixed_parameters(operation);
   }
   Bytes bytes;
@@ -254,7 +307,15 @@ Bytes mean_parameters(const Reduce& reduce, std::int64_t count, std::int32_t zer
       return bytes;
     }
     case Arithmetic::kFixed:
+    case Arithmetic::kTflm:
       break;
+  }
+  if (reduce.rule == Reduce::MeanRule::kAnyAxes) {
+    const bool same = sx == sy && zero_point == reduce.requant.zero_point;
+    const float ratio = sx / sy;
+    append_real(ratio, bytes), append_real(static_cast<float>(-zero_point) * ratio, bytes);
+    append(same ? MeanForm::kQuotient : MeanForm::kFloat, bytes);
+    return bytes;
   }
   // The raw sum contains `count` zero points, the mean one: they are subtracted as whole steps of the output.
   const float steps = k * sy;
@@ -263,6 +324,7 @@ Bytes mean_parameters(const Reduce& reduce, std::int64_t count, std::int32_t zer
   const float rounded = std::trunc(shift > 0 ? shift + 0.5F : shift - 0.5F);
   append_factor(fixed_factor(double{sx / steps}), bytes);
   append_factor({static_cast<std::int32_t>(std::clamp(rounded, -1e9F, 1e9F)), 0}, bytes);
+  append(MeanForm::kWhole, bytes);
   return bytes;
 }
 

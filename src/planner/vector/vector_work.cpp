@@ -191,7 +191,7 @@ TaskCost run_cost(const VectorRun& run, const VectorPiece& piece, const ChipConf
 // Every pixel reads its taps again, those of a source row in one run, and is written separately.
 TaskCost run_cost(const VectorResize& run, const VectorPiece& /*piece*/, const ChipConfig& chip) {
   const Resize::Mode mode =
-      run.kind == ResizeKind::kBilinear ? Resize::Mode::kBilinear : Resize::Mode::kNearest;
+      run.kind == ResizeKind::kNearest ? Resize::Mode::kNearest : Resize::Mode::kBilinear;
   const auto taps = [mode](const ResizeAxis& axis, int outs) {
     int count = 0;
     for (int o = 0; o < outs; ++o) count += axis.needed(mode, {o, o + 1}).size();

@@ -14,6 +14,16 @@ namespace tilebeat {
 
 namespace {
 
+/// Places in 1/1024 of a pixel, as the integer kernels of TensorFlow Lite have them.
+ResizeAxis fixed_axis(ResizeCoordinates rule, int in, int out) {
+  constexpr std::int64_t kUnit = 1024;
+  const bool corners = rule == ResizeCoordinates::kAlignCorners && out > 1;
+  const std::int64_t from = in - (corners ? 1 : 0), to = out - (corners ? 1 : 0);
+  const std::int64_t step = (kUnit * from + to / 2) / to;
+  const bool half = rule == ResizeCoordinates::kHalfPixel || rule == ResizeCoordinates::kPytorchHalfPixel;
+  return {in, half ? step / 2 - kUnit / 2 : 0, step, kUnit};
+}
+
 std::int64_t floor_div(std::int64_t a, std::int64_t b) {
   return a >= 0 ? a / b : -((-a + b - 1) / b);
 }
@@ -59,6 +69,8 @@ std::int64_t ResizeAxis::touched(Resize::Mode mode, int outs) const {
 }
 
 ResizeAxis resize_axis(const Resize& resize, int in, int out) {
+  if (resize.arithmetic == Arithmetic::kFixed && resize.mode == Resize::Mode::kBilinear)
+    return fixed_axis(resize.coordinates, in, out);
   ResizeAxis axis = exact_axis(resize.coordinates, in, out);
   if (resize.mode == Resize::Mode::kBilinear) return axis;
   const std::int64_t divisor = axis.divisor;
@@ -240,7 +252,9 @@ class ResizeWork : public MapWork {
       return static_cast<std::int32_t>(axis.first + part.out * axis.step - part.in * axis.divisor);
     };
     VectorResize run;
-    run.kind = resize_.mode == Resize::Mode::kBilinear ? ResizeKind::kBilinear : ResizeKind::kNearest;
+    run.kind = resize_.mode == Resize::Mode::kNearest     ? ResizeKind::kNearest
+               : resize_.arithmetic == Arithmetic::kFixed ? ResizeKind::kBilinearFixed
+                                                          : ResizeKind::kBilinear;
     run.type = output_.dtype, run.zero = static_cast<std::int16_t>(output_.zero_point);
     run.rows = static_cast<std::uint16_t>(h.outs), run.columns = static_cast<std::uint16_t>(w.outs);
     run.channels = static_cast<std::uint16_t>(channels_);

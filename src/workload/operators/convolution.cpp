@@ -80,6 +80,7 @@ void AccumulatorForm::set_arithmetic(const LayerArithmetic& rules, LayerOperatio
   rules.check_range(r.range);
   if (rules.arithmetic() == Arithmetic::kExact) return;
   r.arithmetic = rules.arithmetic();
+  if (r.arithmetic == Arithmetic::kTflm) r.arithmetic = Arithmetic::kFixed, r.roundings = Roundings::kTwo;
   const Place place = rules.place().key("requant");
   rules.need(r.input_scale.has_value(), place.key("input_scale"));
   rules.need(!r.weight_scale.empty(), place.key("weight_scale"));
@@ -277,6 +278,8 @@ class FullyConnectedForm : public Conv2dForm {
     check_requant(conv, "out_features", source.place);
     if (conv.requant) conv.requant->rule = ProductRule::kFullyConnected;
     load_kernels({conv.out_channels, map[1] * map[2] * map[3]}, source, conv);
+    // Several maps of one pixel are the rows of a matrix: a convolution over all of them.
+    if (map[0] > 1 && map[1] * map[2] == 1) conv.pixels = PixelAxes::kRows;
     layer.operation = std::move(conv);
   }
 };
@@ -309,6 +312,7 @@ class ConvTransposeForm : public AccumulatorForm {
     check_shape(layer.output.shape, place);
     set_type(conv, layer.output);
     check_requant(conv, "out_channels", place);
+    if (conv.requant) conv.requant->rule = ProductRule::kDepthwise;
     load_weights({conv.out_channels, conv.kernel[0], conv.kernel[1], map[3]}, place, conv);
     conv.weights.shape = {conv.out_channels, conv.kernel[0], conv.kernel[1], map[3]};
     load_bias(place, conv);

@@ -29,7 +29,7 @@ std::vector<std::int64_t> broadcast_shape(const LayerSource& source) {
   return a;
 }
 
-/// add, sub, mul, div.
+/// add, sub, mul, div, max, min.
 class ElementwiseForm : public OperatorForm {
  public:
   explicit ElementwiseForm(Elementwise::Kind kind) { operation_.kind = kind; }
@@ -48,7 +48,9 @@ class ElementwiseForm : public OperatorForm {
 
   void set_arithmetic(const LayerArithmetic& rules, LayerOperation& operation) const override {
     auto& e = std::get<Elementwise>(operation);
-    if (e.kind == Elementwise::Kind::kDiv) return rules.only_exact(e.requant.range);
+    const bool named = e.kind == Elementwise::Kind::kAdd || e.kind == Elementwise::Kind::kSub ||
+                       e.kind == Elementwise::Kind::kMul;
+    if (!named) return rules.only_exact(e.requant.range);
     if (!rules.begin(e.requant)) return;
     const double sy = *e.requant.output_scale;
     const double sa = e.input_scales[0], sb = e.input_scales[1];
@@ -65,6 +67,28 @@ class ElementwiseForm : public OperatorForm {
 
  private:
   Elementwise operation_;
+};
+
+/// Elementwise operators whose operands and result have one type, float32 or int32, and are not requantised.
+class PlainElementwiseForm : public OperatorForm {
+ public:
+  PlainElementwiseForm(Elementwise::Kind kind, DType type) : operation_{kind}, type_(type) {}
+
+  void describe(Fields& /*v*/) override {}
+  void load(const LayerSource& source, Layer& layer) const override {
+    for (std::size_t i = 0; i < source.inputs.size(); ++i) {
+      if (source.inputs[i].dtype != type_)
+        source.input_place(i).refuse(
+            fmt::format("{} of {}", shown(source.names[i]), dtype_name(source.inputs[i].dtype)),
+            std::string(dtype_name(type_)));
+    }
+    layer.output = {broadcast_shape(source), type_, 0};
+    layer.operation = operation_;
+  }
+
+ private:
+  PlainElementwise operation_;
+  DType type_;
 };
 
 /// Functions of one byte that keep type, scale and zero point: relu, which has no fields, and clamp.
@@ -96,6 +120,37 @@ class ClampForm : public ReluForm {
   }
 };
 
+/// Any function of one byte: its 256 results.
+class TableForm : public OperatorForm {
+ public:
+  TableForm() { function_.kind = ByteFunction::Kind::kTable; }
+
+  void describe(Fields& v) override {
+    v.required().integers("table", function_.table, {-128, 255}, {256, 256},
+                          "results for the elements of the input's type, from the least to the greatest");
+    v.integer("zero_point", zero_point_, kZeroPoint, "zero point of the output");
+    v.choice("dtype", type_, kByteTypeNames, "type of the output");
+  }
+
+  void load(const LayerSource& source, Layer& layer) const override {
+    check_zero_point(zero_point_, type_, source.place.key("zero_point"));
+    for (std::size_t i = 0; i < function_.table.size(); ++i) {
+      const std::int64_t value = function_.table[i];
+      if (value < dtype_min(type_) || value > dtype_max(type_))
+        source.place.key("table").item(i).refuse_value(
+            value,
+            fmt::format("{} to {}, the range of {}", dtype_min(type_), dtype_max(type_), dtype_name(type_)));
+    }
+    layer.output = {source.input().shape, type_, zero_point_};
+    layer.operation = function_;
+  }
+
+ private:
+  ByteFunction function_;
+  int zero_point_ = 0;
+  DType type_ = DType::kInt8;
+};
+
 /// Functions of the real value.
 class FunctionForm : public OperatorForm {
  public:
@@ -113,11 +168,15 @@ class FunctionForm : public OperatorForm {
 
   void set_arithmetic(const LayerArithmetic& rules, LayerOperation& operation) const override {
     auto& f = std::get<ByteFunction>(operation);
-    if (f.kind == ByteFunction::Kind::kSigmoid || f.kind == ByteFunction::Kind::kTanh) {
-      rules.begin(f.requant);
-    } else {
-      rules.only_exact(f.requant.range);
-    }
+    using Kind = ByteFunction::Kind;
+    const bool of_tables = f.kind == Kind::kSigmoid || f.kind == Kind::kTanh;
+    const bool of_integers = f.kind == Kind::kHardSwish || f.kind == Kind::kLeakyRelu;
+    const bool named =
+        of_integers ? rules.in_fixed_point() : of_tables && rules.arithmetic() != Arithmetic::kTflm;
+    if (!named) return rules.only_exact(f.requant.range);
+    if (!rules.begin(f.requant) || !of_integers) return;
+    rules.check_factor(f.input_scale / *f.requant.output_scale, rules.place().key("input_scale"));
+    if (f.slope < 0) rules.place().key("slope").refuse_value(f.slope, "0 and more in fixed point");
   }
 
  protected:
@@ -200,7 +259,10 @@ class BatchnormForm : public ScaleForm {
 class RequantizeForm : public OperatorForm {
  public:
   void describe(Fields& v) override {
+    constexpr std::array<std::string_view, 2> kRules{"plain", "concatenation"};
     v.number("input_scale", operation_.input_scale, kPositiveScale, "real value of one step of the input");
+    v.choice("rule", operation_.rule, kRules,
+             "arithmetic fixed alone: that of a requantisation, or that of the parts of a concatenation");
     describe_requant(v, operation_.requant);
   }
 
@@ -225,8 +287,12 @@ class RequantizeForm : public OperatorForm {
 Form elementwise_form(Elementwise::Kind kind) {
   return std::make_unique<ElementwiseForm>(kind);
 }
+Form plain_elementwise_form(Elementwise::Kind kind, DType type) {
+  return std::make_unique<PlainElementwiseForm>(kind, type);
+}
 extern const FormMaker kReluForm = make_form<ReluForm>;
 extern const FormMaker kClampForm = make_form<ClampForm>;
+extern const FormMaker kTableForm = make_form<TableForm>;
 extern const FormMaker kLeakyReluForm = make_form<LeakyReluForm>;
 Form function_form(ByteFunction::Kind kind) {
   return std::make_unique<FunctionForm>(kind);

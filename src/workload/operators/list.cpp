@@ -13,8 +13,10 @@ Form global_pool_form(Pooling::Kind kind);
 Form reduce_form(Reduce::Kind kind);
 
 // elementwise.cpp
-extern const FormMaker kReluForm, kClampForm, kLeakyReluForm, kScaleForm, kBatchnormForm, kRequantizeForm;
+extern const FormMaker kReluForm, kClampForm, kTableForm, kLeakyReluForm, kScaleForm, kBatchnormForm,
+    kRequantizeForm;
 Form elementwise_form(Elementwise::Kind kind);
+Form plain_elementwise_form(Elementwise::Kind kind, DType type);
 Form function_form(ByteFunction::Kind kind);
 
 // rows.cpp
@@ -81,6 +83,23 @@ const std::vector<Operator>& operators() {
       {"depth_to_space", kOne, Reads::kMaps, kDepthToSpaceForm},
       {"space_to_depth", kOne, Reads::kMaps, kSpaceToDepthForm},
       {"matmul", kTwo, Reads::kBytes, kProductForm, " of two inputs"},
+      {"table", kOne, Reads::kBytes, kTableForm},
+      {"max", kTwo, Reads::kBytes, [] { return elementwise_form(Element::kMax); }},
+      {"min", kTwo, Reads::kBytes, [] { return elementwise_form(Element::kMin); }},
+      {"add_real", kTwo, Reads::kReals,
+       [] { return plain_elementwise_form(Element::kAdd, DType::kFloat32); }},
+      {"sub_real", kTwo, Reads::kReals,
+       [] { return plain_elementwise_form(Element::kSub, DType::kFloat32); }},
+      {"mul_real", kTwo, Reads::kReals,
+       [] { return plain_elementwise_form(Element::kMul, DType::kFloat32); }},
+      {"div_real", kTwo, Reads::kReals,
+       [] { return plain_elementwise_form(Element::kDiv, DType::kFloat32); }},
+      {"max_real", kTwo, Reads::kReals,
+       [] { return plain_elementwise_form(Element::kMax, DType::kFloat32); }},
+      {"min_real", kTwo, Reads::kReals,
+       [] { return plain_elementwise_form(Element::kMin, DType::kFloat32); }},
+      {"sub_sums", kTwo, Reads::kAccumulators,
+       [] { return plain_elementwise_form(Element::kSub, DType::kInt32); }},
   };
   return list;
 }

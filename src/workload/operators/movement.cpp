@@ -136,6 +136,13 @@ class ResizeForm : public OperatorForm {
     layer.operation = resize;
   }
 
+  void set_arithmetic(const LayerArithmetic& rules, LayerOperation& operation) const override {
+    auto& resize = std::get<Resize>(operation);
+    const bool named = resize.mode == Resize::Mode::kBilinear && rules.in_fixed_point();
+    if (!named) return rules.only_exact();
+    resize.arithmetic = Arithmetic::kFixed;
+  }
+
  private:
   std::array<int, 2> size_{1, 1};
   Resize resize_;

@@ -29,7 +29,7 @@ void LayerArithmetic::only_exact(const std::optional<OutputRange>& range) const 
 
 bool LayerArithmetic::begin(TensorRequant& requant) const {
   check_range(requant.range);
-  requant.arithmetic = arithmetic();
+  requant.arithmetic = arithmetic() == Arithmetic::kTflm ? Arithmetic::kFixed : arithmetic();
   if (arithmetic() == Arithmetic::kExact) return false;
   need(requant.output_scale.has_value(), place().key("requant").key("output_scale"));
   return true;

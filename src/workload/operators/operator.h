@@ -38,6 +38,10 @@ class LayerArithmetic {
   /// For operators that SPEC NU-6 does not name: they are exact in every arithmetic of the workload.
   void only_exact() const;
   void only_exact(const std::optional<OutputRange>& range) const;
+  /// Whether whole numbers alone are computed with: fixed and tflm.
+  bool in_fixed_point() const {
+    return arithmetic() == Arithmetic::kFixed || arithmetic() == Arithmetic::kTflm;
+  }
   /// Sets the arithmetic of real values. Returns whether it is another one than exact.
   bool begin(TensorRequant& requant) const;
   void need(bool there, const Place& place) const;

@@ -117,7 +117,7 @@ class AveragePoolForm : public PoolForm {
   void set_arithmetic(const LayerArithmetic& rules, LayerOperation& operation) const override {
     auto& pool = std::get<Pooling>(operation);
     rules.check_range(pool.range);
-    pool.arithmetic = rules.arithmetic();
+    pool.arithmetic = rules.arithmetic() == Arithmetic::kTflm ? Arithmetic::kFixed : rules.arithmetic();
     rules.check_factor(pool.input_scale / pool.output_scale, rules.place().key("requant"));
   }
 
@@ -204,7 +204,11 @@ class ReduceForm : public ReduceMaxForm {
   using ReduceMaxForm::ReduceMaxForm;
 
   void describe(Fields& v) override {
+    constexpr std::array<std::string_view, 2> kRules{"map", "any_axes"};
     ReduceMaxForm::describe(v);
+    if (reduce_.kind == Reduce::Kind::kMean)
+      v.choice("rule", reduce_.rule, kRules,
+               "arithmetic fixed alone: the mean of height and width of a map, or of any axes");
     describe_input_scale(v, reduce_.input_scale);
     describe_requant(v, reduce_.requant);
   }
@@ -216,7 +220,9 @@ class ReduceForm : public ReduceMaxForm {
 
   void set_arithmetic(const LayerArithmetic& rules, LayerOperation& operation) const override {
     auto& reduce = std::get<Reduce>(operation);
-    if (reduce.kind != Reduce::Kind::kMean) return rules.only_exact(reduce.requant.range);
+    const bool named = reduce.kind == Reduce::Kind::kMean &&
+                       (rules.arithmetic() != Arithmetic::kTflm || reduce.rule == Reduce::MeanRule::kAnyAxes);
+    if (!named) return rules.only_exact(reduce.requant.range);
     if (rules.begin(reduce.requant))
       rules.check_factor(reduce.input_scale / *reduce.requant.output_scale, rules.place().key("input_scale"));
   }

@@ -29,6 +29,7 @@ class SoftmaxForm : public OperatorForm {
 
   void set_arithmetic(const LayerArithmetic& rules, LayerOperation& operation) const override {
     auto& softmax = std::get<Softmax>(operation);
+    if (rules.arithmetic() == Arithmetic::kTflm) return rules.only_exact(softmax.requant.range);
     if (!rules.begin(softmax.requant)) return;
     if (rules.arithmetic() == Arithmetic::kFloat32Ort && softmax.beta != 1)
       rules.place().key("beta").refuse_value(softmax.beta, "1 in arithmetic float32_ort");
