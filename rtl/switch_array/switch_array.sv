@@ -361,7 +361,7 @@ module switch_array #(
       .copy_records(copy_records),
       .enters(drain_leaves),
       .lane(drain_lane),
-      .lane_last(drain_lane + 16'd1 == (draining.columns_left < L ? draining.columns_left : L)),
+      .lane_last(drain_lane == L - 1),
       .sums(lane_sums),
       .drain(draining),
       .setup(setup),
@@ -386,7 +386,7 @@ module switch_array #(
       .read_data(store_data)
   );
 
-  // A run is complete in the cycle after its last write, or, where nothing is drained, after its last multiply-accumulate.
+  // A run is complete in the cycle after the place of its last lane's write, whether that lane has a pixel or not, or, where nothing is drained, after its last multiply-accumulate.
   assign ends_without_drain = run_ends && !mac.drains;
   always_ff @(posedge clk) run_done <= !reset && (run_written || ends_without_drain);
 
