@@ -234,14 +234,26 @@ int run(const std::string& folder) {
   // Instructions: their bits from the bus, when they began from the pipeline view.
   const std::vector<Executed> executed = bench::read_konata(folder + "/run.konata");
   std::vector<Instruction> program(executed.size());
-  std::vector<std::uint8_t> image;
-  const Port& fetched = simulator.at("bus.fetch.read");
-  for (std::size_t i = 0; i < fetched.records(); i++) image.insert(image.end(), fetched.value(i, 0), fetched.value(i, 0) + kBus);
-  for (std::size_t i = 0; i < program.size() && (i + 1) * 64 <= image.size(); i++) {
-    std::memcpy(program[i].bytes, image.data() + i * 64, 64);
-    program[i].begin = executed[i].begin;
-    program[i].end = executed[i].end;
+  std::ifstream bytes(folder + "/program.image", std::ios::binary);
+  std::vector<std::string> encoded;
+  for (Instruction& instruction : program) {
+    if (!bytes.read(reinterpret_cast<char*>(instruction.bytes), 64)) throw std::runtime_error("program.image is too short");
+    const std::size_t at = &instruction - program.data();
+    instruction.begin = executed[at].begin;
+    instruction.end = executed[at].end;
+    encoded.emplace_back(reinterpret_cast<const char*>(instruction.bytes), 64);
   }
+  // The command processor has fetched the same bytes. Its bursts are answered in any order.
+  std::string image;
+  const Port& fetched = simulator.at("bus.fetch.read");
+  for (std::size_t i = 0; i < fetched.records(); i++) image.append(reinterpret_cast<const char*>(fetched.value(i, 0)), kBus);
+  std::vector<std::string> words;
+  for (std::size_t i = 0; i + 64 <= image.size(); i += 64) words.push_back(image.substr(i, 64));
+  std::sort(words.begin(), words.end());
+  for (std::size_t i = 0; i < encoded.size(); i++)
+    if (program[i].opcode() != 0x21 &&  // the waveform ends with the last layer, perhaps before a halt is there
+        !std::binary_search(words.begin(), words.end(), encoded[i]))
+      throw std::runtime_error("the encoding of instruction " + std::to_string(i) + " was not fetched: " + executed[i].text);
 
   const Image dram(folder + "/dram.image");
   Stream load(simulator.at("bus.load.read"), dram, setting("burst_bytes"));
