@@ -258,7 +258,7 @@ int run(const std::string& folder) {
   const Image dram(folder + "/dram.image");
   Stream load(simulator.at("bus.load.read"), dram, setting("burst_bytes"));
   Stream parameter(simulator.at("bus.parameter.read"), dram, setting("burst_bytes"));
-  std::deque<const Instruction*> instructions;
+  std::deque<const Instruction*> instructions, stores;
   Port& done = simulator["engine.run_done"];
   done.fields = {};
   for (const Instruction& instruction : program) {
@@ -269,6 +269,7 @@ int run(const std::string& folder) {
         instructions.push_back(&instruction);
         done.begin(instruction.end);
         break;
+      case 0x12: stores.push_back(&instruction); break;
       case 0x10: load.add(instruction, input_runs(instruction), false); break;
       case 0x11:
         parameter.add(instruction, {{instruction.field(128, 175), kernel_bytes(instruction)}}, false);
@@ -277,6 +278,28 @@ int run(const std::string& folder) {
       default: break;
     }
   }
+  // When the bus granted the store channel's bursts and answered them: a request that is gone in the next clock was granted.
+  std::vector<std::uint64_t> grants, answers;
+  const Port& requested = simulator.at("bus.store.request");
+  for (std::size_t i = 0; i < requested.records(); i++) {
+    const bool again = i + 1 < requested.records() && requested.clock(i + 1) == requested.clock(i) + 1 && requested.number(i, 0) == requested.number(i + 1, 0);
+    if (!again) grants.push_back(requested.clock(i));
+  }
+  const Port& outstanding = simulator.at("bus.store.outstanding");
+  std::uint64_t bursts = 0;
+  for (std::size_t i = 0; i < outstanding.records(); i++) {
+    const std::uint64_t clock = outstanding.clock(i), now = outstanding.number(i, 0);
+    const bool granted = clock > 0 && std::binary_search(grants.begin(), grants.end(), clock - 1);
+    if (bursts + (granted ? 1 : 0) > now) answers.push_back(clock);
+    bursts = now;
+  }
+  // The channel counts answers in the order of its requests, memories give them in any order, and the waveform does not say whose
+  // an answer is: while the channel waits for one, what has come counts later.
+  std::vector<std::uint64_t> waits;
+  const Port& waiting = simulator.at("dma_store.outstanding");
+  for (std::size_t i = 0; i < waiting.records(); i++) waits.push_back(waiting.clock(i));
+  for (std::uint64_t& answer : answers)
+    while (std::binary_search(waits.begin(), waits.end(), answer + 1)) answer++;
   load.land("load");
   parameter.land("parameter");
 
@@ -291,6 +314,9 @@ int run(const std::string& folder) {
   model->option_drain_clocks = setting("drain_clocks");
   model->option_post_latency = setting("post_latency");
   model->option_bank_words = setting("bank_words");
+  model->option_burst_bytes = setting("burst_bytes");
+  model->option_buffer_bytes = setting("buffer_bytes");
+  model->option_outstanding = setting("outstanding");
   const auto edge = [&] {
     model->clk = 1;
     model->eval();
@@ -305,7 +331,8 @@ int run(const std::string& folder) {
 
   std::uint64_t begin = UINT64_MAX, end = 0;
   for (const auto& [name, port] : simulator) {
-    if (name.compare(0, 6, "engine") != 0 || port.records() == 0) continue;
+    const bool followed = name.compare(0, 6, "engine") == 0 || name.compare(0, 9, "dma_store") == 0 || name == "bus.store.write";
+    if (!followed || port.records() == 0) continue;
     begin = std::min(begin, port.clock(0));
     end = std::max(end, port.clock(port.records() - 1));
   }
@@ -347,7 +374,24 @@ int run(const std::string& folder) {
       set_bytes(model->parameter_data, kernel->bytes.data(), kernel->bytes.size());
       set_bytes(model->parameter_operands, kernel->instruction->bytes + 16, 48);
     }
+    const bool storing = !stores.empty() && stores.front()->begin == static_cast<std::int64_t>(clock) + 1;
+    model->store_valid = storing;
+    if (storing) set_bytes(model->store_instruction, stores.front()->bytes, 64);
+    model->store_granted = std::binary_search(grants.begin(), grants.end(), clock);
+    model->store_answered = std::upper_bound(answers.begin(), answers.end(), clock) - std::lower_bound(answers.begin(), answers.end(), clock);
     model->eval();
+    if (model->store_reads) rtl["dma_store.reading"].begin(clock);
+    if (model->store_request) {
+      Port& port = rtl["bus.store.request"];
+      port.begin(clock);
+      port.add(model->store_request_address, 6);
+      port.add(model->store_request_bytes, 4);
+    }
+    if (model->store_beat_valid) {
+      Port& port = rtl["bus.store.write"];
+      port.begin(clock);
+      add_bytes(port, model->store_beat, 0, kBus);
+    }
 
     // The words of the reads of the clock before are there now.
     if (banks.valid != 0) {
@@ -450,6 +494,7 @@ int run(const std::string& folder) {
     }
     edge();
     if (dispatched) instructions.pop_front();
+    if (storing) stores.pop_front();
     if (takes_map) load.beats().pop_front();
     if (takes_kernel) parameter.beats().pop_front();
   }
@@ -457,7 +502,8 @@ int run(const std::string& folder) {
   std::vector<bench::Difference> differences;
   std::uint64_t compared = 0;
   for (const auto& [name, port] : simulator) {
-    if (name.compare(0, 3, "bus") == 0 || name == "dma_store.reading") continue;
+    if (name.compare(0, 3, "bus") == 0 && name != "bus.store.request" && name != "bus.store.write") continue;
+    if (name == "bus.store.outstanding" || name == "dma_store.outstanding") continue;
     compared += port.records();
     bench::Difference difference = bench::compare(name, port, rtl[name]);
     if (!difference.port.empty()) differences.push_back(difference);

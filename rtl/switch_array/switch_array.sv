@@ -22,6 +22,9 @@ module switch_array #(
     input  logic [15:0]      option_drain_clocks,
     input  logic [15:0]      option_post_latency,
     input  logic [31:0]      option_bank_words,  // of one copy of a bank
+    input  logic [31:0]      option_burst_bytes,
+    input  logic [31:0]      option_buffer_bytes,
+    input  logic [15:0]      option_outstanding,
     // Instructions.
     input  logic             instruction_valid,
     output logic             instruction_ready,
@@ -44,9 +47,17 @@ module switch_array #(
     input  logic [15:0]      parameter_bytes,
     input  logic [BUS*8-1:0] parameter_data,
     input  logic [383:0]     parameter_operands,
-    // The store channel reads the output buffer.
-    input  logic [31:0]      store_address,
-    output logic [BUS*8-1:0] store_data,
+    // The store channel: instructions as above, and its port of the bus.
+    input  logic             store_valid,
+    input  logic [511:0]     store_instruction,
+    output logic             store_reads,
+    output logic             store_request,
+    output logic [47:0]      store_request_address,
+    output logic [31:0]      store_request_bytes,
+    input  logic             store_granted,
+    input  logic [7:0]       store_answered,
+    output logic             store_beat_valid,
+    output logic [BUS*8-1:0] store_beat,
     // What lock step watches.
     output logic [R-1:0]     bank_write_valid,
     output logic [R*32-1:0]  bank_write_address,
@@ -100,7 +111,8 @@ module switch_array #(
 
   logic table1, copied;
   logic [15:0] queue_words, drain_clocks, post_latency;
-  logic [31:0] bank_words;
+  logic [31:0] bank_words, burst_bytes, buffer_bytes;
+  logic [15:0] outstanding;
   always_ff @(posedge clk) begin
     if (reset) begin
       table1 <= option_table1;
@@ -109,6 +121,9 @@ module switch_array #(
       drain_clocks <= option_drain_clocks;
       post_latency <= option_post_latency;
       bank_words <= option_bank_words;
+      burst_bytes <= option_burst_bytes;
+      buffer_bytes <= option_buffer_bytes;
+      outstanding <= option_outstanding;
     end
   end
 
@@ -301,7 +316,8 @@ module switch_array #(
   // Drain and post-processing.
   logic [G*C*32-1:0] lane_sums;
   logic [C*128-1:0] copy_records, shadow_records;
-  logic [31:0] element;
+  logic [31:0] element, store_address;
+  logic [BUS*8-1:0] store_data;
   logic run_written, ends_without_drain;
 
   always_comb begin
@@ -384,6 +400,28 @@ module switch_array #(
       .write_data(out_data),
       .read_address(store_address),
       .read_data(store_data)
+  );
+
+  store #(
+      .BUS(BUS)
+  ) storing (
+      .clk(clk),
+      .reset(reset),
+      .burst_bytes(burst_bytes),
+      .buffer_bytes(buffer_bytes),
+      .outstanding(outstanding),
+      .instruction_valid(store_valid),
+      .instruction(store_instruction),
+      .reads(store_reads),
+      .read_address(store_address),
+      .read_data(store_data),
+      .request_valid(store_request),
+      .request_address(store_request_address),
+      .request_bytes(store_request_bytes),
+      .granted(store_granted),
+      .answered(store_answered),
+      .beat_valid(store_beat_valid),
+      .beat_data(store_beat)
   );
 
   // A run is complete in the cycle after the place of its last lane's write, whether that lane has a pixel or not, or, where nothing is drained, after its last multiply-accumulate.
