@@ -278,28 +278,31 @@ int run(const std::string& folder) {
       default: break;
     }
   }
-  // When the bus granted the store channel's bursts and answered them: a request that is gone in the next clock was granted.
-  std::vector<std::uint64_t> grants, answers;
+  // When the bus granted the store channel's bursts: a request that is gone in the next clock was granted.
+  std::vector<std::uint64_t> grants, asked, answers;
   const Port& requested = simulator.at("bus.store.request");
   for (std::size_t i = 0; i < requested.records(); i++) {
     const bool again = i + 1 < requested.records() && requested.clock(i + 1) == requested.clock(i) + 1 && requested.number(i, 0) == requested.number(i + 1, 0);
+    if (grants.size() == asked.size()) asked.push_back(requested.clock(i));
     if (!again) grants.push_back(requested.clock(i));
   }
+  // The channel counts answers in the order of its requests, memories give them in any order, and the waveform does not say whose
+  // an answer is. The burst that the k-th request had to wait for is taken as answered just before that request; as many
+  // answers must have come.
   const Port& outstanding = simulator.at("bus.store.outstanding");
+  std::vector<std::uint64_t> answered;
   std::uint64_t bursts = 0;
   for (std::size_t i = 0; i < outstanding.records(); i++) {
     const std::uint64_t clock = outstanding.clock(i), now = outstanding.number(i, 0);
     const bool granted = clock > 0 && std::binary_search(grants.begin(), grants.end(), clock - 1);
-    if (bursts + (granted ? 1 : 0) > now) answers.push_back(clock);
+    if (bursts + (granted ? 1 : 0) > now) answered.push_back(clock);
     bursts = now;
   }
-  // The channel counts answers in the order of its requests, memories give them in any order, and the waveform does not say whose
-  // an answer is: while the channel waits for one, what has come counts later.
-  std::vector<std::uint64_t> waits;
-  const Port& waiting = simulator.at("dma_store.outstanding");
-  for (std::size_t i = 0; i < waiting.records(); i++) waits.push_back(waiting.clock(i));
-  for (std::uint64_t& answer : answers)
-    while (std::binary_search(waits.begin(), waits.end(), answer + 1)) answer++;
+  for (std::size_t k = setting("outstanding"); k < asked.size(); k++) {
+    const std::size_t needed = k + 1 - setting("outstanding");
+    if (answered.size() < needed || answered[needed - 1] >= asked[k]) throw std::runtime_error("clock " + std::to_string(asked[k]) + ", port bus.store.request: more bursts under way than max_outstanding");
+    answers.push_back(asked[k] - 1);
+  }
   load.land("load");
   parameter.land("parameter");
 
@@ -503,7 +506,7 @@ int run(const std::string& folder) {
   std::uint64_t compared = 0;
   for (const auto& [name, port] : simulator) {
     if (name.compare(0, 3, "bus") == 0 && name != "bus.store.request" && name != "bus.store.write") continue;
-    if (name == "bus.store.outstanding" || name == "dma_store.outstanding") continue;
+    if (name == "bus.store.outstanding") continue;
     compared += port.records();
     bench::Difference difference = bench::compare(name, port, rtl[name]);
     if (!difference.port.empty()) differences.push_back(difference);

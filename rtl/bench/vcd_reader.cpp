@@ -210,11 +210,6 @@ Ports read_vcd(const std::string& path, const Geometry& geometry, std::uint64_t 
     strobed(std::string("bus.") + name + ".request", {{"address", 48}, {"bytes", 32}}, bus + ".req", -1, {bus + ".addr", bus + ".req_bytes"});
   }
 
-  Port& waits = ports["dma_store.outstanding"];
-  Signal* cause = &wave.at("soc.dma_store.request.state");
-  samplers.push_back([&waits, cause](std::uint64_t clock) {
-    if (cause->text == "outstanding") waits.begin(clock);
-  });
   Port& outstanding = ports["bus.store.outstanding"];
   outstanding.fields = {{"bursts", 16}};
   Signal* bursts = &wave.at("soc.bus.store.outstanding");
