@@ -18,13 +18,13 @@ module control #(
     input  logic         chunk_ends,       // the last multiply-accumulate of a kernel block, of the run takes place
     input  logic         run_ends,
     input  logic         drain_free,       // no lane drains, or the last one is in its last cycle
-    output switch_array_pkg::setup_t setup,
-    output switch_array_pkg::run_t run,
+    output logic [switch_array_pkg::SETUP_BITS-1:0] setup_out,
+    output logic [switch_array_pkg::RUN_BITS-1:0] run_out,
     output logic         running,          // a run is in the array in this cycle
     output logic         setup_waits,
     output logic         reads,            // the lanes of a beat read, or those of them that are left
     output logic         reads_all,        // these are the last ones of the beat
-    output switch_array_pkg::beat_t beat,
+    output logic [switch_array_pkg::BEAT_BITS-1:0] beat_out,
     output logic [R-1:0]    pixel,
     output logic [R-1:0]    selected,      // the lanes that read in this cycle
     output logic [R*8-1:0]  bank,
@@ -34,8 +34,14 @@ module control #(
     output logic [R*32-1:0] read_address,
     output logic         started           // a run's first cycle
 );
-  import switch_array_pkg::*;
   localparam L = R / G;
+
+  switch_array_pkg::setup_t setup;
+  switch_array_pkg::run_t run;
+  switch_array_pkg::beat_t beat;
+  assign setup_out = setup;
+  assign run_out = run;
+  assign beat_out = beat;
 
   // Two instructions are held.
   logic [511:0] queue0, queue1;
@@ -71,13 +77,13 @@ module control #(
 
   // Set when conv.setup is executed.
   logic [15:0] dilation_h_quotient, dilation_h_remainder, dilation_w_quotient, dilation_w_remainder;
-  setup_t head_setup;
+  switch_array_pkg::setup_t head_setup;
   logic [15:0] stride_h, stride_w;
 
   assign run = queue0[511:128];
   assign head_setup = queue0[511:128];
-  assign is_run = held != 2'd0 && queue0[7:0] == OPCODE_RUN;
-  assign is_setup = held != 2'd0 && queue0[7:0] == OPCODE_SETUP;
+  assign is_run = held != 2'd0 && queue0[7:0] == switch_array_pkg::OPCODE_RUN;
+  assign is_setup = held != 2'd0 && queue0[7:0] == switch_array_pkg::OPCODE_SETUP;
   assign instruction_ready = held != 2'd2;
   assign started = is_run && !active;
   assign running = is_run;

@@ -33,11 +33,10 @@ module post_processor #(
     output logic [G*C*32-1:0] write_data,
     output logic              run_written           // the last results of a run are written, or would be
 );
-  import switch_array_pkg::*;
 
   logic [127:0] records[0:SLOTS*C-1];
   logic [C*128-1:0] record;
-  setup_t used_setup;
+  switch_array_pkg::setup_t used_setup;
   logic [31:0] result[0:G*C-1];
   logic [15:0] size;
 
@@ -74,7 +73,7 @@ module post_processor #(
   endgenerate
 
   always_comb begin
-    size = used_setup.output_type == TYPE_INT32 || !used_setup.requantise ? 16'd4 : 16'd1;
+    size = used_setup.output_type == switch_array_pkg::TYPE_INT32 || !used_setup.requantise ? 16'd4 : 16'd1;
     entering = '0;
     entering.last = enters && lane_last && drain.ends_run;
     entering.bytes = drain.kernels * size;

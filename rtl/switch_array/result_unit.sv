@@ -7,7 +7,6 @@ module result_unit (
     output logic [31:0]  result
 );
   /* verilator no_inline_module */
-  import switch_array_pkg::*;
 
   logic signed [31:0] sum, shift;
   logic signed [32:0] biased;
@@ -106,11 +105,11 @@ module result_unit (
     endcase
     placed = scaled + $signed(setup.output_zero_point);
     case (setup.output_type)
-      TYPE_INT8: begin
+      switch_array_pkg::TYPE_INT8: begin
         low_bound = -37'sd128;
         high_bound = 37'sd127;
       end
-      TYPE_UINT8: begin
+      switch_array_pkg::TYPE_UINT8: begin
         low_bound = 37'sd0;
         high_bound = 37'sd255;
       end

@@ -13,8 +13,8 @@ module shadow_registers #(
     input  logic [C*128-1:0]  records_in,
     input  logic [15:0]       lane,
     output logic [G*C*32-1:0] sums,       // of the lane, of every group
-    output switch_array_pkg::drain_t drain,
-    output switch_array_pkg::setup_t setup,
+    output logic [switch_array_pkg::DRAIN_BITS-1:0] drain,
+    output logic [switch_array_pkg::SETUP_BITS-1:0] setup,
     output logic [C*128-1:0]  records
 );
   localparam L = R / G;

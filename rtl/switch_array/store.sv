@@ -27,14 +27,13 @@ module store #(
     output logic             beat_valid,
     output logic [BUS*8-1:0] beat_data
 );
-  import switch_array_pkg::*;
   localparam BURST_INDEX = $clog2(BURSTS);
   localparam BEAT_INDEX = $clog2(BEATS);
 
   // Instructions that are held.
   logic [383:0] held[0:1];
   logic [1:0] count;
-  store_output_t op;
+  switch_array_pkg::store_output_t op;
   assign op = held[0];
 
   // Where reading is.

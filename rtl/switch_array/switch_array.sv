@@ -91,14 +91,13 @@ module switch_array #(
     output logic [G*C*32-1:0] out_data,
     output logic [2:0]       state
 );
-  import switch_array_pkg::*;
   localparam L = R / G;
 
-  setup_t setup, shadow_setup;
-  run_t run;
-  drain_t drain_now, draining;
-  beat_t beat, switch_beat_now, mac;
-  beat_t adding[0:ADDER_STAGES];  // beats behind the switch stage; the last one adds to the accumulators
+  switch_array_pkg::setup_t setup, shadow_setup;
+  switch_array_pkg::run_t run;
+  switch_array_pkg::drain_t drain_now, draining;
+  switch_array_pkg::beat_t beat, switch_beat_now, mac;
+  switch_array_pkg::beat_t adding[0:ADDER_STAGES];  // beats behind the switch stage; the last one adds to the accumulators
 
   logic enable, chunk_ends, run_ends, copy, drain_active, drain_free, drain_leaves;
   logic running, setup_waits, reads, reads_all, started;
@@ -196,13 +195,13 @@ module switch_array #(
       .chunk_ends(chunk_ends),
       .run_ends(run_ends),
       .drain_free(drain_free),
-      .setup(setup),
-      .run(run),
+      .setup_out(setup),
+      .run_out(run),
       .running(running),
       .setup_waits(setup_waits),
       .reads(reads),
       .reads_all(reads_all),
-      .beat(beat),
+      .beat_out(beat),
       .pixel(pixel),
       .selected(selected),
       .bank(bank),
@@ -321,7 +320,7 @@ module switch_array #(
   logic run_written, ends_without_drain;
 
   always_comb begin
-    element = setup.output_type == TYPE_INT32 || !setup.requantise ? 32'd4 : 32'd1;
+    element = setup.output_type == switch_array_pkg::TYPE_INT32 || !setup.requantise ? 32'd4 : 32'd1;
     drain_now = '0;
     drain_now.ends_run = mac.ends_run;
     drain_now.address = run.output_base + {16'd0, mac.block} * C * element
@@ -429,11 +428,11 @@ module switch_array #(
   always_ff @(posedge clk) run_done <= !reset && (run_written || ends_without_drain);
 
   always_comb begin
-    if (mac.valid && !enable) state = STATE_OUTPUT_DRAIN;
-    else if (mac.valid) state = STATE_BUSY;
-    else if (mac.conflict) state = STATE_BANK_CONFLICT;
-    else if (running) state = STATE_PIPELINE_FILL;
-    else if (setup_waits) state = STATE_SETUP_WAIT;
-    else state = STATE_IDLE;
+    if (mac.valid && !enable) state = switch_array_pkg::STATE_OUTPUT_DRAIN;
+    else if (mac.valid) state = switch_array_pkg::STATE_BUSY;
+    else if (mac.conflict) state = switch_array_pkg::STATE_BANK_CONFLICT;
+    else if (running) state = switch_array_pkg::STATE_PIPELINE_FILL;
+    else if (setup_waits) state = switch_array_pkg::STATE_SETUP_WAIT;
+    else state = switch_array_pkg::STATE_IDLE;
   end
 endmodule

@@ -9,6 +9,12 @@ package switch_array_pkg;
   localparam [1:0] TYPE_UINT8 = 2'd1;
   localparam [1:0] TYPE_INT32 = 2'd2;
 
+  // Bits of the structures below, for ports: yosys takes no structure as an output.
+  localparam SETUP_BITS = 384;
+  localparam RUN_BITS = 384;
+  localparam BEAT_BITS = 119;
+  localparam DRAIN_BITS = 145;
+
   // What the array does in a cycle, as its ledger names it.
   localparam [2:0] STATE_IDLE = 3'd0;  // The cause lies outside of the engine.
   localparam [2:0] STATE_BUSY = 3'd1;
