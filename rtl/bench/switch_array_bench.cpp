@@ -58,6 +58,18 @@ void set_bytes(VlWide<N>& port, const std::uint8_t* bytes, int count) {
   for (int i = 0; i < count; i++) port[i / 4] |= static_cast<std::uint32_t>(bytes[i]) << (8 * (i % 4));
 }
 
+// Fills a bus that nobody drives with bytes that mean nothing, so that a register that takes them is seen.
+template <typename T>
+void disturb(T& port, int bytes) {
+  static std::uint32_t state = 1;
+  std::vector<std::uint8_t> noise(bytes);
+  for (std::uint8_t& byte : noise) {
+    state = state * 1664525U + 1013904223U;
+    byte = state >> 24;
+  }
+  set_bytes(port, noise.data(), bytes);
+}
+
 struct Instruction {
   std::uint8_t bytes[64] = {};
   std::int64_t begin = -1, end = -1;
@@ -259,15 +271,16 @@ int run(const std::string& folder) {
   Stream load(simulator.at("bus.load.read"), dram, setting("burst_bytes"));
   Stream parameter(simulator.at("bus.parameter.read"), dram, setting("burst_bytes"));
   std::deque<const Instruction*> instructions, stores;
-  Port& done = simulator["engine.run_done"];
-  done.fields = {};
+  // Completions of the array; which of two instructions is complete first is not compared.
+  Port& done = simulator["engine.completed"];
+  std::vector<std::uint64_t> completed;
   for (const Instruction& instruction : program) {
     if (instruction.begin < 0) continue;
     switch (instruction.opcode()) {
-      case 0x01: instructions.push_back(&instruction); break;
+      case 0x01:
       case 0x02:
         instructions.push_back(&instruction);
-        done.begin(instruction.end);
+        completed.push_back(instruction.end);
         break;
       case 0x12: stores.push_back(&instruction); break;
       case 0x10: load.add(instruction, input_runs(instruction), false); break;
@@ -278,6 +291,8 @@ int run(const std::string& folder) {
       default: break;
     }
   }
+  std::sort(completed.begin(), completed.end());
+  for (const std::uint64_t clock : completed) done.begin(clock);
   // When the bus granted the store channel's bursts: a request that is gone in the next clock was granted.
   std::vector<std::uint64_t> grants, asked, answers;
   const Port& requested = simulator.at("bus.store.request");
@@ -356,6 +371,7 @@ int run(const std::string& folder) {
     const bool dispatched = !instructions.empty() && instructions.front()->begin == static_cast<std::int64_t>(clock) + 1;
     model->instruction_valid = dispatched;
     if (dispatched) set_bytes(model->instruction, instructions.front()->bytes, 64);
+    else if (clock % 4 == 0) disturb(model->instruction, 64);
     const auto offer = [&](Stream& stream) -> const Beat* {
       return !stream.beats().empty() && stream.beats().front().from <= clock ? &stream.beats().front() : nullptr;
     };
@@ -366,6 +382,9 @@ int run(const std::string& folder) {
       model->load_bytes = map->bytes.size();
       set_bytes(model->load_data, map->bytes.data(), map->bytes.size());
       set_bytes(model->load_operands, map->instruction->bytes + 16, 48);
+    } else if (clock % 4 == 0) {
+      disturb(model->load_data, kBus);
+      disturb(model->load_operands, 48);
     }
     const Beat* kernel = offer(parameter);
     model->parameter_valid = kernel != nullptr;
@@ -376,10 +395,14 @@ int run(const std::string& folder) {
       model->parameter_bytes = kernel->bytes.size();
       set_bytes(model->parameter_data, kernel->bytes.data(), kernel->bytes.size());
       set_bytes(model->parameter_operands, kernel->instruction->bytes + 16, 48);
+    } else if (clock % 4 == 1) {
+      disturb(model->parameter_data, kBus);
+      disturb(model->parameter_operands, 48);
     }
     const bool storing = !stores.empty() && stores.front()->begin == static_cast<std::int64_t>(clock) + 1;
     model->store_valid = storing;
     if (storing) set_bytes(model->store_instruction, stores.front()->bytes, 64);
+    else if (clock % 4 == 0) disturb(model->store_instruction, 64);
     model->store_granted = std::binary_search(grants.begin(), grants.end(), clock);
     model->store_answered = std::upper_bound(answers.begin(), answers.end(), clock) - std::lower_bound(answers.begin(), answers.end(), clock);
     model->eval();
@@ -486,7 +509,7 @@ int run(const std::string& folder) {
       rtl["engine.state"].begin(clock);
       rtl["engine.state"].add(model->state, 1);
     }
-    if (model->run_done) rtl["engine.run_done"].begin(clock);
+    for (int i = 0; i < model->run_done + model->setup_done; i++) rtl["engine.completed"].begin(clock);
     const bool takes_map = model->load_valid && model->load_ready, takes_kernel = model->parameter_valid && model->parameter_ready;
     if (takes_map) rtl["dma_load.streaming"].begin(clock);
     if (takes_kernel) rtl["dma_parameter.streaming"].begin(clock);
@@ -496,8 +519,14 @@ int run(const std::string& folder) {
       return 1;
     }
     edge();
-    if (dispatched) instructions.pop_front();
-    if (storing) stores.pop_front();
+    if (dispatched) {
+      instructions.pop_front();
+      disturb(model->instruction, 64);
+    }
+    if (storing) {
+      stores.pop_front();
+      disturb(model->store_instruction, 64);
+    }
     if (takes_map) load.beats().pop_front();
     if (takes_kernel) parameter.beats().pop_front();
   }

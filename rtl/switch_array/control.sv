@@ -17,11 +17,13 @@ module control #(
     input  logic         enable,           // no stage stands still
     input  logic         chunk_ends,       // the last multiply-accumulate of a kernel block, of the run takes place
     input  logic         run_ends,
+    input  logic         drain_active,     // lanes drain
     input  logic         drain_free,       // no lane drains, or the last one is in its last cycle
     output logic [switch_array_pkg::SETUP_BITS-1:0] setup_out,
     output logic [switch_array_pkg::RUN_BITS-1:0] run_out,
     output logic         running,          // a run is in the array in this cycle
     output logic         setup_waits,
+    output logic         setup_done,       // a conv.setup is complete
     output logic         reads,            // the lanes of a beat read, or those of them that are left
     output logic         reads_all,        // these are the last ones of the beat
     output logic [switch_array_pkg::BEAT_BITS-1:0] beat_out,
@@ -89,7 +91,11 @@ module control #(
   assign running = is_run;
   assign reads = is_run && !reads_done && enable;
   assign loads_setup = is_setup && (copied || drain_free);
-  assign setup_waits = is_setup && !loads_setup;
+  assign setup_waits = is_setup && !copied && drain_active;
+  // The registers are loaded at the end of the last lane's last cycle; what waited for the lanes is complete in the next one.
+  logic setup_late;
+  assign setup_done = setup_late || (loads_setup && (copied || !drain_active));
+  always_ff @(posedge clk) setup_late <= !reset && loads_setup && !copied && drain_active;
   assign pop = loads_setup || (is_run && run_ends);
   assign stride_h = table1 ? 16'd1 : setup.stride_h;
   assign stride_w = table1 ? 16'd1 : setup.stride_w;

@@ -31,6 +31,7 @@ module switch_array #(
     input  logic [511:0]     instruction,
     output logic             run_released,   // the operands of the run are needed no longer
     output logic             run_done,       // its results are complete
+    output logic             setup_done,     // a conv.setup is complete
     // The stream of maps, and its instruction's operands.
     input  logic             load_valid,
     output logic             load_ready,
@@ -194,11 +195,13 @@ module switch_array #(
       .enable(enable),
       .chunk_ends(chunk_ends),
       .run_ends(run_ends),
+      .drain_active(drain_active),
       .drain_free(drain_free),
       .setup_out(setup),
       .run_out(run),
       .running(running),
       .setup_waits(setup_waits),
+      .setup_done(setup_done),
       .reads(reads),
       .reads_all(reads_all),
       .beat_out(beat),
