@@ -49,8 +49,9 @@ struct Geometry {
 };
 Ports read_vcd(const std::string& path, const Geometry& geometry, std::uint64_t clock_ps);
 
-// Ports from `ports.json` and the files that it names.
+// Ports from `ports.json` and the files that it names, and ports into such files.
 Ports read_vectors(const std::string& folder);
+void write_vectors(const Ports& ports, const std::string& folder, std::uint64_t clock_ps);
 
 // When instructions began and ended, from the pipeline view (--konata): the instructions in program order.
 struct Executed {

@@ -1,9 +1,10 @@
 // Runs the Verilator model of the switch array in lock step with a recorded run of the product: the streams and the instructions
 // come from the recording, everything that the array does with them is compared, clock by clock.
 //
-//   switch_array_bench CASE
+//   switch_array_bench CASE [VECTORS]
 //
-// The folder CASE has wave.vcd, run.konata and settings (lines "name value"). Exit status 1: there is a difference.
+// The folder CASE has wave.vcd or vectors/ports.json, run.konata, program.image, dram.image and settings (lines "name value").
+// With VECTORS the ports of the simulator are written there. Exit status 1: there is a difference.
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
@@ -237,11 +238,13 @@ std::map<std::string, std::string> read_settings(const std::string& path) {
   return settings;
 }
 
-int run(const std::string& folder) {
+int run(const std::string& folder, const std::string& vectors) {
   const std::map<std::string, std::string> settings = read_settings(folder + "/settings");
   const auto setting = [&](const char* name) { return std::stoull(settings.at(name)); };
   const bench::Geometry geometry{kRows, kColumns, kGroups, kPort, kBus};
-  Ports simulator = bench::read_vcd(folder + "/wave.vcd", geometry, setting("clock_ps"));
+  Ports simulator = std::ifstream(folder + "/vectors/ports.json") ? bench::read_vectors(folder + "/vectors")
+                                                                  : bench::read_vcd(folder + "/wave.vcd", geometry, setting("clock_ps"));
+  if (!vectors.empty()) bench::write_vectors(simulator, vectors, setting("clock_ps"));
 
   // Instructions: their bits from the bus, when they began from the pipeline view.
   const std::vector<Executed> executed = bench::read_konata(folder + "/run.konata");
@@ -552,12 +555,12 @@ int run(const std::string& folder) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  if (argc != 2) {
-    std::fprintf(stderr, "usage: switch_array_bench CASE\n");
+  if (argc != 2 && argc != 3) {
+    std::fprintf(stderr, "usage: switch_array_bench CASE [VECTORS]\n");
     return 2;
   }
   try {
-    return run(argv[1]);
+    return run(argv[1], argc == 3 ? argv[2] : "");
   } catch (const std::exception& error) {
     std::fprintf(stderr, "%s\n", error.what());
     return 2;

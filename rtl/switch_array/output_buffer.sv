@@ -20,11 +20,12 @@ module output_buffer #(
     for (int i = 0; i < READ; i = i + 1) read_data[i*8+:8] = cells[(read_address+i)%BYTES];
   end
 
-  always_ff @(posedge clk) begin
+  // Assigned at once: bytes that are written are not read in this clock.
+  always @(posedge clk) begin
     for (int g = 0; g < G; g = g + 1) begin
       if (write_valid[g]) begin
         for (int i = 0; i < WRITE; i = i + 1) begin
-          if (i < {16'd0, write_bytes}) cells[(write_address[g*32+:32]+i)%BYTES] <= write_data[(g*WRITE+i)*8+:8];
+          if (i < {16'd0, write_bytes}) cells[(write_address[g*32+:32]+i)%BYTES] = write_data[(g*WRITE+i)*8+:8];
         end
       end
     end

@@ -45,10 +45,14 @@ module write_queues #(
           used <= used - {15'd0, write_valid[b]} + (push ? arriving : 16'd0);
           if (write_valid[b]) head <= head + 1'b1;
         end
+      end
+
+      // Assigned at once: no place that is written here is read in this clock, and compilers of models need no copy of the queue.
+      always @(posedge clk) begin
         if (push) begin
           for (int i = 0; i < PUSH; i = i + 1) begin
             if (i < {16'd0, arriving})
-              waiting[(head+used[INDEX-1:0]+i)&(DEPTH-1)] <= {word_address[(b*PUSH+i)*32+:32], word_data[(b*PUSH+i)*DATA+:DATA]};
+              waiting[(head+used[INDEX-1:0]+i)&(DEPTH-1)] = {word_address[(b*PUSH+i)*32+:32], word_data[(b*PUSH+i)*DATA+:DATA]};
           end
         end
       end
