@@ -512,7 +512,7 @@ int run(const std::string& folder, const std::string& vectors) {
       rtl["engine.state"].begin(clock);
       rtl["engine.state"].add(model->state, 1);
     }
-    for (int i = 0; i < model->run_done + model->setup_done; i++) rtl["engine.completed"].begin(clock);
+    for (int i = 0; i < (model->run_done & 1) + (model->run_done >> 1) + model->setup_done; i++) rtl["engine.completed"].begin(clock);
     const bool takes_map = model->load_valid && model->load_ready, takes_kernel = model->parameter_valid && model->parameter_ready;
     if (takes_map) rtl["dma_load.streaming"].begin(clock);
     if (takes_kernel) rtl["dma_parameter.streaming"].begin(clock);

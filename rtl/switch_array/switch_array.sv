@@ -30,7 +30,7 @@ module switch_array #(
     output logic             instruction_ready,
     input  logic [511:0]     instruction,
     output logic             run_released,   // the operands of the run are needed no longer
-    output logic             run_done,       // its results are complete
+    output logic [1:0]       run_done,       // a run is complete: behind its last lane; without a drain. Both may be in one clock
     output logic             setup_done,     // a conv.setup is complete
     // The stream of maps, and its instruction's operands.
     input  logic             load_valid,
@@ -428,7 +428,7 @@ module switch_array #(
 
   // A run is complete in the cycle after the place of its last lane's write, whether that lane has a pixel or not, or, where nothing is drained, after its last multiply-accumulate.
   assign ends_without_drain = run_ends && !mac.drains;
-  always_ff @(posedge clk) run_done <= !reset && (run_written || ends_without_drain);
+  always_ff @(posedge clk) run_done <= reset ? 2'd0 : {ends_without_drain, run_written};
 
   always_comb begin
     if (mac.valid && !enable) state = switch_array_pkg::STATE_OUTPUT_DRAIN;
