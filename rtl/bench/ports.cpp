@@ -48,7 +48,9 @@ std::string Port::text(std::size_t record) const {
   return text;
 }
 
-void Port::begin(std::uint64_t clock) { add(clock, 8); }
+void Port::begin(std::uint64_t clock) {
+  add(clock, 8);
+}
 
 void Port::add(std::uint64_t value, int bytes) {
   for (int i = 0; i < bytes; i++) data.push_back(i < 8 ? static_cast<std::uint8_t>(value >> (8 * i)) : 0);
@@ -59,12 +61,15 @@ Difference compare(const std::string& name, const Port& simulator, const Port& r
   if (bytes != rtl.record_bytes()) return {name, 0, "fields of another width", "fields of another width"};
   const std::size_t common = std::min(simulator.records(), rtl.records());
   std::size_t at = 0;
-  while (at < common && std::memcmp(simulator.data.data() + at * bytes, rtl.data.data() + at * bytes, bytes) == 0) at++;
+  while (at < common &&
+         std::memcmp(simulator.data.data() + at * bytes, rtl.data.data() + at * bytes, bytes) == 0)
+    at++;
   if (at == simulator.records() && at == rtl.records()) return {};
   Difference difference{name, UINT64_MAX, "nothing", "nothing"};
   if (at < simulator.records()) difference.clock = simulator.clock(at);
   if (at < rtl.records()) difference.clock = std::min(difference.clock, rtl.clock(at));
-  if (at < simulator.records() && simulator.clock(at) == difference.clock) difference.simulator = simulator.text(at);
+  if (at < simulator.records() && simulator.clock(at) == difference.clock)
+    difference.simulator = simulator.text(at);
   if (at < rtl.records() && rtl.clock(at) == difference.clock) difference.rtl = rtl.text(at);
   return difference;
 }

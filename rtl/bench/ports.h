@@ -1,5 +1,6 @@
-// What went over the ports of a unit, clock by clock, in the form in which vectors are stored: of each port a sequence of records,
-// a clock of eight bytes and then each field in as many bytes as its bits take, least significant byte first.
+// What went over the ports of a unit, clock by clock, in the form in which vectors are stored: of each port a
+// sequence of records, a clock of eight bytes and then each field in as many bytes as its bits take, least
+// significant byte first.
 #pragma once
 
 #include <cstdint>
@@ -43,7 +44,8 @@ struct Difference {
 // The first difference of one port, in time; an empty port name: there is none.
 Difference compare(const std::string& name, const Port& simulator, const Port& rtl);
 
-// Ports by the names of the switch array, from a waveform of the product; `columns` and so on are the sizes of the array.
+// Ports by the names of the switch array, from a waveform of the product; `columns` and so on are the sizes
+// of the array.
 struct Geometry {
   int rows, columns, groups, port_channels, bus_bytes;
 };

@@ -1,10 +1,16 @@
-// Runs the Verilator model of the switch array in lock step with a recorded run of the product: the streams and the instructions
-// come from the recording, everything that the array does with them is compared, clock by clock.
+// Runs the Verilator model of the switch array in lock step with a recorded run of the product: the streams
+// and the instructions come from the recording, everything that the array does with them is compared, clock
+// by clock.
 //
 //   switch_array_bench CASE [VECTORS]
 //
-// The folder CASE has wave.vcd or vectors/ports.json, run.konata, program.image, dram.image and settings (lines "name value").
-// With VECTORS the ports of the simulator are written there. Exit status 1: there is a difference.
+// The folder CASE has wave.vcd or vectors/ports.json, run.konata, program.image, dram.image and settings
+// (lines "name value"). With VECTORS the ports of the simulator are written there. Exit status 1: there is a
+// difference.
+#include "Vswitch_array.h"
+#include "ports.h"
+#include "verilated.h"
+
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
@@ -14,17 +20,14 @@
 #include <memory>
 #include <stdexcept>
 
-#include "Vswitch_array.h"
-#include "ports.h"
-#include "verilated.h"
-
 using bench::Executed;
 using bench::Port;
 using bench::Ports;
 
 namespace {
 
-constexpr int kRows = GEOMETRY_R, kColumns = GEOMETRY_C, kGroups = GEOMETRY_G, kPort = GEOMETRY_P, kBus = GEOMETRY_BUS;
+constexpr int kRows = GEOMETRY_R, kColumns = GEOMETRY_C, kGroups = GEOMETRY_G, kPort = GEOMETRY_P,
+              kBus = GEOMETRY_BUS;
 constexpr int kLanes = kRows / kGroups;
 
 // Bits of a port of the model, whatever its type.
@@ -45,7 +48,8 @@ std::uint64_t bits(const VlWide<N>& port, int first, int count) {
 }
 template <typename T>
 void add_bytes(Port& to, const T& port, int first_bit, int bytes) {
-  for (int i = 0; i < bytes; i++) to.data.push_back(static_cast<std::uint8_t>(bits(port, first_bit + 8 * i, 8)));
+  for (int i = 0; i < bytes; i++)
+    to.data.push_back(static_cast<std::uint8_t>(bits(port, first_bit + 8 * i, 8)));
 }
 template <typename T>
 void set_bytes(T& port, const std::uint8_t* bytes, int count) {
@@ -78,7 +82,8 @@ struct Instruction {
   // Bits of the encoding, as docs/isa.md numbers them.
   std::uint64_t field(int first, int last) const {
     std::uint64_t value = 0;
-    for (int bit = first; bit <= last; bit++) value |= static_cast<std::uint64_t>(bytes[bit / 8] >> (bit % 8) & 1) << (bit - first);
+    for (int bit = first; bit <= last; bit++)
+      value |= static_cast<std::uint64_t>(bytes[bit / 8] >> (bit % 8) & 1) << (bit - first);
     return value;
   }
 };
@@ -117,11 +122,12 @@ class Image {
   std::map<std::uint64_t, std::vector<std::uint8_t>> pieces_;
 };
 
-// Cuts runs of bytes into bursts, and finds them among the beats of the bus: memories answer out of order. The bursts go to the
-// engine in order, each from the clock after its last beat on.
+// Cuts runs of bytes into bursts, and finds them among the beats of the bus: memories answer out of order.
+// The bursts go to the engine in order, each from the clock after its last beat on.
 class Stream {
  public:
-  Stream(const Port& bus, const Image& image, std::uint64_t burst_bytes) : bus_(bus), image_(image), burst_bytes_(burst_bytes) {}
+  Stream(const Port& bus, const Image& image, std::uint64_t burst_bytes)
+      : bus_(bus), image_(image), burst_bytes_(burst_bytes) {}
 
   void add(const Instruction& instruction, const std::vector<Run>& runs, bool records) {
     bool first = true;
@@ -136,7 +142,8 @@ class Stream {
           beat.first_records = first && records;
           beat.records = records;
           first = false;
-          for (std::uint64_t k = i; k < std::min<std::uint64_t>(take, i + kBus); k++) beat.bytes.push_back(image_.at(run.address + k));
+          for (std::uint64_t k = i; k < std::min<std::uint64_t>(take, i + kBus); k++)
+            beat.bytes.push_back(image_.at(run.address + k));
           burst.beats.push_back(std::move(beat));
         }
         bursts_.push_back(std::move(burst));
@@ -153,7 +160,8 @@ class Stream {
       std::size_t found = oldest;
       while (found < bursts_.size() && (bursts_[found].landed || !matches(bursts_[found], at))) found++;
       if (found >= bursts_.size())
-        throw std::runtime_error(std::string("the beat of ") + name + " in clock " + std::to_string(bus_.clock(at)) + " belongs to no burst of the instructions");
+        throw std::runtime_error(std::string("the beat of ") + name + " in clock " +
+                                 std::to_string(bus_.clock(at)) + " belongs to no burst of the instructions");
       Burst& burst = bursts_[found];
       burst.landed = true;
       at += burst.beats.size();
@@ -189,8 +197,10 @@ class Stream {
 
 // The bytes of a tile in DRAM, neighbours joined.
 std::vector<Run> input_runs(const Instruction& load) {
-  const std::uint64_t address = load.field(129, 176), row = load.field(177, 208), pixel = load.field(209, 240);
-  const std::uint64_t height = load.field(241, 256), width = load.field(257, 272), channels = load.field(273, 288);
+  const std::uint64_t address = load.field(129, 176), row = load.field(177, 208),
+                      pixel = load.field(209, 240);
+  const std::uint64_t height = load.field(241, 256), width = load.field(257, 272),
+                      channels = load.field(273, 288);
   std::uint64_t slice = load.field(329, 344);
   if (slice == 0 || slice > channels) slice = channels;
   std::vector<Run> runs;
@@ -199,8 +209,10 @@ std::vector<Run> input_runs(const Instruction& load) {
     for (std::uint64_t h = 0; h < height; h++) {
       for (std::uint64_t w = 0; w < width; w++) {
         const Run next{address + h * row + w * pixel + c, std::min(slice, channels - c)};
-        if (runs.size() > begin && runs.back().address + runs.back().bytes == next.address) runs.back().bytes += next.bytes;
-        else runs.push_back(next);
+        if (runs.size() > begin && runs.back().address + runs.back().bytes == next.address)
+          runs.back().bytes += next.bytes;
+        else
+          runs.push_back(next);
       }
     }
   }
@@ -209,9 +221,11 @@ std::vector<Run> input_runs(const Instruction& load) {
 
 // The bytes of kernels that lie in memory.
 std::uint64_t kernel_bytes(const Instruction& load) {
-  const std::int64_t words = load.field(224, 255), group_channels = load.field(320, 351), group_kernels = load.field(352, 367);
+  const std::int64_t words = load.field(224, 255), group_channels = load.field(320, 351),
+                     group_kernels = load.field(352, 367);
   const std::int64_t first_kernel = load.field(368, 383), kernels = load.field(384, 399);
-  const std::int64_t first_channel = static_cast<std::int32_t>(load.field(400, 431)), block_words = load.field(432, 463);
+  const std::int64_t first_channel = static_cast<std::int32_t>(load.field(400, 431)),
+                     block_words = load.field(432, 463);
   const std::int64_t block_channels = load.field(464, 479), taps = load.field(480, 503);
   if (group_channels == 0) return words * kColumns * kPort;
   std::uint64_t bytes = 0;
@@ -242,8 +256,9 @@ int run(const std::string& folder, const std::string& vectors) {
   const std::map<std::string, std::string> settings = read_settings(folder + "/settings");
   const auto setting = [&](const char* name) { return std::stoull(settings.at(name)); };
   const bench::Geometry geometry{kRows, kColumns, kGroups, kPort, kBus};
-  Ports simulator = std::ifstream(folder + "/vectors/ports.json") ? bench::read_vectors(folder + "/vectors")
-                                                                  : bench::read_vcd(folder + "/wave.vcd", geometry, setting("clock_ps"));
+  Ports simulator = std::ifstream(folder + "/vectors/ports.json")
+                        ? bench::read_vectors(folder + "/vectors")
+                        : bench::read_vcd(folder + "/wave.vcd", geometry, setting("clock_ps"));
   if (!vectors.empty()) bench::write_vectors(simulator, vectors, setting("clock_ps"));
 
   // Instructions: their bits from the bus, when they began from the pipeline view.
@@ -252,7 +267,8 @@ int run(const std::string& folder, const std::string& vectors) {
   std::ifstream bytes(folder + "/program.image", std::ios::binary);
   std::vector<std::string> encoded;
   for (Instruction& instruction : program) {
-    if (!bytes.read(reinterpret_cast<char*>(instruction.bytes), 64)) throw std::runtime_error("program.image is too short");
+    if (!bytes.read(reinterpret_cast<char*>(instruction.bytes), 64))
+      throw std::runtime_error("program.image is too short");
     const std::size_t at = &instruction - program.data();
     instruction.begin = executed[at].begin;
     instruction.end = executed[at].end;
@@ -261,14 +277,17 @@ int run(const std::string& folder, const std::string& vectors) {
   // The command processor has fetched the same bytes. Its bursts are answered in any order.
   std::string image;
   const Port& fetched = simulator.at("bus.fetch.read");
-  for (std::size_t i = 0; i < fetched.records(); i++) image.append(reinterpret_cast<const char*>(fetched.value(i, 0)), kBus);
+  for (std::size_t i = 0; i < fetched.records(); i++)
+    image.append(reinterpret_cast<const char*>(fetched.value(i, 0)), kBus);
   std::vector<std::string> words;
   for (std::size_t i = 0; i + 64 <= image.size(); i += 64) words.push_back(image.substr(i, 64));
   std::sort(words.begin(), words.end());
   for (std::size_t i = 0; i < encoded.size(); i++)
-    if (program[i].opcode() != 0x21 &&  // the waveform ends with the last layer, perhaps before a halt is there
+    if (program[i].opcode() !=
+            0x21 &&  // the waveform ends with the last layer, perhaps before a halt is there
         !std::binary_search(words.begin(), words.end(), encoded[i]))
-      throw std::runtime_error("the encoding of instruction " + std::to_string(i) + " was not fetched: " + executed[i].text);
+      throw std::runtime_error("the encoding of instruction " + std::to_string(i) +
+                               " was not fetched: " + executed[i].text);
 
   const Image dram(folder + "/dram.image");
   Stream load(simulator.at("bus.load.read"), dram, setting("burst_bytes"));
@@ -285,13 +304,18 @@ int run(const std::string& folder, const std::string& vectors) {
         instructions.push_back(&instruction);
         completed.push_back(instruction.end);
         break;
-      case 0x12: stores.push_back(&instruction); break;
-      case 0x10: load.add(instruction, input_runs(instruction), false); break;
+      case 0x12:
+        stores.push_back(&instruction);
+        break;
+      case 0x10:
+        load.add(instruction, input_runs(instruction), false);
+        break;
       case 0x11:
         parameter.add(instruction, {{instruction.field(128, 175), kernel_bytes(instruction)}}, false);
         parameter.add(instruction, {{instruction.field(176, 223), instruction.field(304, 319) * 16}}, true);
         break;
-      default: break;
+      default:
+        break;
     }
   }
   std::sort(completed.begin(), completed.end());
@@ -300,13 +324,14 @@ int run(const std::string& folder, const std::string& vectors) {
   std::vector<std::uint64_t> grants, asked, answers;
   const Port& requested = simulator.at("bus.store.request");
   for (std::size_t i = 0; i < requested.records(); i++) {
-    const bool again = i + 1 < requested.records() && requested.clock(i + 1) == requested.clock(i) + 1 && requested.number(i, 0) == requested.number(i + 1, 0);
+    const bool again = i + 1 < requested.records() && requested.clock(i + 1) == requested.clock(i) + 1 &&
+                       requested.number(i, 0) == requested.number(i + 1, 0);
     if (grants.size() == asked.size()) asked.push_back(requested.clock(i));
     if (!again) grants.push_back(requested.clock(i));
   }
-  // The channel counts answers in the order of its requests, memories give them in any order, and the waveform does not say whose
-  // an answer is. The burst that the k-th request had to wait for is taken as answered just before that request; as many
-  // answers must have come.
+  // The channel counts answers in the order of its requests, memories give them in any order, and the
+  // waveform does not say whose an answer is. The burst that the k-th request had to wait for is taken as
+  // answered just before that request; as many answers must have come.
   const Port& outstanding = simulator.at("bus.store.outstanding");
   std::vector<std::uint64_t> answered;
   std::uint64_t bursts = 0;
@@ -318,7 +343,9 @@ int run(const std::string& folder, const std::string& vectors) {
   }
   for (std::size_t k = setting("outstanding"); k < asked.size(); k++) {
     const std::size_t needed = k + 1 - setting("outstanding");
-    if (answered.size() < needed || answered[needed - 1] >= asked[k]) throw std::runtime_error("clock " + std::to_string(asked[k]) + ", port bus.store.request: more bursts under way than max_outstanding");
+    if (answered.size() < needed || answered[needed - 1] >= asked[k])
+      throw std::runtime_error("clock " + std::to_string(asked[k]) +
+                               ", port bus.store.request: more bursts under way than max_outstanding");
     answers.push_back(asked[k] - 1);
   }
   load.land("load");
@@ -352,7 +379,8 @@ int run(const std::string& folder, const std::string& vectors) {
 
   std::uint64_t begin = UINT64_MAX, end = 0;
   for (const auto& [name, port] : simulator) {
-    const bool followed = name.compare(0, 6, "engine") == 0 || name.compare(0, 9, "dma_store") == 0 || name == "bus.store.write";
+    const bool followed = name.compare(0, 6, "engine") == 0 || name.compare(0, 9, "dma_store") == 0 ||
+                          name == "bus.store.write";
     if (!followed || port.records() == 0) continue;
     begin = std::min(begin, port.clock(0));
     end = std::max(end, port.clock(port.records() - 1));
@@ -371,12 +399,16 @@ int run(const std::string& folder, const std::string& vectors) {
   Pending banks{0, 0, std::vector<std::uint32_t>(kRows)};
   Pending kernels{0, 0, std::vector<std::uint32_t>(1)};
   for (std::uint64_t clock = begin; clock <= end; clock++) {
-    const bool dispatched = !instructions.empty() && instructions.front()->begin == static_cast<std::int64_t>(clock) + 1;
+    const bool dispatched =
+        !instructions.empty() && instructions.front()->begin == static_cast<std::int64_t>(clock) + 1;
     model->instruction_valid = dispatched;
-    if (dispatched) set_bytes(model->instruction, instructions.front()->bytes, 64);
-    else if (clock % 4 == 0) disturb(model->instruction, 64);
+    if (dispatched)
+      set_bytes(model->instruction, instructions.front()->bytes, 64);
+    else if (clock % 4 == 0)
+      disturb(model->instruction, 64);
     const auto offer = [&](Stream& stream) -> const Beat* {
-      return !stream.beats().empty() && stream.beats().front().from <= clock ? &stream.beats().front() : nullptr;
+      return !stream.beats().empty() && stream.beats().front().from <= clock ? &stream.beats().front()
+                                                                             : nullptr;
     };
     const Beat* map = offer(load);
     model->load_valid = map != nullptr;
@@ -404,10 +436,13 @@ int run(const std::string& folder, const std::string& vectors) {
     }
     const bool storing = !stores.empty() && stores.front()->begin == static_cast<std::int64_t>(clock) + 1;
     model->store_valid = storing;
-    if (storing) set_bytes(model->store_instruction, stores.front()->bytes, 64);
-    else if (clock % 4 == 0) disturb(model->store_instruction, 64);
+    if (storing)
+      set_bytes(model->store_instruction, stores.front()->bytes, 64);
+    else if (clock % 4 == 0)
+      disturb(model->store_instruction, 64);
     model->store_granted = std::binary_search(grants.begin(), grants.end(), clock);
-    model->store_answered = std::upper_bound(answers.begin(), answers.end(), clock) - std::lower_bound(answers.begin(), answers.end(), clock);
+    model->store_answered = std::upper_bound(answers.begin(), answers.end(), clock) -
+                            std::lower_bound(answers.begin(), answers.end(), clock);
     model->eval();
     if (model->store_reads) rtl["dma_store.reading"].begin(clock);
     if (model->store_request) {
@@ -512,13 +547,16 @@ int run(const std::string& folder, const std::string& vectors) {
       rtl["engine.state"].begin(clock);
       rtl["engine.state"].add(model->state, 1);
     }
-    for (int i = 0; i < (model->run_done & 1) + (model->run_done >> 1) + model->setup_done; i++) rtl["engine.completed"].begin(clock);
-    const bool takes_map = model->load_valid && model->load_ready, takes_kernel = model->parameter_valid && model->parameter_ready;
+    for (int i = 0; i < (model->run_done & 1) + (model->run_done >> 1) + model->setup_done; i++)
+      rtl["engine.completed"].begin(clock);
+    const bool takes_map = model->load_valid && model->load_ready,
+               takes_kernel = model->parameter_valid && model->parameter_ready;
     if (takes_map) rtl["dma_load.streaming"].begin(clock);
     if (takes_kernel) rtl["dma_parameter.streaming"].begin(clock);
 
     if (dispatched && !model->instruction_ready) {
-      std::printf("clock %llu: an instruction comes while two are held\n", static_cast<unsigned long long>(clock));
+      std::printf("clock %llu: an instruction comes while two are held\n",
+                  static_cast<unsigned long long>(clock));
       return 1;
     }
     edge();
@@ -543,9 +581,11 @@ int run(const std::string& folder, const std::string& vectors) {
     bench::Difference difference = bench::compare(name, port, rtl[name]);
     if (!difference.port.empty()) differences.push_back(difference);
   }
-  std::sort(differences.begin(), differences.end(), [](const auto& a, const auto& b) { return a.clock < b.clock; });
+  std::sort(differences.begin(), differences.end(),
+            [](const auto& a, const auto& b) { return a.clock < b.clock; });
   for (const bench::Difference& difference : differences)
-    std::printf("clock %llu, port %s: simulator %s, RTL %s\n", static_cast<unsigned long long>(difference.clock), difference.port.c_str(),
+    std::printf("clock %llu, port %s: simulator %s, RTL %s\n",
+                static_cast<unsigned long long>(difference.clock), difference.port.c_str(),
                 difference.simulator.c_str(), difference.rtl.c_str());
   std::printf("%s: %llu clocks, %llu records compared\n", differences.empty() ? "equal" : "different",
               static_cast<unsigned long long>(end - begin + 1), static_cast<unsigned long long>(compared));

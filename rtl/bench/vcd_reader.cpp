@@ -1,12 +1,13 @@
-// Reads a waveform of the product into ports. A port has a record in each clock in which its valid strobe is up.
+// Reads a waveform of the product into ports. A port has a record in each clock in which its valid strobe is
+// up.
+#include "ports.h"
+
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <functional>
 #include <stdexcept>
 #include <unordered_map>
-
-#include "ports.h"
 
 namespace bench {
 namespace {
@@ -30,7 +31,8 @@ class Waveform {
     std::fseek(file, 0, SEEK_END);
     text_.resize(std::ftell(file) + 1);
     std::fseek(file, 0, SEEK_SET);
-    if (std::fread(text_.data(), 1, text_.size() - 1, file) != text_.size() - 1) throw std::runtime_error("cannot read " + path);
+    if (std::fread(text_.data(), 1, text_.size() - 1, file) != text_.size() - 1)
+      throw std::runtime_error("cannot read " + path);
     std::fclose(file);
     text_.back() = 0;
     header();
@@ -95,8 +97,10 @@ class Waveform {
       *end = 0;
       char a[32], b[256], c[256], d[256];
       int bits = 0;
-      if (std::sscanf(line, "$scope %31s %255s", a, b) == 2) scope.push_back(b);
-      else if (std::strncmp(line, "$upscope", 8) == 0) scope.pop_back();
+      if (std::sscanf(line, "$scope %31s %255s", a, b) == 2)
+        scope.push_back(b);
+      else if (std::strncmp(line, "$upscope", 8) == 0)
+        scope.pop_back();
       else if (std::sscanf(line, "$var %31s %d %255s %255s", a, &bits, c, d) == 4) {
         std::string name;
         for (const std::string& part : scope) name += part + ".";
@@ -121,12 +125,17 @@ class Waveform {
 };
 
 void add(Port& port, const Signal& signal, int bytes) {
-  for (int i = 0; i < bytes; i++) port.data.push_back(i < static_cast<int>(signal.value.size()) ? signal.value[i] : 0);
+  for (int i = 0; i < bytes; i++)
+    port.data.push_back(i < static_cast<int>(signal.value.size()) ? signal.value[i] : 0);
 }
 
-std::string number(const std::string& before, int value, const std::string& behind = "") { return before + std::to_string(value) + behind; }
+std::string number(const std::string& before, int value, const std::string& behind = "") {
+  return before + std::to_string(value) + behind;
+}
 
-std::string two_digits(int value) { return (value < 10 ? "0" : "") + std::to_string(value); }
+std::string two_digits(int value) {
+  return (value < 10 ? "0" : "") + std::to_string(value);
+}
 
 }  // namespace
 
@@ -137,7 +146,8 @@ Ports read_vcd(const std::string& path, const Geometry& geometry, std::uint64_t 
   const int word = geometry.port_channels * 8;
   const std::string engine = "soc.engine.";
 
-  const auto strobed = [&](const std::string& port, std::vector<Field> fields, const std::string& valid, int index, std::vector<std::string> signals) {
+  const auto strobed = [&](const std::string& port, std::vector<Field> fields, const std::string& valid,
+                           int index, std::vector<std::string> signals) {
     Port& to = ports[port];
     to.fields = fields;
     Signal* strobe = &wave.at(valid);
@@ -154,23 +164,31 @@ Ports read_vcd(const std::string& path, const Geometry& geometry, std::uint64_t 
 
   for (int b = 0; b < geometry.rows; b++) {
     const std::string name = number(engine + "banks.b", b);
-    strobed("engine.banks.write", {{"bank", 8}, {"address", 32}, {"data", word}}, name + "_write_valid", b, {name + "_write_addr", name + "_write"});
-    strobed("engine.banks.read", {{"bank", 8}, {"address", 32}, {"data", word}}, name + "_valid", b, {name + "_addr", name});
+    strobed("engine.banks.write", {{"bank", 8}, {"address", 32}, {"data", word}}, name + "_write_valid", b,
+            {name + "_write_addr", name + "_write"});
+    strobed("engine.banks.read", {{"bank", 8}, {"address", 32}, {"data", word}}, name + "_valid", b,
+            {name + "_addr", name});
     const std::string lane = number(engine + "switch.sw", b);
-    strobed("engine.switch", {{"lane", 8}, {"h", 16}, {"w", 16}, {"data", word}}, lane + "_valid", b, {lane + "_h", lane + "_w", lane});
+    strobed("engine.switch", {{"lane", 8}, {"h", 16}, {"w", 16}, {"data", word}}, lane + "_valid", b,
+            {lane + "_h", lane + "_w", lane});
   }
   for (int c = 0; c < geometry.columns; c++) {
     const std::string name = number(engine + "parameters.w", c);
-    strobed("engine.parameters.write", {{"column", 8}, {"address", 32}, {"data", word}}, name + "_write_valid", c, {name + "_write_addr", name + "_write"});
-    strobed("engine.parameters.read", {{"column", 8}, {"address", 32}, {"data", word}}, name + "_valid", c, {name + "_addr", name});
+    strobed("engine.parameters.write", {{"column", 8}, {"address", 32}, {"data", word}},
+            name + "_write_valid", c, {name + "_write_addr", name + "_write"});
+    strobed("engine.parameters.read", {{"column", 8}, {"address", 32}, {"data", word}}, name + "_valid", c,
+            {name + "_addr", name});
   }
-  strobed("engine.switch.beat", {{"beat", 32}, {"row_block", 16}, {"column_block", 16}}, engine + "parameters.w0_valid", -1,
+  strobed("engine.switch.beat", {{"beat", 32}, {"row_block", 16}, {"column_block", 16}},
+          engine + "parameters.w0_valid", -1,
           {engine + "switch.beat", engine + "switch.row_block", engine + "switch.column_block"});
   if (wave.has(engine + "post.record_write"))
-    strobed("engine.records.write", {{"place", 32}, {"record", 128}}, engine + "post.record_write", -1, {engine + "post.record_addr", engine + "post.record"});
+    strobed("engine.records.write", {{"place", 32}, {"record", 128}}, engine + "post.record_write", -1,
+            {engine + "post.record_addr", engine + "post.record"});
   for (int g = 0; g < geometry.groups; g++) {
     const std::string name = number(engine + "out", g);
-    strobed("engine.out", {{"group", 8}, {"address", 32}, {"data", geometry.columns * 32}}, name + "_valid", g, {name + "_addr", name});
+    strobed("engine.out", {{"group", 8}, {"address", 32}, {"data", geometry.columns * 32}}, name + "_valid",
+            g, {name + "_addr", name});
   }
   for (int r = 0; r < geometry.rows; r++) {
     for (int c = 0; c < geometry.columns; c++) {
@@ -194,7 +212,8 @@ Ports read_vcd(const std::string& path, const Geometry& geometry, std::uint64_t 
   state.fields = {{"state", 8}};
   Signal* array = &wave.at(engine + "array.state");
   samplers.push_back([&state, array](std::uint64_t clock) {
-    static const std::map<std::string, int> codes{{"busy", 1}, {"pipeline_fill", 2}, {"bank_conflict", 3}, {"output_drain", 4}, {"setup_wait", 5}};
+    static const std::map<std::string, int> codes{
+        {"busy", 1}, {"pipeline_fill", 2}, {"bank_conflict", 3}, {"output_drain", 4}, {"setup_wait", 5}};
     const auto found = codes.find(array->text);
     if (found == codes.end()) return;
     state.begin(clock);
@@ -205,9 +224,12 @@ Ports read_vcd(const std::string& path, const Geometry& geometry, std::uint64_t 
   strobed("dma_store.reading", {}, "soc.dma_store.reading", -1, {});
   for (const char* name : {"fetch", "load", "parameter", "store"}) {
     const std::string bus = std::string("soc.bus.") + name;
-    strobed(std::string("bus.") + name + ".read", {{"data", geometry.bus_bytes * 8}}, bus + ".rbeat", -1, {bus + ".rdata"});
-    strobed(std::string("bus.") + name + ".write", {{"data", geometry.bus_bytes * 8}}, bus + ".wbeat", -1, {bus + ".wdata"});
-    strobed(std::string("bus.") + name + ".request", {{"address", 48}, {"bytes", 32}}, bus + ".req", -1, {bus + ".addr", bus + ".req_bytes"});
+    strobed(std::string("bus.") + name + ".read", {{"data", geometry.bus_bytes * 8}}, bus + ".rbeat", -1,
+            {bus + ".rdata"});
+    strobed(std::string("bus.") + name + ".write", {{"data", geometry.bus_bytes * 8}}, bus + ".wbeat", -1,
+            {bus + ".wdata"});
+    strobed(std::string("bus.") + name + ".request", {{"address", 48}, {"bytes", 32}}, bus + ".req", -1,
+            {bus + ".addr", bus + ".req_bytes"});
   }
 
   Port& outstanding = ports["bus.store.outstanding"];

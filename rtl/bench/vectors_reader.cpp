@@ -1,11 +1,11 @@
 // Ports as files: `ports.json` names them, each file has a port's records as they are kept in memory.
+#include "ports.h"
+
 #include <cctype>
 #include <cstdio>
 #include <fstream>
 #include <sstream>
 #include <stdexcept>
-
-#include "ports.h"
 
 namespace bench {
 namespace {
@@ -51,9 +51,12 @@ class Json {
   }
   void skip() {
     blanks();
-    if (text_[at_] == '"') string();
-    else if (text_[at_] == '{') object([&](const std::string&) { skip(); });
-    else if (text_[at_] == '[') list([&] { skip(); });
+    if (text_[at_] == '"')
+      string();
+    else if (text_[at_] == '{')
+      object([&](const std::string&) { skip(); });
+    else if (text_[at_] == '[')
+      list([&] { skip(); });
     else
       while (at_ < text_.size() && std::string(",]}").find(text_[at_]) == std::string::npos) at_++;
   }
@@ -70,7 +73,9 @@ class Json {
     return true;
   }
   void expect(char c) {
-    if (!taken(c)) throw std::runtime_error(std::string("ports.json: ") + c + " is expected, not " + text_.substr(at_, 20));
+    if (!taken(c))
+      throw std::runtime_error(std::string("ports.json: ") + c + " is expected, not " +
+                               text_.substr(at_, 20));
   }
   std::string text_;
   std::size_t at_ = 0;
@@ -95,23 +100,30 @@ Ports read_vectors(const std::string& folder) {
       std::string name, file;
       Port port;
       json.object([&](const std::string& member) {
-        if (member == "name") name = json.string();
-        else if (member == "file") file = json.string();
+        if (member == "name")
+          name = json.string();
+        else if (member == "file")
+          file = json.string();
         else if (member == "fields")
           json.list([&] {
             Field field;
             json.object([&](const std::string& what) {
-              if (what == "name") field.name = json.string();
-              else if (what == "bits") field.bits = static_cast<int>(json.number());
-              else json.skip();
+              if (what == "name")
+                field.name = json.string();
+              else if (what == "bits")
+                field.bits = static_cast<int>(json.number());
+              else
+                json.skip();
             });
             port.fields.push_back(field);
           });
-        else json.skip();
+        else
+          json.skip();
       });
       const std::string data = contents(folder + "/" + file);
       port.data.assign(data.begin(), data.end());
-      if (port.data.size() % port.record_bytes() != 0) throw std::runtime_error(file + " ends within a record");
+      if (port.data.size() % port.record_bytes() != 0)
+        throw std::runtime_error(file + " ends within a record");
       ports[name] = std::move(port);
     });
   });
@@ -132,7 +144,8 @@ void write_vectors(const Ports& ports, const std::string& folder, std::uint64_t 
     index << "]}";
     comma = ",";
     std::ofstream file(folder + "/" + name + ".bin", std::ios::binary);
-    file.write(reinterpret_cast<const char*>(port.data.data()), static_cast<std::streamsize>(port.data.size()));
+    file.write(reinterpret_cast<const char*>(port.data.data()),
+               static_cast<std::streamsize>(port.data.size()));
   }
   index << "]}\n";
   if (!index.flush()) throw std::runtime_error("cannot write " + folder + "/ports.json");
