@@ -49,7 +49,8 @@ Difference compare(const std::string& name, const Port& simulator, const Port& r
 struct Geometry {
   int rows, columns, groups, port_channels, bus_bytes;
 };
-Ports read_vcd(const std::string& path, const Geometry& geometry, std::uint64_t clock_ps);
+Ports read_vcd(const std::string& path, const Geometry& geometry, std::uint64_t clock_ps,
+               const std::string& scope);
 
 // Ports from `ports.json` and the files that it names, and ports into such files.
 Ports read_vectors(const std::string& folder);

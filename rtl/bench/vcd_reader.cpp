@@ -139,12 +139,14 @@ std::string two_digits(int value) {
 
 }  // namespace
 
-Ports read_vcd(const std::string& path, const Geometry& geometry, std::uint64_t clock_ps) {
+Ports read_vcd(const std::string& path, const Geometry& geometry, std::uint64_t clock_ps,
+               const std::string& scope) {
   Waveform wave(path);
   Ports ports;
   std::vector<std::function<void(std::uint64_t)>> samplers;
   const int word = geometry.port_channels * 8;
-  const std::string engine = "soc.engine.";
+  const std::string engine = scope + "engine.";
+  const std::string channel = scope == "soc." ? "soc.dma_" : scope;  // the DMA channels
 
   const auto strobed = [&](const std::string& port, std::vector<Field> fields, const std::string& valid,
                            int index, std::vector<std::string> signals) {
@@ -219,11 +221,12 @@ Ports read_vcd(const std::string& path, const Geometry& geometry, std::uint64_t 
     state.begin(clock);
     state.add(found->second, 1);
   });
-  strobed("dma_load.streaming", {}, "soc.dma_load.streaming", -1, {});
-  strobed("dma_parameter.streaming", {}, "soc.dma_parameter.streaming", -1, {});
-  strobed("dma_store.reading", {}, "soc.dma_store.reading", -1, {});
+  strobed("dma_load.streaming", {}, channel + "load.streaming", -1, {});
+  strobed("dma_parameter.streaming", {}, channel + "parameter.streaming", -1, {});
+  strobed("dma_store.reading", {}, channel + "store.reading", -1, {});
   for (const char* name : {"fetch", "load", "parameter", "store"}) {
-    const std::string bus = std::string("soc.bus.") + name;
+    if (!wave.has(scope + "bus." + name + ".rbeat")) continue;  // a core fetches over another bus
+    const std::string bus = scope + "bus." + name;
     strobed(std::string("bus.") + name + ".read", {{"data", geometry.bus_bytes * 8}}, bus + ".rbeat", -1,
             {bus + ".rdata"});
     strobed(std::string("bus.") + name + ".write", {{"data", geometry.bus_bytes * 8}}, bus + ".wbeat", -1,
@@ -234,7 +237,7 @@ Ports read_vcd(const std::string& path, const Geometry& geometry, std::uint64_t 
 
   Port& outstanding = ports["bus.store.outstanding"];
   outstanding.fields = {{"bursts", 16}};
-  Signal* bursts = &wave.at("soc.bus.store.outstanding");
+  Signal* bursts = &wave.at(scope + "bus.store.outstanding");
   samplers.push_back([&outstanding, bursts](std::uint64_t clock) {
     outstanding.begin(clock);
     outstanding.add(bursts->number(), 2);
