@@ -87,18 +87,17 @@ module post_processor #(
     end
   end
 
-  results_t shifted[1:MAX_LATENCY];
+  localparam RESULT_BITS = 1 + G + G * 32 + 16 + G * C * 32;
+  logic [MAX_LATENCY*RESULT_BITS-1:0] shifted;  // the youngest results in the lowest place
   always_ff @(posedge clk) begin
-    for (int i = 1; i <= MAX_LATENCY; i = i + 1) begin
-      if (reset) shifted[i] <= '0;
-      else if (i == 1) shifted[i] <= entering;
-      else shifted[i] <= shifted[i-1];
-    end
+    if (reset) shifted <= '0;
+    else shifted <= {shifted[(MAX_LATENCY-1)*RESULT_BITS-1:0], entering};
   end
 
   results_t leaving;
   always_comb begin
-    leaving = latency == 16'd0 ? entering : shifted[latency];
+    leaving = entering;
+    if (latency != 16'd0) leaving = shifted[(latency-16'd1)*RESULT_BITS+:RESULT_BITS];
     write_valid = leaving.valid;
     write_address = leaving.address;
     write_bytes = leaving.bytes;

@@ -98,7 +98,7 @@ module switch_array #(
   switch_array_pkg::run_t run;
   switch_array_pkg::drain_t drain_now, draining;
   switch_array_pkg::beat_t beat, switch_beat_now, mac;
-  switch_array_pkg::beat_t adding[0:ADDER_STAGES];  // beats behind the switch stage; the last one adds to the accumulators
+  logic [ADDER_STAGES*switch_array_pkg::BEAT_BITS-1:0] adding;  // beats behind the switch stage, the youngest one in the lowest place
 
   logic enable, chunk_ends, run_ends, copy, drain_active, drain_free, drain_leaves;
   logic running, setup_waits, reads, reads_all, started;
@@ -128,7 +128,7 @@ module switch_array #(
   end
 
   // Every stage stands still while the last beat of an operation cycle waits for the shadow registers (SW-8).
-  assign mac = adding[ADDER_STAGES];
+  assign mac = adding[(ADDER_STAGES-1)*switch_array_pkg::BEAT_BITS+:switch_array_pkg::BEAT_BITS];
   assign enable = !(mac.valid && mac.drains && !drain_free);
   assign pe_valid = mac.valid && enable;
   assign copy = pe_valid && mac.drains;
@@ -293,12 +293,9 @@ module switch_array #(
   assign kernel_read_address = switch_beat_now.parameter_word;
 
   // Multiplication and addition.
-  assign adding[0] = switch_beat_now;
   always_ff @(posedge clk) begin
-    for (int s = 1; s <= ADDER_STAGES; s = s + 1) begin
-      if (reset) adding[s] <= '0;
-      else if (enable) adding[s] <= adding[s-1];
-    end
+    if (reset) adding <= '0;
+    else if (enable) adding <= {adding, switch_beat_now};
   end
 
   pe_array #(
