@@ -7,7 +7,7 @@ module control #(
     input  logic         clk,
     input  logic         reset,
     input  logic         table1,
-    input  logic [31:0]  bank_words,       // of one copy of a bank
+    input  logic [31:0]  bank_words,       // one copy of a bank has so many
     input  logic         copied,
     // The dispatcher: an instruction that is dispatched in a cycle is seen by the array in the next one.
     input  logic         instruction_valid,
@@ -32,9 +32,9 @@ module control #(
     output logic [R*8-1:0]  bank,
     output logic [R*16-1:0] h,
     output logic [R*16-1:0] w,
-    output logic [R-1:0]    read_valid,    // by bank
+    output logic [R-1:0]    read_valid,    // a bit belongs to a bank
     output logic [R*32-1:0] read_address,
-    output logic         started           // a run's first cycle
+    output logic         started           // it is a run's first cycle
 );
   localparam L = R / G;
 
@@ -59,9 +59,9 @@ module control #(
     logic [15:0] tap_row;
     logic [15:0] tap_column;
     logic [31:0] beat;
-    logic [31:0] parameter_word;        // of this beat
-    logic [31:0] block_parameter_word;  // of the kernel block's first beat
-    logic [31:0] base;                  // first word of the channel block
+    logic [31:0] parameter_word;        // this beat reads it
+    logic [31:0] block_parameter_word;  // the kernel block's first beat reads it
+    logic [31:0] base;                  // the channel block begins there
     logic [31:0] block_base;
     logic signed [31:0] h_tap;
     logic signed [31:0] w_tap;

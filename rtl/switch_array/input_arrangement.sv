@@ -4,17 +4,17 @@ module input_arrangement #(
     parameter R = 8,
     parameter G = 2,
     parameter P = 4,
-    parameter BUS = 16,  // bytes of a beat
+    parameter BUS = 16,  // a beat has so many bytes
     parameter QUEUE = 64
 ) (
     input  logic             clk,
     input  logic             reset,
     input  logic             table1,
-    input  logic [31:0]      bank_words,  // of one copy
+    input  logic [31:0]      bank_words,  // one copy has so many
     input  logic [15:0]      queue_words,
     input  logic             beat_valid,
     output logic             beat_ready,
-    input  logic             beat_first,  // the first beat of an instruction
+    input  logic             beat_first,  // it is the first beat of an instruction
     input  logic [15:0]      beat_bytes,
     input  logic [BUS*8-1:0] beat_data,
     input  switch_array_pkg::load_input_t op,
@@ -26,18 +26,18 @@ module input_arrangement #(
 
   // Where the next byte belongs.
   typedef struct packed {
-    logic [15:0] h_phase;    // row: h mod sh, (h div sh) mod G, the row's number in its half less h mod sh
+    logic [15:0] h_phase;    // three numbers say the row: h mod sh, (h div sh) mod G, its number in its half less h mod sh
     logic [15:0] half;
     logic [15:0] half_row;
     logic [15:0] h;
     logic [15:0] w;
-    logic [15:0] w_phase;    // column: w mod sw, w div sw
+    logic [15:0] w_phase;    // two numbers say the column: w mod sw, w div sw
     logic [15:0] w_quotient;
-    logic [15:0] channel;    // within the slice
+    logic [15:0] channel;    // it counts within the slice
     logic [15:0] slice_begin;
-    logic [31:0] slice_base; // first word of the slice's first channel block
-    logic [31:0] base;       // first word of the channel block
-    logic [15:0] bytes;      // of the word that is being filled
+    logic [31:0] slice_base; // the slice's first channel block begins there
+    logic [31:0] base;       // the channel block begins there
+    logic [15:0] bytes;      // the word that is being filled has so many
     logic [P*8-1:0] word;
   } place_t;
 

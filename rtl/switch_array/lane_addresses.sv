@@ -7,12 +7,12 @@ module lane_addresses #(
     input  logic        table1,
     input  switch_array_pkg::setup_t setup,
     input  switch_array_pkg::run_t run,
-    input  logic [15:0] row,          // first output row and column of the operation cycle
+    input  logic [15:0] row,          // the operation cycle begins with this output row and column
     input  logic [15:0] column,
-    input  logic [31:0] base,         // first word of the channel block
-    input  logic signed [31:0] h_tap, // row and column of the map that output (0, 0) needs at this tap
+    input  logic [31:0] base,         // the channel block begins there
+    input  logic signed [31:0] h_tap, // output (0, 0) needs this row and column of the map at this tap
     input  logic signed [31:0] w_tap,
-    input  logic signed [31:0] h_quotient,  // their quotients and remainders by the strides of the arrangement
+    input  logic signed [31:0] h_quotient,  // these are their quotients and remainders by the strides of the arrangement
     input  logic [15:0] h_remainder,
     input  logic signed [31:0] w_quotient,
     input  logic [15:0] w_remainder,

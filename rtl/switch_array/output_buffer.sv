@@ -2,8 +2,8 @@
 // rotator, of which neighbouring bytes never share one; a half is written or read, never both, so the ports do not meet.
 module output_buffer #(
     parameter G = 2,
-    parameter WRITE = 16,   // most bytes of a write
-    parameter READ = 16,    // bytes of a read
+    parameter WRITE = 16,   // a write has at most so many bytes
+    parameter READ = 16,    // a read has so many bytes
     parameter BYTES = 2048
 ) (
     input  logic              clk,

@@ -12,7 +12,7 @@ module parameter_loader #(
     input  logic [15:0]      queue_words,
     input  logic             beat_valid,
     output logic             beat_ready,
-    input  logic             beat_first,    // the first beat of an instruction
+    input  logic             beat_first,    // it is the first beat of an instruction
     input  logic             beat_records,  // the beat brings records
     input  logic             beat_first_records,
     input  logic [15:0]      beat_bytes,
@@ -28,23 +28,23 @@ module parameter_loader #(
     output logic [127:0]     record_data,
     input  logic             record_hold    // the record's slot is needed by lanes that drain
 );
-  localparam PUSH = BUS + 1;             // most words of a beat for one column
+  localparam PUSH = BUS + 1;             // a beat has at most so many words for a column
   localparam WORDS = PUSH * C;
   localparam RECORDS = (BUS + 15) / 16;
 
   typedef struct packed {
-    logic [31:0] words;          // words a column that are complete
-    logic [31:0] block_word;     // words of the kernel block
+    logic [31:0] words;          // so many words a column are complete
+    logic [31:0] block_word;     // so many of them belong to the kernel block
     logic [23:0] tap;
     logic [15:0] column;
-    logic [15:0] kernel;         // kernels before those of the block
-    logic [31:0] block_channel;  // first channel of the block, of its channel block, from first_channel on
+    logic [15:0] kernel;         // so many kernels stand before those of the block
+    logic [31:0] block_channel;  // the block and its channel block begin so many channels behind first_channel
     logic [31:0] channel;
-    logic [15:0] block_in_group; // the block's first kernel: number in its group, first channel of the group
+    logic [15:0] block_in_group; // the block's first kernel has this number in its group, which begins with that channel
     logic [31:0] block_group;
-    logic [15:0] in_group;       // the column's kernel: likewise
+    logic [15:0] in_group;       // the column's kernel has likewise
     logic [31:0] group;
-    logic [15:0] bytes;          // of the word that is being filled: those that have come
+    logic [15:0] bytes;          // so many of the word that is being filled have come
     logic [P*8-1:0] word;
   } place_t;
 
@@ -55,8 +55,8 @@ module parameter_loader #(
   logic [WORDS*P*8-1:0] word_data;
   logic room;
 
-  logic [15:0] used;             // bytes of the beat
-  logic signed [32:0] low, high; // bytes of the word that come from memory: [low, high)
+  logic [15:0] used;             // so many bytes of the beat are used
+  logic signed [32:0] low, high; // bytes [low, high) of the word come from memory
   logic complete, going;
   logic [31:0] index;
 
@@ -151,8 +151,8 @@ module parameter_loader #(
   logic [15:0] record_places[0:QUEUE-1];
   logic [RINDEX-1:0] record_head;
   logic [15:0] record_used;
-  logic [15:0] record_number, record_first;  // of the instruction: the next one
-  logic [127:0] part, part_next;             // the record that is being filled
+  logic [15:0] record_number, record_first;  // the next record has this number
+  logic [127:0] part, part_next;             // this record is being filled
   logic [15:0] part_bytes, part_bytes_next;
   logic [RECORDS*128-1:0] complete_records;
   logic [15:0] complete_count;

@@ -14,7 +14,7 @@ module pe_array #(
     input  logic [R*P*8-1:0] operand,
     input  logic [C*P*8-1:0] weight,
     output logic [R*C*32-1:0] sum,
-    output logic [R*C*32-1:0] accumulator  // with this beat
+    output logic [R*C*32-1:0] accumulator  // it includes this beat
 );
   // The STAGES-th root of P, rounded up: the operands that one stage adds.
   function automatic integer root(input integer operands, input integer stages);
@@ -33,8 +33,8 @@ module pe_array #(
 
   logic signed [9:0] x[0:R*P-1];
   logic signed [9:0] w[0:C*P-1];
-  logic signed [31:0] terms[0:N-1];            // of an element: P products, then the sums of the stages, in its first places
-  logic [STAGES*N*32-1:0] kept, kept_next;     // the registers behind the stages but the last one
+  logic signed [31:0] terms[0:N-1];            // an element has P products, and in its first places the sums of the stages
+  logic [STAGES*N*32-1:0] kept, kept_next;     // these are the registers behind the stages but the last one
   logic [R*C*32-1:0] total;
   logic signed [31:0] part;
 

@@ -23,7 +23,7 @@ module post_processor #(
     input  logic              lane_last,
     input  logic [G*C*32-1:0] sums,
     input  switch_array_pkg::drain_t drain,
-    input  switch_array_pkg::setup_t setup,         // registers
+    input  switch_array_pkg::setup_t setup,         // these are the registers
     input  switch_array_pkg::setup_t shadow_setup,
     input  logic [C*128-1:0]  shadow_records,
     // To the output buffer.
@@ -31,7 +31,7 @@ module post_processor #(
     output logic [G*32-1:0]   write_address,
     output logic [15:0]       write_bytes,
     output logic [G*C*32-1:0] write_data,
-    output logic              run_written           // the last results of a run are written, or would be
+    output logic              run_written           // the place of a run's last results has come
 );
 
   logic [127:0] records[0:SLOTS*C-1];
@@ -88,7 +88,7 @@ module post_processor #(
   end
 
   localparam RESULT_BITS = 1 + G + G * 32 + 16 + G * C * 32;
-  logic [MAX_LATENCY*RESULT_BITS-1:0] shifted;  // the youngest results in the lowest place
+  logic [MAX_LATENCY*RESULT_BITS-1:0] shifted;  // the youngest results stand in the lowest place
   always_ff @(posedge clk) begin
     if (reset) shifted <= '0;
     else shifted <= {shifted[(MAX_LATENCY-1)*RESULT_BITS-1:0], entering};

@@ -2,7 +2,7 @@
 // Functions of the real value (leaky_relu and those behind it) are not here.
 module result_unit (
     input  logic [31:0]  accumulator,
-    input  logic [127:0] record,       // scale or multiplier 0-63, bias 64-95, shift 96-127
+    input  logic [127:0] record,       // bits 0-63 are scale or multiplier, 64-95 the bias, 96-127 the shift
     input  switch_array_pkg::setup_t setup,
     output logic [31:0]  result
 );

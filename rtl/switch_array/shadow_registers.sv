@@ -12,7 +12,7 @@ module shadow_registers #(
     input  switch_array_pkg::setup_t setup_in,
     input  logic [C*128-1:0]  records_in,
     input  logic [15:0]       lane,
-    output logic [G*C*32-1:0] sums,       // of the lane, of every group
+    output logic [G*C*32-1:0] sums,       // every group gives those of the lane
     output logic [switch_array_pkg::DRAIN_BITS-1:0] drain,
     output logic [switch_array_pkg::SETUP_BITS-1:0] setup,
     output logic [C*128-1:0]  records

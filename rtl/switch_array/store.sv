@@ -3,8 +3,8 @@
 // after its last beat was read, while fewer than `outstanding` bursts are under way; its beats are on the bus from the cycle after the grant on.
 module store #(
     parameter BUS = 16,
-    parameter BURSTS = 1024,  // bursts that are read and not granted
-    parameter BEATS = 4096    // beats that are read and not sent
+    parameter BURSTS = 1024,  // so many bursts may be read and not granted
+    parameter BEATS = 4096    // so many beats may be read and not sent
 ) (
     input  logic             clk,
     input  logic             reset,
@@ -23,7 +23,7 @@ module store #(
     output logic [47:0]      request_address,
     output logic [31:0]      request_bytes,
     input  logic             granted,
-    input  logic [7:0]       answered,  // bursts that are under way no longer; answers are counted in the order of the requests
+    input  logic [7:0]       answered,  // so many bursts are under way no longer; answers count in the order of the requests
     output logic             beat_valid,
     output logic [BUS*8-1:0] beat_data
 );
@@ -40,15 +40,15 @@ module store #(
   logic in_burst;
   logic [15:0] row, column;
   logic [31:0] source;
-  logic [31:0] run_done;      // bytes of the run that were read
-  logic [31:0] burst_read;    // bytes of the burst that were read
+  logic [31:0] run_done;      // so many bytes of the run were read
+  logic [31:0] burst_read;    // so many bytes of the burst were read
   logic [31:0] burst_size;
 
   logic joined_pixels, joined_rows, begins, ends_burst, ends_run, ends_all;
   logic [31:0] run_bytes, left_window, size, bytes;
   logic [47:0] run_address, address;
 
-  logic [31:0] used;          // bytes of bursts that are read, or being read, and not granted
+  logic [31:0] used;          // bursts that are read, or being read, and not granted have so many bytes
   logic [15:0] under_way;
 
   logic [79:0] bursts[0:BURSTS-1];

@@ -6,11 +6,11 @@ module switch_array #(
     parameter P = 4,
     parameter ADDER_STAGES = 1,
     parameter BUS = 16,
-    parameter BANK_WORDS = 512,        // largest depth of one copy of a bank
+    parameter BANK_WORDS = 512,        // one copy of a bank has at most so many
     parameter PARAMETER_WORDS = 512,
     parameter SLOTS = 4,
     parameter OUTPUT_BYTES = 2048,
-    parameter QUEUE = 64,              // largest depth of the queues in front of write ports
+    parameter QUEUE = 64,              // the queues in front of write ports are at most so deep
     parameter MAX_LATENCY = 8
 ) (
     input  logic             clk,
@@ -21,7 +21,7 @@ module switch_array #(
     input  logic [15:0]      option_queue_words,
     input  logic [15:0]      option_drain_clocks,
     input  logic [15:0]      option_post_latency,
-    input  logic [31:0]      option_bank_words,  // of one copy of a bank
+    input  logic [31:0]      option_bank_words,  // one copy of a bank has so many
     input  logic [31:0]      option_burst_bytes,
     input  logic [31:0]      option_buffer_bytes,
     input  logic [15:0]      option_outstanding,
@@ -30,7 +30,7 @@ module switch_array #(
     output logic             instruction_ready,
     input  logic [511:0]     instruction,
     output logic             run_released,   // the operands of the run are needed no longer
-    output logic [1:0]       run_done,       // a run is complete: behind its last lane; without a drain. Both may be in one clock
+    output logic [1:0]       run_done,       // a run is complete behind its last lane, or without a drain; both may be in one clock
     output logic             setup_done,     // a conv.setup is complete
     // The stream of maps, and its instruction's operands.
     input  logic             load_valid,
@@ -65,13 +65,13 @@ module switch_array #(
     output logic [R*P*8-1:0] bank_write_data,
     output logic [R-1:0]     bank_read_valid,
     output logic [R*32-1:0]  bank_read_address,
-    output logic [R*P*8-1:0] bank_read_data,     // a cycle after the address
+    output logic [R*P*8-1:0] bank_read_data,     // the word comes a cycle after the address
     output logic [C-1:0]     kernel_write_valid,
     output logic [C*32-1:0]  kernel_write_address,
     output logic [C*P*8-1:0] kernel_write_data,
     output logic             kernel_read_valid,
     output logic [31:0]      kernel_read_address,
-    output logic [C*P*8-1:0] kernel_read_data,   // a cycle after the address
+    output logic [C*P*8-1:0] kernel_read_data,   // the word comes a cycle after the address
     output logic             record_write,
     output logic [31:0]      record_address,
     output logic [127:0]     record_data,
@@ -81,7 +81,7 @@ module switch_array #(
     output logic [R*16-1:0]  switch_h,
     output logic [R*16-1:0]  switch_w,
     output logic [31:0]      switch_beat,
-    output logic [15:0]      switch_row,         // first output row and column of the operation cycle
+    output logic [15:0]      switch_row,         // the operation cycle begins with this output row and column
     output logic [15:0]      switch_column,
     output logic             pe_valid,
     output logic [R*C*32-1:0] pe_sum,
@@ -98,7 +98,7 @@ module switch_array #(
   switch_array_pkg::run_t run;
   switch_array_pkg::drain_t drain_now, draining;
   switch_array_pkg::beat_t beat, switch_beat_now, mac;
-  logic [ADDER_STAGES*switch_array_pkg::BEAT_BITS-1:0] adding;  // beats behind the switch stage, the youngest one in the lowest place
+  logic [ADDER_STAGES*switch_array_pkg::BEAT_BITS-1:0] adding;  // these are the beats behind the switch stage; the youngest one stands in the lowest place
 
   logic enable, chunk_ends, run_ends, copy, drain_active, drain_free, drain_leaves;
   logic running, setup_waits, reads, reads_all, started;

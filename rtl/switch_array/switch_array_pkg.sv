@@ -131,7 +131,7 @@ package switch_array_pkg;
     logic        ends_run;     // It is the run's last beat.
     logic [31:0] parameter_word;
     logic [31:0] beat;
-    logic [15:0] row;          // First output row and column of the operation cycle.
+    logic [15:0] row;          // The operation cycle begins with this output row and column.
     logic [15:0] column;
     logic [15:0] block;
   } beat_t;
@@ -139,10 +139,10 @@ package switch_array_pkg;
   // What post-processing must know of the operation cycle whose lanes drain.
   typedef struct packed {
     logic        ends_run;
-    logic [31:0] address;      // Byte of output (row, column), first kernel of the block.
+    logic [31:0] address;      // Output (row, column) of the block's first kernel has this byte.
     logic [31:0] output_stride;
-    logic [15:0] columns;      // Of the run.
-    logic [15:0] rows_left;    // Output rows and columns from the operation cycle's first on.
+    logic [15:0] columns;      // The run has so many.
+    logic [15:0] rows_left;    // So many output rows and columns are left from the operation cycle's first on.
     logic [15:0] columns_left;
     logic [15:0] kernels;
     logic [15:0] slot;

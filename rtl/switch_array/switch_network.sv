@@ -7,13 +7,13 @@ module switch_network #(
     input  logic             clk,
     input  logic             enable,
     input  logic             last,       // the words that come in this cycle are the beat's last ones
-    input  logic [R-1:0]     selected,   // lanes whose words come from the banks in this cycle
+    input  logic [R-1:0]     selected,   // the words of these lanes come from the banks in this cycle
     input  logic [R-1:0]     pixel,
     input  logic [R*8-1:0]   bank,
     input  logic [R*P*8-1:0] bank_data,
     input  logic [7:0]       zero_point,
     output logic [R*P*8-1:0] word,
-    output logic [R*P*8-1:0] operand     // the register behind it, which feeds the multipliers
+    output logic [R*P*8-1:0] operand     // it is the register behind it, which feeds the multipliers
 );
   logic [R*P*8-1:0] kept;
 

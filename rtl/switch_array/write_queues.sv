@@ -2,16 +2,16 @@
 // the bank writes one word a cycle, from the cycle on that follows the word's arrival.
 module write_queues #(
     parameter BANKS = 8,
-    parameter PUSH = 16,   // most words of a beat for one bank
-    parameter DEPTH = 64,  // a power of two, at least the depth that is configured
+    parameter PUSH = 16,   // a beat has at most so many words for a bank
+    parameter DEPTH = 64,  // it is a power of two, at least the depth that is configured
     parameter DATA = 32
 ) (
     input  logic                       clk,
     input  logic                       reset,
-    input  logic [15:0]                queue_words,  // configured depth
+    input  logic [15:0]                queue_words,  // a queue takes so many words
     input  logic                       push,
     output logic                       room,         // the words that are shown fit
-    input  logic [BANKS*8-1:0]         counts,       // words of the beat, by bank
+    input  logic [BANKS*8-1:0]         counts,       // the beat has so many words for each bank
     input  logic [BANKS*PUSH*32-1:0]   word_address,
     input  logic [BANKS*PUSH*DATA-1:0] word_data,
     output logic [BANKS-1:0]           write_valid,
