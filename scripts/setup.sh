@@ -9,6 +9,7 @@ readonly run_packages=(g++ cmake ninja-build pkg-config libsystemc-dev libfmt-de
   libprotobuf-dev protobuf-compiler libflatbuffers-dev flatbuffers-compiler)
 readonly test_packages=(libgtest-dev libgmock-dev librapidcheck-dev libvalijson-dev libdnnl-dev libbenchmark-dev
   libxml2-utils gtkwave xvfb xauth)
+readonly rtl_packages=(verilator yosys)  # scripts/lockstep
 readonly lint_packages=(clang-format clang-tidy)
 readonly fuzz_packages=(clang)
 readonly package_packages=(dpkg-dev file debootstrap)

@@ -1,0 +1,82 @@
+"""Instructions of the switch array's program, from text to the 64 bytes of docs/isa.md. Written from the page; lock step compares
+the bytes with those that the command processor fetched."""
+
+import re
+import struct
+
+# Name, bits, what text leaves out. A field begins where the one before ends; the first one is bit 128.
+FIELDS = {
+    "conv.setup": (0x01, [
+        ("kernel_h", 16, 1), ("kernel_w", 16, 1), ("stride_h", 16, 1), ("stride_w", 16, 1), ("dilation_h", 16, 1), ("dilation_w", 16, 1),
+        ("input_zero_point", 16, 0), ("weight_zero_point", 16, 0), ("input_type", 2, 0), ("output_type", 2, 2), ("requantise", 1, 0),
+        ("clamp", 1, 0), ("post_parameters", 1, 0), ("clamp_low", 32, 0), ("clamp_high", 32, 0), ("output_zero_point", 32, 0),
+        ("weight_type", 2, 0), ("function", 3, 0), ("output_scale", 64, 1.0), ("slope", 64, 0.0), ("rescale", 2, 0), ("floor", 8, 0), ("ceiling", 8, 0)]),
+    "conv.run": (0x02, [
+        ("copy", 1, 0), ("first", 1, 1), ("last", 1, 1), ("rows", 16, 1), ("columns", 16, 1), ("height", 16, 0), ("width", 16, 0),
+        ("h_offset", 16, 0), ("w_offset", 16, 0), ("first_plane", 16, 0), ("planes", 16, 0), ("kernels", 16, 1), ("slot", 16, 0),
+        ("parameter_word", 32, 0), ("output_base", 32, 0), ("output_stride", 32, 0), ("macs_per_pixel", 32, 0), ("blocks", 16, 1),
+        ("plane_step", 16, 0), ("plane_words", 16, 0), ("phase_columns", 15, 0), ("h_quotient", 15, 0), ("w_quotient", 15, 0)]),
+    "load.input": (0x10, [
+        ("copy", 1, 0), ("address", 48, 0), ("row_stride", 32, 0), ("pixel_stride", 32, 0), ("height", 16, 0), ("width", 16, 0),
+        ("channels", 16, 1), ("stride_h", 16, 1), ("stride_w", 16, 1), ("fill", 8, 0), ("slice", 16, 0)]),
+    "load.kernels": (0x11, [
+        ("address", 48, 0), ("post_address", 48, 0), ("words", 32, 0), ("parameter_word", 32, 0), ("slot", 16, 0), ("post_records", 16, 0),
+        ("group_channels", 32, 0), ("group_kernels", 16, 1), ("first_kernel", 16, 0), ("kernels", 16, 0), ("first_channel", 32, 0),
+        ("block_words", 32, 1), ("block_channels", 16, 0), ("taps", 24, 1), ("fill", 8, 0)]),
+    "store.output": (0x12, [
+        ("address", 48, 0), ("row_stride", 32, 0), ("pixel_stride", 32, 0), ("source", 32, 0), ("pixel_bytes", 32, 0), ("rows", 16, 1), ("columns", 16, 1)]),
+    "layer.end": (0x20, [("layer", 32, 0)]),
+    "halt": (0x21, []),
+}
+NAMES = {
+    "int8": 0, "uint8": 1, "int32": 2, "float32": 3,
+    "none": 0, "leaky_relu": 1, "sigmoid": 2, "tanh": 3, "hard_swish": 4, "gelu": 5,
+    "real64": 0, "real32": 1, "single_rounding": 2, "double_rounding": 3,
+}
+SEMAPHORES = {
+    "input_full": 1, "input_free": 3, "output_full": 5, "output_free": 7, "map_begun": 9, "kernels_full": 16, "kernels_free": 80,
+    "map_full": 144, "map_free": 152, "wram_full": 160, "wram_free": 168, "result_full": 176, "result_free": 184, "layer_stored": 192, "peer": 200,
+}
+
+
+def parse(text):
+    """Mnemonic, fields and semaphores of an instruction's text; fields that are left out have their defaults."""
+    words = text.split()
+    mnemonic = words[0]
+    fields = {name: default for name, _, default in FIELDS[mnemonic][1]}
+    signals = {"waits": [], "releases": [], "completes": []}
+    at = 1
+    while at < len(words):
+        if words[at] in signals:
+            for name, index in re.findall(r"(\w+)(?:\[(\d+)\])?(?:,|$)", words[at + 1]):
+                signals[words[at]].append(SEMAPHORES[name] + int(index or 0))
+            at += 2
+            continue
+        name, value = words[at].split("=")
+        if name not in fields:
+            raise ValueError(f"{mnemonic} has no field {name}")
+        if value in NAMES:
+            fields[name] = NAMES[value]
+        elif isinstance(fields[name], float):
+            fields[name] = float(value)
+        else:
+            fields[name] = int(value, 0)
+        at += 1
+    return mnemonic, fields, signals
+
+
+def encode(text):
+    """The 64 bytes of an instruction."""
+    mnemonic, fields, signals = parse(text)
+    opcode, layout = FIELDS[mnemonic]
+    value, at = opcode, 128
+    for word, name in enumerate(("waits", "releases", "completes")):
+        for i, semaphore in enumerate(signals[name]):
+            value |= semaphore << (32 + 32 * word + 8 * i)
+    for name, bits, _ in layout:
+        field = fields[name]
+        if isinstance(field, float):
+            field = struct.unpack("<Q", struct.pack("<d", field))[0]
+        value |= (field & ((1 << bits) - 1)) << at
+        at += bits
+    return value.to_bytes(64, "little")
