@@ -143,7 +143,7 @@ TEST(ImportCommand, RN_3_a_float_network_is_calibrated) {
                     samples = source_path("tests/data/models/qdq_cnn/input0.npy");
   const CommandResult without = folder.run({"import", model, "--out", "net"});
   EXPECT_EQ(without.status, 2);
-  EXPECT_THAT(without.err, HasSubstr("float networks need --calibrate"));
+  EXPECT_THAT(without.err, HasSubstr("--calibrate X.npy quantises such parts of a network"));
   for (const std::string percentile : {"100", "99.9"}) {
     const CommandResult result =
         folder.run({"import", model, "--out", "net", "--calibrate", samples, "--percentile", percentile});
