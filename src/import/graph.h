@@ -119,9 +119,9 @@ void check_order(const ModelGraph& graph);
 /// Turns nodes that are constants into initializers, so that readers find them at any place.
 void fold_constant_nodes(ModelGraph& graph);
 
-/// Makes one node of patterns that frameworks write for an operator of a float network: MatMul, Conv or Gemm with
-/// the addition of a bias behind it (a third operand, of MatMul too), a product with a scalar factor (the
-/// attribute "alpha" of MatMul), LayerNormalization, and RMSNormalization.
+/// Makes one node of patterns that frameworks write for an operator of a float network: MatMul, Conv or Gemm
+/// with the addition of a bias behind it (a third operand, of MatMul too), a product with a scalar factor
+/// (the attribute "alpha" of MatMul), LayerNormalization, and RMSNormalization.
 void fold_patterns(ModelGraph& graph);
 
 /// Replaces operators of a float network by those that layers can be made of, before calibration: sums and

@@ -336,7 +336,9 @@ TEST_F(OnnxImport, RN_3_a_float_network_needs_samples_that_fit) {
   OnnxModel model;
   model.input("x", kFloat, {1, 4}).output("y");
   model.node("Sigmoid", {"x"}, {"y"});
-  EXPECT_THAT(reasons(model).at(0), HasSubstr("its input 0 is float32, which no DequantizeLinear makes; --calibrate X.npy quantises"));
+  EXPECT_THAT(
+      reasons(model).at(0),
+      HasSubstr("its input 0 is float32, which no DequantizeLinear makes; --calibrate X.npy quantises"));
   EXPECT_THAT(refusal([&] {
                 imported(model, samples({1, 5}, 2));
               }),

@@ -1,9 +1,10 @@
 // The waveform writer: valid dumps, the same bytes in any order of declaration and recording (SPEC UI-3,
 // CY-4).
+#include "observe/waveform_writer.h"
+
 #include "fst_reader.h"
 #include "observe/fst_output.h"
 #include "observe/waveform_output.h"
-#include "observe/waveform_writer.h"
 #include "vcd_reader.h"
 
 #include <algorithm>
