@@ -365,6 +365,13 @@ TEST(ScratchpadProperty, CY_3_words_accessed_together_are_those_of_single_cycles
         show();
         sc_core::sc_start(to_sc_time(context.clock.at(200'000)));
         show();
+        for (const sc_core::sc_object* const child : memory.get_child_objects()) {
+          const auto* const bank = dynamic_cast<const SramBank*>(child);
+          std::int64_t accesses = 0;
+          for (int p = 0; bank != nullptr && p < static_cast<int>(bank->ports.size()); ++p)
+            accesses += bank->stats(p).accesses;
+          text += std::to_string(accesses) + " ";
+        }
         for (const Direct::Burst& burst : port.bursts) {
           text += std::to_string(burst.responded) + "/" + std::to_string(burst.accepted);
           BurstPool::extension(burst.payload)
