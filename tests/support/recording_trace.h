@@ -47,6 +47,7 @@ class RecordingTrace : public Trace {
     return found == unknown_.end() ? std::set<Picoseconds>{} : found->second;
   }
 
+  bool declared(const std::string& name) const { return ids_.count(name) > 0; }
   /// Changes of the value, in order.
   std::vector<std::pair<Picoseconds, std::uint64_t>> of(const std::string& name) const {
     std::vector<std::pair<Picoseconds, std::uint64_t>> result;

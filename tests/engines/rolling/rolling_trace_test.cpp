@@ -162,6 +162,9 @@ TEST(RollingTrace, RO_7_tables_4_and_5_with_a_spare_register_for_each_ring) {
   const std::vector<std::string> wrapped{"11 21", "31 41", "13 23", "33 43"};
   for (int ring = 0; ring < 4; ++ring)
     EXPECT_EQ(spare_line(bench.trace, ring, 15), wrapped[static_cast<std::size_t>(ring)]);
+  const int rings = work.config.groups;
+  EXPECT_TRUE(bench.trace.declared(fmt::format("rolling.array.spare{}.e0", rings - 1)));
+  EXPECT_FALSE(bench.trace.declared(fmt::format("rolling.array.spare{}.e0", rings)));
   EXPECT_EQ(groups_of_b(bench.trace, 16),
             (std::vector<std::string>{"12 22 / 13 23", "32 42 / 33 43", "14 24 / 11 21", "34 44 / 31 41"}))
       << "table 5";
@@ -183,6 +186,7 @@ TEST(RollingTrace, RO_7_one_spare_line_passes_from_ring_to_ring) {
     EXPECT_EQ(spare_line(bench.trace, 0, 15 + ring), rolled[static_cast<std::size_t>(ring)].substr(8));
   }
   EXPECT_EQ(groups_of_b(bench.trace, 19).front(), "12 22 / 13 23") << "corrected in 18";
+  EXPECT_FALSE(bench.trace.declared("rolling.array.spare1.e0")) << "all rings share one line";
 }
 
 TEST(RollingTrace, RO_4_every_roll_and_the_exchange_of_group_rolling) {
