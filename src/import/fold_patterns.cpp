@@ -143,6 +143,7 @@ class PatternFolder {
       if (!by || !(*by > 0) || (divides && i == 0)) continue;
       const double alpha = divides ? 1 / *by : *by;
       const Operand x = scale.inputs[1 - i];
+      if (adds_axes(*data(scale, i), *x)) continue;
       const auto before = maker(x, "MatMul");
       if (before && read_once(x) && at(*before).inputs.size() == 2) {
         multiply(*before, alpha);
@@ -161,6 +162,11 @@ class PatternFolder {
         return;
       }
     }
+  }
+  /// Whether a number of several axes may give the tensor that it is combined with more axes.
+  bool adds_axes(const Constant& number, std::size_t tensor) const {
+    const auto& shape = graph_.tensors[tensor].shape;
+    return number.shape.size() > (shape ? shape->size() : 1);
   }
   void multiply(std::size_t product, double alpha) {
     AttributeValue& value = graph_.nodes[product].attributes.emplace("alpha", 1.0F).first->second;

@@ -205,6 +205,19 @@ TEST_F(OnnxSpread, RN_9_patterns_of_frameworks_are_one_layer) {
   EXPECT_GT(cosine(model, "y", options), 0.999);
 }
 
+// A factor of three axes makes a tensor of three axes out of the matrix.
+TEST_F(OnnxSpread, RN_9_a_factor_that_adds_axes_stays) {
+  OnnxModel model;
+  model.input("x", kFloat, {2, 4}).output("y");
+  model.floats("w", {4, 3}, wave(12, 0.3)).floats("half", {1, 1, 1}, {0.5F});
+  model.node("MatMul", {"x", "w"}, {"p"});
+  model.node("Mul", {"p", "half"}, {"m"});
+  OnnxModel::attribute(model.node("Transpose", {"m"}, {"y"}), "perm", {1, 0, 2});
+  const ImportOptions options = samples({2, 4}, 4);
+  EXPECT_EQ(element_count(loaded(imported(model, options)).tensor("y").shape), 6);
+  EXPECT_GT(cosine(model, "y", options), 0.999);
+}
+
 TEST_F(OnnxSpread, RN_10_messages_name_types_and_what_can_be_done) {
   OnnxModel model;
   model.input("x", 4, {1, 4}).output("y");

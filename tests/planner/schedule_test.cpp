@@ -225,7 +225,8 @@ TEST_F(ListSchedule, MA_3_copies_share_each_direction_of_an_SRAM) {
   EXPECT_THAT(times().end, ElementsAre(at(20), at(20), at(20), at(20), at(20)));
 }
 
-TEST_F(ListSchedule, MA_3_an_SRAM_leaves_to_others_what_a_port_or_DRAM_holds_back) {
+// Beside a copy from DRAM, which writes the SRAM and slows no reader.
+TEST_F(ListSchedule, MA_3_an_SRAM_leaves_to_others_what_a_port_cannot_carry) {
   TaskCost from_dram{10, 320};  // DRAM: 16 bytes a cycle
   from_dram.sram_bytes = 320, from_dram.sram_write = 0;
   add(0, Unit::kGdma, from_dram);

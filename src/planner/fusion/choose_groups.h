@@ -67,8 +67,8 @@ class GroupSpace {
 };
 
 struct ChosenGroups {
-  /// Ways to cut the network into fusion groups, of which the best by the plans of the whole network is
-  /// taken.
+  /// Ways to cut the network, each with at least one fusion group. The best by the plans of the whole
+  /// network is taken, or none of them.
   std::vector<std::vector<ChosenGroup>> ways;
   int visited = 0;  ///< fusion groups whose cost the optimal planner estimated
 };

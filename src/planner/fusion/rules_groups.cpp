@@ -387,10 +387,11 @@ std::vector<ChosenGroup> units_by_rules(GroupSpace& space) {
 ChosenGroups choose_groups(const Workload& workload, const HardwareConfig& hardware, const Plan& alone) {
   GroupSpace space(workload, hardware, alone);
   ChosenGroups chosen;
-  if (hardware.fusion.planner == FusionPlanner::kOptimal)
-    chosen.ways.push_back(optimal_groups(space, chosen.visited));
-  std::vector<ChosenGroup> by_rules = units_by_rules(space);
-  if (!by_rules.empty() || chosen.ways.empty()) chosen.ways.push_back(std::move(by_rules));
+  const auto add = [&](std::vector<ChosenGroup> groups) {
+    if (!groups.empty()) chosen.ways.push_back(std::move(groups));
+  };
+  if (hardware.fusion.planner == FusionPlanner::kOptimal) add(optimal_groups(space, chosen.visited));
+  add(units_by_rules(space));
   return chosen;
 }
 

@@ -468,18 +468,17 @@ PlannedNetwork plan_fused(const Workload& workload, const HardwareConfig& hardwa
   FusionSummary summary{alone, alone, compulsory_bytes(workload), chosen.visited, taken.count()};
   const bool cycles = hardware.fusion.objective == FusionObjective::kCycles;
   const auto cost_of = [&](const FusionSummary::Totals& t) { return cycles ? t.cycles : bytes_of(t); };
-  bool fused = false, refused = false;
+  bool fused = false;
   for (const std::vector<ChosenGroup>& groups : chosen.ways) {
     NetworkPlanner planner(workload, hardware, asked, trial, chosen_before);
     planner.fuse(groups);
     PlannedNetwork made = planner.run();
     const FusionSummary::Totals totals = totals_of(made.plan);
-    const bool worse = is_worse(totals, alone, hardware.fusion);
-    refused = refused || (worse && !groups.empty());
-    if (worse || (fused && cost_of(totals) >= cost_of(summary.fused))) continue;
+    if (is_worse(totals, alone, hardware.fusion)) continue;
+    if (fused && cost_of(totals) >= cost_of(summary.fused)) continue;
     best = std::move(made), summary.fused = totals, fused = true;
   }
-  summary.kept_alone = refused && !fused;
+  summary.kept_alone = !fused && !chosen.ways.empty();
   best.fusion = summary;
   return best;
 }

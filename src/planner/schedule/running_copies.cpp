@@ -81,7 +81,7 @@ void RunningCopies::share() {
   dram_shared_ = srams_shared_ = true;
 }
 
-// Finds what the SRAMs leave of the rates of ports.
+// Finds what the SRAMs leave of the rates of ports. A copy that DRAM holds back keeps its share of an SRAM.
 void RunningCopies::share_srams() {
   demand_.clear();
   const auto add = [&](std::size_t direction, double bytes) {
