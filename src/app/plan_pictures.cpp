@@ -20,7 +20,7 @@ constexpr int kRow = 18, kTop = 64, kNames = 14, kOperations = 210, kBars = 360,
               kWidth = 1360, kText = 12;
 
 // Colours that red-green colour-blind people can tell apart: by Holding, and for DRAM.
-constexpr std::array<const char*, 3> kHoldingColours{"#e69f00", "#0072b2", "#009e73"};
+constexpr std::array<const char*, 4> kHoldingColours{"#e69f00", "#0072b2", "#009e73", "#cc79a7"};
 constexpr const char* kDramColour = "#8c8c8c";
 
 std::string escaped(const std::string& text) {
@@ -52,7 +52,8 @@ std::string legend() {
   };
   entry(kDramColour, "DRAM");
   for (std::size_t i = 0; i < kHoldingNames.size(); ++i)
-    entry(kHoldingColours[i], fmt::format("SRAM, {}", kHoldingNames[i]));
+    entry(kHoldingColours[i],
+          static_cast<Holding>(i) == Holding::kNram ? "NRAM" : fmt::format("SRAM, {}", kHoldingNames[i]));
   return svg;
 }
 

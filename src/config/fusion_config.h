@@ -31,6 +31,11 @@ constexpr std::array<std::string_view, 2> kFusionPlannerNames{"rules", "optimal"
 enum class FusionObjective : std::uint8_t { kCycles, kDramBytes };
 constexpr std::array<std::string_view, 2> kFusionObjectiveNames{"cycles", "dram_bytes"};
 
+/// The memory of the maps between the layers of a group that the planners make: the SRAM of a cluster, or the
+/// NRAM of the core that makes and reads a part of them ([0060]), or what is better.
+enum class FusionInner : std::uint8_t { kAuto, kSram, kNram };
+constexpr std::array<std::string_view, 3> kFusionInnerNames{"auto", "sram", "nram"};
+
 /// Layer fusion, where `fused` enables it: the rules of document 001 that apply, and their thresholds (SPEC
 /// FU-3).
 struct FusionConfig {
@@ -44,6 +49,7 @@ struct FusionConfig {
   bool share_in_and_out = false;     ///< rule 12: a unit map and its result share their places
   int most_maps = 8;                 ///< rule 18
   int stride_redundancy = 4;         ///< rule 19
+  FusionInner inner = FusionInner::kAuto;
   FusionCut cut = FusionCut::kRowsFirst;
   std::vector<int> ratios{50, 75, 80};  ///< percentages to which a map is cut, one after the other
   /// Whether the planner `rules` keeps groups that are slower than their layers one by one or move more
@@ -56,9 +62,10 @@ enum class Holding : std::uint8_t {
   kRecompute,  ///< every step makes all rows that it needs, halo rows again
   kRowBuffer,  ///< a row buffer: rows stay in a ring until the last layer that reads them has finished with
                ///< them
-  kWhole       ///< all rows are made before the first one is read
+  kWhole,      ///< all rows are made before the first one is read
+  kNram        ///< in the NRAM of the core that makes and reads it, part by part, halos again (a pyramid)
 };
-constexpr std::array<std::string_view, 3> kHoldingNames{"recompute", "row_buffer", "whole"};
+constexpr std::array<std::string_view, 4> kHoldingNames{"recompute", "row_buffer", "whole", "nram"};
 
 /// The place of a fusion group's kernels while it runs (SPEC FU-2, FU-4).
 enum class GroupKernels : std::uint8_t {

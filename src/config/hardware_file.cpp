@@ -239,6 +239,10 @@ void describe(V& v, FusionConfig& c) {
   v.integer("most_maps", c.most_maps, {1, 1024}, "maps at a time (rule 18)");
   v.integer("stride_redundancy", c.stride_redundancy, {0, 1024},
             "pixels that all kernels of a unit may reach beyond their strides (rule 19)");
+  v.choice(
+      "inner", c.inner, kFusionInnerNames,
+      "where maps between the layers of a group lie: in the SRAM, in the NRAM of the core that makes and "
+      "reads them, or as is better");
   v.choice("cut", c.cut, kFusionCutNames,
            "what of a unit map that is too large is cut: rows, and columns once there is one row, or both in "
            "turn");

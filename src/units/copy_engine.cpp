@@ -160,13 +160,15 @@ void CopyEngine::check(const Copy& copy) const {
   const char* unit = nth(kUnitNames, copy.unit);
   if (CopyStream::total_bytes(copy) == 0)
     throw SimulationError(fmt::format("{}.copy: nothing to copy", unit));
-  if (unit_ == Unit::kFold) {
-    if (!is_inner(copy.source) || !is_inner(copy.destination))
-      throw SimulationError(
-          fmt::format("fold.copy: {:#x} or {:#x} lies outside NRAM", copy.source, copy.destination));
+  const bool moves = is_inner(copy.source) && is_inner(copy.destination);
+  const bool may_move = unit_ == Unit::kFold || copy.unit == Unit::kMvdma;
+  if (unit_ == Unit::kFold && !moves)
+    throw SimulationError(
+        fmt::format("fold.copy: {:#x} or {:#x} lies outside NRAM", copy.source, copy.destination));
+  if (moves && may_move) {
     if (overtakes(copy))
       throw SimulationError(
-          fmt::format("fold.copy: the destination {:#x} runs into what is still to be read from {:#x}",
+          fmt::format("{}.copy: the destination {:#x} runs into what is still to be read from {:#x}", unit,
                       copy.destination, copy.source));
   } else if (is_inner(copy.source) == is_inner(copy.destination)) {
     throw SimulationError(

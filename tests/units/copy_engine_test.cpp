@@ -305,6 +305,27 @@ TEST_F(CopyEngineTest, HI_2_refuses_a_copy_of_nothing) {
 TEST_F(CopyEngineTest, HI_2_refuses_addresses_on_one_side) {
   EXPECT_THAT(refusal(copy(kInner, kInner + 64, 64)), ::testing::HasSubstr("lie on the same side"));
 }
+// A core's MVDMA moves maps within its NRAM, from where one layer wrote them to where the next one reads
+// them.
+TEST_F(CopyEngineTest, HI_2_FU_11_mvdma_moves_within_the_memories_of_its_core) {
+  build();
+  inner_->respond_cycles = 5;
+  for (std::uint64_t i = 0; i < 256; ++i) inner_->bytes[kInner + i] = static_cast<std::uint8_t>(3 * i + 1);
+  Copy moved = copy(kInner, kInner + 1024, 256);
+  moved.unit = Unit::kMvdma;
+  driver_->send(kSent, moved);
+  run(100);
+  for (std::uint64_t i = 0; i < 256; ++i)
+    ASSERT_EQ(inner_->bytes[kInner + 1024 + i], inner_->bytes[kInner + i]);
+  EXPECT_EQ(inner_->arrivals.size(), 8U)
+      << "four bursts are read and four are written, all on the core's side";
+  EXPECT_TRUE(outer_->arrivals.empty());
+}
+TEST_F(CopyEngineTest, HI_2_FU_11_refuses_a_move_over_what_is_still_to_be_read) {
+  Copy moved = copy(kInner, kInner + 32, 64);
+  moved.unit = Unit::kMvdma;
+  EXPECT_THAT(refusal(moved), ::testing::HasSubstr("runs into what is still to be read"));
+}
 TEST_F(CopyEngineTest, HI_2_refuses_a_destination_that_leaves_its_memory) {
   EXPECT_THAT(refusal(copy(0, kInner + kInnerBytes - 63, 64)),
               ::testing::HasSubstr("iodma.copy: the destination 0x10ffc1 to 0x110000 leaves the memory at "

@@ -52,6 +52,10 @@ class GroupSpace {
   std::optional<GroupEstimate> fused(const GroupRequest& request,
                                      double limit = std::numeric_limits<double>::infinity());
   std::optional<std::int64_t> fused_bytes(const GroupRequest& request);
+  /// Whether layers of a group may hand on maps in the NRAM of a core (`fusion.inner`).
+  bool may_hold_in_nram(const GroupGraph& graph) const {
+    return hardware_.fusion.inner != FusionInner::kSram && count_of(graph.layers) > 1;
+  }
   /// WRAM bytes that kernels and records of a fusion group take in the core with the most; nothing: it cannot
   /// be made.
   std::optional<std::int64_t> wram_bytes(const GroupRequest& request);

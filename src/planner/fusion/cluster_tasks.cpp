@@ -20,6 +20,8 @@ namespace {
 constexpr double kOperands = 0.3, kResults = 0.2;
 // The same fractions for layers with a partial-sum exchange, and that of all its buffers.
 constexpr double kOperandsOfGroups = 0.25, kSumsOfGroups = 0.12, kSlices = 0.26;
+// The same fractions for groups with pyramids, and that of all tensors that are held in NRAM.
+constexpr double kOperandsOfPyramids = 0.2, kResultsOfPyramids = 0.12, kInner = 0.36;
 constexpr int kBuffers = 2;
 // Bytes of the SRAM for partial sums on their way between cores.
 constexpr std::int64_t kSumsInSram = 131072;
@@ -27,8 +29,8 @@ constexpr std::int64_t kSumsInSram = 131072;
 }  // namespace
 
 ClusterTasks::ClusterTasks(TaskGraph& graph, const GroupWork& work, ClusterRows rows,
-                           const std::vector<MostOutputs>& most, PlannedUse& use,
-                           std::optional<std::int64_t> sram)
+                           const std::vector<MostOutputs>& most, std::vector<Pyramid>& pyramids,
+                           PlannedUse& use, std::optional<std::int64_t> sram)
     : graph_(graph),
       work_(work),
       unit_(work.graph),
@@ -41,29 +43,44 @@ ClusterTasks::ClusterTasks(TaskGraph& graph, const GroupWork& work, ClusterRows 
       column_axes_(row_axes(work.workload, work.graph, MapAxis::kColumns)),
       copies_(graph, work.hardware),
       staging_(graph, work.hardware, cluster_, unit_.layers.front().layer->name),
-      weights_(graph, work) {
+      weights_(graph, work),
+      pyramids_(pyramids) {
   make_cores();
+  if (!pyramids_.empty()) make_pyramids(most, pyramids);
   if (!sram)
     hold_tensors();
   else if (*sram > 0)
     staging_.reserve(*sram, "what the layer before takes");
-  weights_.split(most, {1, 1, chip_.cores_per_cluster, operand_bytes_, result_bytes_, slice_bytes_});
+  weights_.split(most, {1, 1, chip_.cores_per_cluster, operand_bytes_, result_bytes_, slice_bytes_},
+                 fixed_mappings());
   if (!sram && largest_reduction_group_ > 1) make_sums();
   make_loads(sram.has_value());
   list_steps();
   use.sram = std::max(use.sram, staging_.used()), use.wram = std::max(use.wram, weights_.kernel_bytes());
 }
 
-void ClusterTasks::load_alone(const GroupWeights::Load& load) {
-  if (!load.core) {
+int ClusterTasks::load_alone(const GroupWeights::Load& load) {
+  const bool one = (load.cores & (load.cores - 1)) == 0;
+  if (chip_.dram_path == DramPath::kSram || (chip_.dram_path == DramPath::kAuto && !one)) {
     Staging::load({link(load)}, 0);
-    return;
+    return 1;
   }
-  Core& core = nth(cores_, *load.core);
-  std::vector<Transfer> transfers = load.transfers;
-  for (Transfer& transfer : transfers)
-    transfer.destination = core.place.wram + (transfer.destination & kMulticastOffsetMask);
-  core.copy(Unit::kIodma, transfers, load.written);
+  int fetched = 0;
+  for (std::size_t c = 0; c < cores_.size(); ++c) {
+    if ((load.cores >> c & 1) == 0) continue;
+    const EnginePlace& place = cores_[c].place;
+    std::vector<Transfer> transfers = load.transfers;
+    for (Transfer& transfer : transfers) {
+      const bool wram = (transfer.destination & kMulticastWram) != 0;
+      transfer.destination = (wram ? place.wram : place.nram) + (transfer.destination & kMulticastOffsetMask);
+    }
+    // The slot of streamed kernels is a buffer of each core.
+    AccessList written = load.written;
+    if (weights_.streamed() && written.size() > 1) written = {load.written[to_size(fetched)]};
+    cores_[c].copy(Unit::kIodma, transfers, written);
+    ++fetched;
+  }
+  return fetched;
 }
 
 void ClusterTasks::begin(int number) {
@@ -76,6 +93,23 @@ void ClusterTasks::begin(int number) {
   for (std::size_t t = 0; t < unit_.tensors.size(); ++t) {
     if (unit_.tensors[t].producer >= 0) continue;
     for (int i = 0; i < part().images; ++i) fetch(to_int(t), part().image + i, made(to_int(t)));
+  }
+}
+
+void ClusterTasks::end() {
+  const int output = unit_.output();
+  const std::optional<RowBuffer>& held = nth(held_, output);
+  const Interval rows = made(output), across = columns(output);
+  if (!held || rows.empty() || across.empty()) return;
+  for (int i = 0; i < part().images; ++i) {
+    for (const Interval some : some_rows(output, global(output, part().image + i, rows))) {
+      Transfer transfer = rows_between(output, some);
+      std::swap(transfer.source, transfer.destination);
+      copies_.add(memory_, Unit::kGdma,
+                  relaid(nth(work_.stored, output), held->placed(transfer, TransferEnd::kSource),
+                         TransferEnd::kDestination),
+                  held->accesses(some, AccessKind::kRead));
+    }
   }
 }
 
@@ -112,8 +146,10 @@ void ClusterTasks::make_cores() {
   };
   largest_reduction_group_ = work_.largest_reduction_group();
   const bool reduction_groups = largest_reduction_group_ > 1;
-  operand_bytes_ = share(reduction_groups ? kOperandsOfGroups : kOperands);
-  result_bytes_ = share(reduction_groups ? kSumsOfGroups : kResults);
+  const bool pyramids = !pyramids_.empty();
+  operand_bytes_ = share(reduction_groups ? kOperandsOfGroups : pyramids ? kOperandsOfPyramids : kOperands);
+  result_bytes_ = share(reduction_groups ? kSumsOfGroups : pyramids ? kResultsOfPyramids : kResults);
+  if (pyramids) inner_bytes_ = share(kInner);
   if (reduction_groups)
     slice_bytes_ = share(kSlices / (slice_buffers(largest_reduction_group_) + kEndedBuffers));
   for (int c = 0; c < chip_.cores_per_cluster; ++c) {
@@ -125,12 +161,55 @@ void ClusterTasks::make_cores() {
   }
 }
 
+void ClusterTasks::make_pyramids(const std::vector<MostOutputs>& most, std::vector<Pyramid>& pyramids) {
+  const NramRoom room{operand_bytes_, result_bytes_,
+                      inner_bytes_ / ssize(pyramids_) / kBufferAlignment * kBufferAlignment};
+  // Behind the buffers for operands and results.
+  std::int64_t at = operands_at_ + kBuffers * (operand_bytes_ + result_bytes_);
+  for (std::size_t i = 0; i < pyramids_.size(); ++i) {
+    Pyramid& pyramid = pyramids_[i];
+    const MostOutputs& of = most[pyramid.layers.back()];
+    if (pyramid.most.empty())
+      shape_pyramid(pyramid, work_, {{0, of.made_rows}, {0, of.made_columns}}, of.images, room);
+    pyramids[i] = pyramid;
+    for (const int tensor : pyramid.tensors) {
+      const std::int64_t bytes = part_bytes(pyramid, unit_, tensor);
+      for (int turn = 0; turn < kPartsAtATime; ++turn, at += bytes) {
+        for (Core& core : cores_)
+          core.held[tensor].emplace_back(graph_, address_of(tensor), core.place.nram + to_unsigned(at),
+                                         nth(unit_.tensors, tensor));
+      }
+    }
+  }
+}
+
+std::vector<std::optional<LayerMapping>> ClusterTasks::fixed_mappings() const {
+  std::vector<std::optional<LayerMapping>> fixed(unit_.layers.size());
+  const NramRoom room{operand_bytes_, result_bytes_, inner_bytes_};
+  for (const Pyramid& pyramid : pyramids_) {
+    for (const std::size_t l : pyramid.layers) {
+      if (work_.layers[l].matrix != nullptr) fixed[l] = mapping_in_pyramid(pyramid, work_, l, room);
+    }
+  }
+  return fixed;
+}
+
+HeldTensor* ClusterTasks::held_for(Core& core, int tensor) {
+  if (NramPart* const part = core.nram(tensor)) return part;
+  std::optional<RowBuffer>& held = nth(held_, tensor);
+  return held ? &*held : nullptr;
+}
+
 void ClusterTasks::hold_tensors() {
   std::vector<std::int64_t> live, step;
   std::int64_t bytes = 0;
   for (std::size_t t = 0; t < unit_.tensors.size(); ++t) {
     const auto tensor = to_int(t);
-    const int rows = tensor == unit_.output() ? 0 : rows_.most_live(tensor);
+    const bool direct = tensor == unit_.output() && work_.results == DataPath::kDirect;
+    const bool elsewhere = direct || cores_.front().held.count(tensor) > 0;
+    const int rows = elsewhere                  ? 0
+                     : tensor == unit_.output() ? rows_.most_made(tensor)
+                                                : rows_.most_live(tensor);
     const bool several = rows_.schedules.size() > 1 || rows_.schedules.front().steps() > 1;
     live.push_back(rows), step.push_back(rows > 0 && several ? rows_.most_made(tensor) : 0);
     bytes += align_up((live.back() + step.back()) * held_row(tensor).place_bytes(), kBufferAlignment);
@@ -161,15 +240,85 @@ void ClusterTasks::list_steps() {
   }
 }
 
+void ClusterTasks::run_layer(std::size_t l, int portion) {
+  // The last layer of a pyramid stands for all of them.
+  if (cores_.front().held.count(unit_.layers[l].output) > 0) return;
+  const auto pyramid = std::find_if(pyramids_.begin(), pyramids_.end(),
+                                    [l](const Pyramid& of) { return of.layers.back() == l; });
+  for (int i = 0; i < part().images && makes(l); ++i) {
+    const int output = unit_.layers[l].output, image = part().image + i;
+    std::optional<RowBuffer>& held = nth(held_, output);
+    if (held && portion == 0) held->make(global(output, image, made(output)));
+    if (pyramid == pyramids_.end()) run_layer(l, portion, image);
+  }
+  if (pyramid != pyramids_.end() && makes(l)) run_pyramid(*pyramid);
+}
+
 void ClusterTasks::run_layer(std::size_t l, int portion, int image) {
-  const int output = unit_.layers[l].output;
-  const Interval rows = made(output);
-  std::optional<RowBuffer>& held = nth(held_, output);
-  if (held && portion == 0) held->make(global(output, image, rows));
+  const Region outs = made_region(l);
   if (work_.layers[l].matrix != nullptr)
-    run_matrix(l, portion, image, rows);
+    run_matrix(l, portion, image, outs);
   else
-    run_vector(l, image, rows);
+    run_vector(l, image, outs);
+}
+
+// Cores take parts in turn. Each computes its parts two by two, a layer of one and the same layer of the
+// other: what one part needs is moved while the other one is computed.
+void ClusterTasks::run_pyramid(const Pyramid& pyramid) {
+  std::vector<PyramidPart> parts;
+  for (int i = 0; i < part().images; ++i) {
+    for (const Region& outs : parts_of(pyramid, made_region(pyramid.layers.back()))) {
+      const int core = to_int(ssize(parts) % chip_.cores_per_cluster);
+      parts.push_back({part().image + i, core, regions_of(pyramid, work_, axes_, column_axes_, outs)});
+    }
+  }
+  const auto cores = to_size(chip_.cores_per_cluster);
+  const std::size_t together = kPartsAtATime * cores;
+  for (std::size_t first = 0; first < parts.size(); first += together) {
+    for (const std::size_t l : pyramid.layers) {
+      for (std::size_t i = first; i < std::min(parts.size(), first + together); ++i) {
+        nth(cores_, parts[i].core).part = (i - first) / cores;
+        run_part(l, parts[i]);
+      }
+    }
+  }
+}
+
+void ClusterTasks::run_part(std::size_t l, const PyramidPart& part) {
+  Core& core = nth(cores_, part.core);
+  const int output = unit_.layers[l].output;
+  const Region& outs = nth(part.regions, output);
+  if (outs.empty()) return;  // layers behind it read the border alone
+  if (NramPart* const held = core.nram(output))
+    held->begin({global(output, part.image, outs.rows), outs.columns});
+  if (work_.layers[l].matrix != nullptr)
+    run_matrix_alone(l, core, part.image, outs);
+  else
+    run_vector(l, part.image, outs, &core);
+}
+
+const NramPart* ClusterTasks::map_in_place(std::size_t l, Core& core, const OutputTile& tile) const {
+  const int input = unit_.layers[l].inputs.front();
+  const NramPart* const part = core.nram(input);
+  if (part == nullptr) return nullptr;
+  const MatrixLayer& layer = *work_.layers[l].matrix->shards.front().layer;
+  const std::int64_t row = tile.w.ins * nth(unit_.tensors, input).pixel_bytes();
+  const Interval rows = global(input, tile.image, {tile.h.in, tile.h.in + tile.h.ins});
+  const bool same =
+      part->part().rows == rows && part->part().columns == Interval{tile.w.in, tile.w.in + tile.w.ins};
+  return same && layer.shares_rows() && layer.ifm_row_bytes(tile.w) == row ? part : nullptr;
+}
+
+const NramPart* ClusterTasks::results_in_place(std::size_t l, const Worker& worker,
+                                               const OutputTile& tile) const {
+  const int output = unit_.layers[l].output;
+  const NramPart* const part = worker.core->nram(output);
+  if (part == nullptr || worker.groups.size() > 1 || axes_[l].front().subpixel() != nullptr) return nullptr;
+  const Problem& p = work_.layers[l].matrix->problem;
+  const bool all = p.kernels_of(worker.groups.front()->group.blocks) * p.element_bytes() ==
+                   nth(unit_.tensors, output).pixel_bytes();
+  const bool same = part->part().rows.size() == tile.h.outs && part->part().columns.size() == tile.w.outs;
+  return all && same ? part : nullptr;
 }
 
 Interval ClusterTasks::global(int tensor, int image, Interval rows) const {
@@ -179,25 +328,37 @@ Interval ClusterTasks::global(int tensor, int image, Interval rows) const {
 
 void ClusterTasks::fetch(int number, int image, Interval rows) {
   if (rows.empty() || columns(number).empty()) return;
-  constexpr std::int64_t kAtATime = 16384;  // bytes
-  const GroupTensor& tensor = nth(unit_.tensors, number);
   RowBuffer& held = *nth(held_, number);
   const Interval all = global(number, image, rows);
   held.make(all);
-  const std::int64_t row_bytes = tensor.pixel_bytes() * columns(number).size();
-  const auto some = to_int(std::max<std::int64_t>(1, kAtATime / row_bytes));
-  for (int row = all.begin; row < all.end; row += some)
-    fetch(held, number, {row, std::min(all.end, row + some)});
+  for (const Interval some : some_rows(number, all)) {
+    const Transfer transfer = rows_between(number, some);
+    bytes_.maps += transfer.shape.bytes();
+    copies_.add(memory_, Unit::kGdma,
+                relaid(nth(work_.stored, number), held.placed(transfer, TransferEnd::kDestination),
+                       TransferEnd::kSource),
+                held.accesses(some, AccessKind::kWrite));
+  }
 }
 
-void ClusterTasks::fetch(const RowBuffer& held, int number, Interval rows) {
+std::vector<Interval> ClusterTasks::some_rows(int number, Interval rows) const {
+  constexpr std::int64_t kAtATime = 16384;  // bytes
+  const std::int64_t row_bytes = nth(unit_.tensors, number).pixel_bytes() * columns(number).size();
+  const auto some = to_int(std::max<std::int64_t>(1, kAtATime / row_bytes));
+  std::vector<Interval> parts;
+  for (int row = rows.begin; row < rows.end; row += some)
+    parts.push_back({row, std::min(rows.end, row + some)});
+  return parts;
+}
+
+Transfer ClusterTasks::rows_between(int number, Interval rows) const {
   const GroupTensor& tensor = nth(unit_.tensors, number);
   const std::int64_t row = tensor.row_bytes(), pixel = tensor.pixel_bytes();
   const Interval across = columns(number);
   Transfer transfer;
   const std::int64_t offset = rows.begin * row + across.begin * pixel;
   transfer.source = nth(work_.addresses, number) + to_unsigned(offset);
-  transfer.destination = held.origin() + to_unsigned(offset);
+  transfer.destination = nth(held_, number)->origin() + to_unsigned(offset);
   if (across.size() == tensor.map.width) {
     transfer.shape = one_run(rows.size() * row);
   } else {
@@ -205,20 +366,24 @@ void ClusterTasks::fetch(const RowBuffer& held, int number, Interval rows) {
     transfer.shape.rows = rows.size();
     transfer.shape.source_row = transfer.shape.destination_row = row;
   }
-  bytes_.maps += transfer.shape.bytes();
-  copies_.add(memory_, Unit::kGdma,
-              relaid(nth(work_.stored, number), held.placed(transfer, TransferEnd::kDestination),
-                     TransferEnd::kSource),
-              held.accesses(rows, AccessKind::kWrite));
+  return transfer;
 }
 
-void ClusterTasks::run_matrix(std::size_t l, int portion, int image, Interval outs) {
+void ClusterTasks::run_matrix_alone(std::size_t l, Core& core, int image, const Region& outs) {
+  const Problem& p = work_.layers[l].matrix->problem;
+  const Interval rows = axes_[l].front().outputs_of(outs.rows),
+                 across = column_axes_[l].front().outputs_of(outs.columns);
+  std::vector<Worker> alone = reduction_group_of(l, core.number % chip_.cores_per_cluster, 0);
+  run_tile(l, alone, {image, p.axis_h().window(rows), p.axis_w().window(across)}, outs);
+}
+
+void ClusterTasks::run_matrix(std::size_t l, int portion, int image, const Region& outs) {
   const ShardedLayer& layer = *work_.layers[l].matrix;
   const Problem& p = layer.problem;
   const LayerMapping& m = weights_.mapping(l);
   const Grain grain = layer.shards.front().layer->grain();
-  const Interval rows = axes_[l].front().outputs_of(outs);
-  const Interval across = column_axes_[l].front().outputs_of(columns(unit_.layers[l].output));
+  const Interval rows = axes_[l].front().outputs_of(outs.rows);
+  const Interval across = column_axes_[l].front().outputs_of(outs.columns);
   for (int t = 0; t < m.reduction_groups(); ++t) {
     Interval of_rows = part_of(rows.size(), m.row_parts, t / (m.column_parts * m.kernel_parts), grain.rows);
     of_rows = {rows.begin + of_rows.begin, rows.begin + of_rows.end};
@@ -255,10 +420,15 @@ std::vector<ClusterTasks::Worker> ClusterTasks::reduction_group_of(std::size_t l
 }
 
 void ClusterTasks::run_tile(std::size_t l, std::vector<Worker>& reduction_group, const OutputTile& tile,
-                            Interval outs) {
+                            const Region& outs) {
   for (Worker& worker : reduction_group) {
-    worker.map.reset(), worker.map_at = worker.core->place.nram;
+    worker.map.reset(), worker.in_place = nullptr, worker.map_at = worker.core->place.nram;
     if (tile.padding_only()) continue;
+    worker.in_place = map_in_place(l, *worker.core, tile);
+    if (worker.in_place != nullptr) {
+      worker.map_at = worker.in_place->address();
+      continue;
+    }
     worker.map = worker.core->operands.next();
     worker.map_at += to_unsigned(operands_at_ + worker.map->place * operand_bytes_);
     load_map(l, worker, tile);
@@ -266,6 +436,7 @@ void ClusterTasks::run_tile(std::size_t l, std::vector<Worker>& reduction_group,
   for (std::size_t group = 0; group < reduction_group.front().groups.size(); ++group) {
     if (reduction_group.size() == 1) {
       const Computed result = compute(l, reduction_group.front(), group, tile);
+      if (result.in_place) continue;
       store_tile(l, *reduction_group.front().core,
                  {tile, reduction_group.front().groups[group]->group.blocks, result.address,
                   result.buffer.read(), outs});
@@ -281,16 +452,18 @@ ClusterTasks::Computed ClusterTasks::compute(std::size_t l, const Worker& worker
                                              const OutputTile& tile) {
   const GroupWeights::Group& placed = *worker.groups[group];
   Core& core = *worker.core;
-  const BufferRing::Filling result = core.results.next();
+  const NramPart* const part = results_in_place(l, worker, tile);
+  const BufferRing::Filling result = part == nullptr ? core.results.next() : BufferRing::Filling{};
   JobPlaces places;
   places.map = worker.map_at;
   if (worker.map) places.map_reads = {worker.map->read()};
+  if (worker.in_place != nullptr) places.map_reads = {worker.in_place->access(AccessKind::kRead)};
   places.kernels = core.place.wram + weights_.offset_of(placed);
   places.kernels_read = weights_.read(placed, core.number % chip_.cores_per_cluster);
-  places.result = result_address(core, result);
-  places.result_write = result.write();
+  places.result = part != nullptr ? part->address() : result_address(core, result);
+  places.result_write = part != nullptr ? part->access(AccessKind::kWrite) : result.write();
   add_job(l, worker, job_of(*worker.shard, tile, placed.group, places));
-  return {result, places.result};
+  return {result, places.result, part != nullptr};
 }
 
 void ClusterTasks::add_job(std::size_t l, const Worker& worker, const MatrixJob& job) {
@@ -321,7 +494,7 @@ std::unique_ptr<MatrixLowering> ClusterTasks::lowering_of(std::size_t l, const W
 void ClusterTasks::load_map(std::size_t l, Worker& worker, const OutputTile& tile) {
   Core& core = *worker.core;
   const int input = unit_.layers[l].inputs.front();
-  const RowBuffer& held = *nth(held_, input);
+  const HeldTensor& held = *held_for(core, input);
   TensorLayout channels = worker.shard->input;
   channels.address += held.origin();
   const MapLoad load = worker.shard->layer->load_map(tile, channels, worker.map_at);
@@ -335,7 +508,7 @@ void ClusterTasks::load_map(std::size_t l, Worker& worker, const OutputTile& til
 }
 
 void ClusterTasks::end_sums(std::size_t l, const std::vector<Worker>& reduction_group, std::size_t group,
-                            const std::vector<Computed>& sums, const OutputTile& tile, Interval outs) {
+                            const std::vector<Computed>& sums, const OutputTile& tile, const Region& outs) {
   const ShardedLayer& layer = *work_.layers[l].matrix;
   const GroupWeights::Group& placed = *reduction_group.front().groups[group];
   std::vector<PartialSumExchange::Member> members;
@@ -370,17 +543,17 @@ void ClusterTasks::store_tile(std::size_t l, Core& core, const Made& made) {
   Interval rows{made.tile.h.out, made.tile.h.out + made.tile.h.outs};
   if (const SubpixelRows* subpixel = axes_[l].front().subpixel()) {
     rows = subpixel->rows_of(rows, tensor.height());
-    rows = {std::max(rows.begin, made.outs.begin), std::min(rows.end, made.outs.end)};
+    rows = {std::max(rows.begin, made.outs.rows.begin), std::min(rows.end, made.outs.rows.end)};
   }
-  for (const Transfer& transfer :
-       store_transfers(p, layout, made.tile, made.blocks, made.address, MapPart{made.outs, columns(output)}))
+  for (const Transfer& transfer : store_transfers(p, layout, made.tile, made.blocks, made.address,
+                                                  MapPart{made.outs.rows, made.outs.columns}))
     store(core, output, transfer, global(output, made.tile.image, rows), made.read);
 }
 
 void ClusterTasks::store(Core& core, int output, const Transfer& transfer, Interval rows,
                          const Access& read) {
-  const std::optional<RowBuffer>& held = nth(held_, output);
-  if (!held) {
+  const HeldTensor* const held = held_for(core, output);
+  if (held == nullptr) {
     core.copy(Unit::kIodma, relaid(nth(work_.stored, output), {transfer}, TransferEnd::kDestination), {read});
     return;
   }
@@ -389,16 +562,16 @@ void ClusterTasks::store(Core& core, int output, const Transfer& transfer, Inter
   core.copy(Unit::kMvdma, held->placed(transfer, TransferEnd::kDestination), accesses);
 }
 
-void ClusterTasks::run_vector(std::size_t l, int image, Interval rows) {
+void ClusterTasks::run_vector(std::size_t l, int image, const Region& outs, Core* alone) {
   const VectorWork& work = *work_.layers[l].vector;
   // Two operands; each begins at a multiple of the alignment.
   const std::int64_t most =
       std::max<std::int64_t>(0, std::min(operand_bytes_ - 2 * kBufferAlignment, result_bytes_));
-  for (int c = 0; c < chip_.cores_per_cluster; ++c) {
+  const int cores = alone != nullptr ? 1 : chip_.cores_per_cluster;
+  for (int c = 0; c < cores; ++c) {
     for (const VectorPiece& piece :
-         work.pieces_of({c, chip_.cores_per_cluster,
-                         VectorShare::Rows{image, rows, columns(unit_.layers[l].output)}, most}))
-      run_piece(l, nth(cores_, c), piece);
+         work.pieces_of({c, cores, VectorShare::Rows{image, outs.rows, outs.columns}, most}))
+      run_piece(l, alone != nullptr ? *alone : nth(cores_, c), piece);
   }
 }
 
@@ -411,7 +584,7 @@ void ClusterTasks::run_piece(std::size_t l, Core& core, const VectorPiece& piece
       piece, room, nth(work_.addresses, unit_.output()),
       [&](std::uint64_t to, const Access& written) {
         for (const VectorPiece::Fetch& fetch : piece.fetches) {
-          const RowBuffer& held = *nth(held_, group_tensor(fetch.source));
+          const HeldTensor& held = *held_for(core, group_tensor(fetch.source));
           const CopyShape& s = fetch.shape;
           const std::int64_t bytes = (s.rows - 1) * s.source_row + (s.columns - 1) * s.source_column + s.run;
           AccessList accesses = held.accesses(held.rows_of(fetch.source, bytes), AccessKind::kRead);
@@ -424,8 +597,8 @@ void ClusterTasks::run_piece(std::size_t l, Core& core, const VectorPiece& piece
         const CopyShape& s = piece.store;
         const std::int64_t bytes =
             (s.rows - 1) * s.destination_row + (s.columns - 1) * s.destination_column + s.run;
-        const std::optional<RowBuffer>& held = nth(held_, output);
-        const Interval rows = held ? held->rows_of(piece.destination, bytes) : Interval{};
+        const HeldTensor* const held = held_for(core, output);
+        const Interval rows = held != nullptr ? held->rows_of(piece.destination, bytes) : Interval{};
         store(core, output, {from, piece.destination, s}, rows, read);
       });
 }

@@ -3,6 +3,7 @@
 #include "base/types.h"
 #include "isa/address_map.h"
 #include "planner/fusion/group_tasks.h"
+#include "planner/fusion/pyramid.h"
 #include "planner/layer/choose_layer.h"
 #include "planner/layer/estimate.h"
 #include "planner/layer/placement.h"
@@ -74,6 +75,8 @@ FusionGroup::FusionGroup(const Workload& workload, const HardwareConfig& hardwar
   mapping_.step_columns = std::min(output.map.width, request.step_columns.value_or(output.map.width));
   mapping_.step_maps = request.step_maps.value_or(1);
   mapping_.kernels = request.kernels.value_or(GroupKernels::kResident);
+  mapping_.results =
+      request.results.value_or(chip.dram_path == DramPath::kSram ? DataPath::kSram : DataPath::kDirect);
   if (mapping_.step_maps > 1 && mapping_.step_rows < output.height()) {
     throw UserError(
         fmt::format("step_maps {}: several maps at a time have all their {} rows, step_rows is {}",
@@ -97,8 +100,14 @@ FusionGroup::FusionGroup(const Workload& workload, const HardwareConfig& hardwar
   for (const GroupTensor& tensor : graph_.tensors) {
     if (tensor.name == output.name) continue;
     const auto asked = request.holdings.find(tensor.name);
-    mapping_.holdings[tensor.name] =
-        asked != request.holdings.end() ? asked->second : request.holding.value_or(Holding::kRowBuffer);
+    const bool given = asked != request.holdings.end();
+    Holding& holding = mapping_.holdings[tensor.name];
+    holding = given ? asked->second : request.holding.value_or(Holding::kRowBuffer);
+    if (holding != Holding::kNram || tensor.producer >= 0) continue;
+    if (given)
+      throw UserError(fmt::format(
+          "holdings: '{}' cannot be held as nram: it comes from DRAM, by way of the SRAM", tensor.name));
+    holding = Holding::kRowBuffer;
   }
 }
 
@@ -208,6 +217,7 @@ GroupWork FusionGroup::work(const Prefetch& prefetch) const {
                  mapping_.step_maps,
                  {},
                  mapping_.kernels,
+                 mapping_.results,
                  {},
                  addresses_,
                  stored_,
@@ -305,13 +315,14 @@ LayerPlan FusionGroup::plan() const {
   plan.name = last.layer->name, plan.op = "fused", plan.scene = last.layer->scene;
   plan.output_bytes = last.layer->output.size_bytes();
   const GroupWork made = work();
+  const std::vector<Pyramid> pyramids = shaped_pyramids(made);
   for (std::size_t l = 0; l < graph_.layers.size(); ++l) {
     const Layer& layer = *graph_.layers[l].layer;
     if (!layers_[l].matrix) continue;
     const GroupTensor& output = nth(graph_.tensors, graph_.layers[l].output);
     const Problem& problem = layers_[l].matrix->problem;
     const std::int64_t outputs = std::int64_t{output.images()} * problem.out_height * problem.out_width;
-    plan.macs += useful_macs(workload_, layer) / outputs * computed_outputs(made, l);
+    plan.macs += useful_macs(workload_, layer) / outputs * computed_outputs(made, pyramids, l);
   }
   plan.bound = bound();
   plan.layers = mapping_.layers;
@@ -323,9 +334,17 @@ LayerPlan FusionGroup::plan() const {
   for (const GroupTensor& tensor : graph_.tensors) {
     const auto found = mapping_.holdings.find(tensor.name);
     if (found == mapping_.holdings.end()) continue;
-    plan.choices.emplace_back("in SRAM",
-                              fmt::format("{}: {}", tensor.name, nth(kHoldingNames, found->second)));
+    const bool nram = found->second == Holding::kNram;
+    plan.choices.emplace_back(
+        nram ? "in NRAM" : "in SRAM",
+        nram ? tensor.name : fmt::format("{}: {}", tensor.name, nth(kHoldingNames, found->second)));
   }
+  for (const Pyramid& pyramid : pyramids)
+    plan.choices.emplace_back("part of a core",
+                              fmt::format("{} rows of {} columns of {}", pyramid.rows, pyramid.columns,
+                                          graph_.layers[pyramid.layers.back()].layer->name));
+  if (mapping_.results == DataPath::kSram)
+    plan.choices.emplace_back("results", "through the SRAM, a step at a time");
   if (mapping_.kernels == GroupKernels::kStreamed)
     plan.choices.emplace_back("kernels", "come to WRAM layer by layer in every step");
   for (std::size_t l = 0; l < graph_.layers.size(); ++l) {
@@ -336,7 +355,7 @@ LayerPlan FusionGroup::plan() const {
   std::int64_t again = 0, rows = 0;  // bytes
   for (std::size_t t = 0; t < graph_.tensors.size(); ++t) {
     const GroupTensor& tensor = graph_.tensors[t];
-    again += made_pixels(made, to_int(t)) * tensor.pixel_bytes();
+    again += made_pixels(made, pyramids, to_int(t)) * tensor.pixel_bytes();
     rows += tensor.info.size_bytes();
   }
   plan.choices.emplace_back(

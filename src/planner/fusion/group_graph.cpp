@@ -183,15 +183,11 @@ GroupGraph make_group_graph(const Workload& workload, const std::vector<int>& la
   return group;
 }
 
-namespace {
-
 Interval joined(Interval a, Interval b) {
   if (a.empty()) return b;
   if (b.empty()) return a;
   return {std::min(a.begin, b.begin), std::max(a.end, b.end)};
 }
-
-}  // namespace
 
 RowSchedule::RowSchedule(const GroupGraph& group, const std::vector<Holding>& holdings, const GroupAxes& axes,
                          const OutputPart& part) {
@@ -223,7 +219,8 @@ RowSchedule::RowSchedule(const GroupGraph& group, const std::vector<Holding>& ho
   std::vector<int> made_to(tensors);  // by tensor: end of the rows made so far, where rows stay
   for (std::size_t t = 0; t < tensors; ++t) made_to[t] = all[t].begin;
   const auto make = [&](std::size_t t, Interval read) -> Interval {
-    if (holdings[t] == Holding::kRecompute || read.empty()) return read;
+    const bool again = holdings[t] == Holding::kRecompute || holdings[t] == Holding::kNram;
+    if (again || read.empty()) return read;
     // Rows that a stride skips between two steps are not made.
     const int begin = std::max(made_to[t], read.begin);
     const Interval rows{begin, std::max(begin, holdings[t] == Holding::kWhole ? all[t].end : read.end)};

@@ -130,6 +130,9 @@ struct OutputPart {
   Interval columns = {};
 };
 
+/// The smallest interval with both; empty ones count for nothing.
+Interval joined(Interval a, Interval b);
+
 /// row_axis of every layer and input of a group.
 using GroupAxes = std::vector<std::vector<RowAxis>>;
 GroupAxes row_axes(const Workload& workload, const GroupGraph& group, MapAxis axis = MapAxis::kRows);

@@ -2,9 +2,11 @@
 
 #include "base/types.h"
 #include "planner/fusion/cluster_tasks.h"
+#include "planner/fusion/pyramid.h"
 #include "planner/layer/estimate.h"
 
 #include <algorithm>
+#include <functional>
 #include <iterator>
 #include <memory>
 #include <optional>
@@ -27,6 +29,9 @@ std::vector<MostOutputs> most_of(const std::vector<ClusterRows>& rows, const Gro
     for (const ClusterRows& of : rows) {
       most[l].rows = std::max(most[l].rows, of.most_computed(output, down[l].front()));
       most[l].columns = std::max(most[l].columns, of.most_computed_columns(output, across[l].front()));
+      most[l].made_rows = std::max(most[l].made_rows, of.most_rows(output));
+      most[l].made_columns = std::max(most[l].made_columns, of.most_columns(output));
+      most[l].images = std::max(most[l].images, of.most_images());
     }
   }
   return most;
@@ -36,9 +41,10 @@ Clusters clusters_of(TaskGraph& graph, const GroupWork& work, PlannedUse& use,
                      std::optional<std::int64_t> sram = {}) {
   std::vector<ClusterRows> rows = rows_of_clusters(work);
   const std::vector<MostOutputs> most = most_of(rows, work);
+  std::vector<Pyramid> pyramids = pyramids_of(work);
   Clusters clusters;
   for (ClusterRows& of : rows)
-    clusters.push_back(std::make_unique<ClusterTasks>(graph, work, std::move(of), most, use, sram));
+    clusters.push_back(std::make_unique<ClusterTasks>(graph, work, std::move(of), most, pyramids, use, sram));
   return clusters;
 }
 
@@ -49,16 +55,14 @@ using ClusterLoad = std::pair<ClusterTasks*, const GroupWeights::Load*>;
 void load(const std::vector<ClusterLoad>& loads, std::size_t turn, const GroupWork& work, PlannedUse& use) {
   const auto count = count_of(loads);
   const std::int64_t bytes = bytes_of(loads.front().second->transfers);
-  if (kernel_fetches(work.hardware, count) < count) {
+  const bool direct = work.hardware.chip->dram_path == DramPath::kDirect;
+  if (!direct && kernel_fetches(work.hardware, count) < count) {
     std::vector<Staging::Link> links;
     for (const auto& [cluster, one] : loads) links.push_back(cluster->link(*one));
     use.bytes.kernels += Staging::load(std::move(links), turn) * bytes;
     return;
   }
-  for (const auto& [cluster, one] : loads) {
-    cluster->load_alone(*one);
-    use.bytes.kernels += bytes;
-  }
+  for (const auto& [cluster, one] : loads) use.bytes.kernels += cluster->load_alone(*one) * bytes;
 }
 
 // Loads resident kernels, and factors.
@@ -101,6 +105,7 @@ void run_streamed(const Clusters& clusters, const GroupWork& work, PlannedUse& u
         for (ClusterTasks* cluster : makers) cluster->run_layer(l, portion);
       }
     }
+    for (ClusterTasks* cluster : working) cluster->end();
   }
 }
 
@@ -108,6 +113,7 @@ void run_resident(ClusterTasks& cluster, const GroupWork& work, const EnoughTask
   for (int step = 0; step < cluster.steps() && !(enough && enough()); ++step) {
     cluster.begin(step);
     for (std::size_t l = 0; l < work.layers.size(); ++l) cluster.run_layer(l, 0);
+    cluster.end();
   }
 }
 
@@ -238,6 +244,20 @@ int ClusterRows::most_live(int tensor) const {
   return most;
 }
 
+int ClusterRows::most_rows(int tensor) const {
+  int most = 0;
+  for (const RowSchedule& schedule : schedules) {
+    for (int s = 0; s < schedule.steps(); ++s) most = std::max(most, schedule.made(s, tensor).size());
+  }
+  return most;
+}
+
+int ClusterRows::most_images() const {
+  int most = 1;
+  for (const OutputPart& part : parts) most = std::max(most, part.images);
+  return most;
+}
+
 int ClusterRows::most_columns(int tensor) const {
   int most = 0;
   for (const std::vector<Interval>& of : columns) most = std::max(most, nth(of, tensor).size());
@@ -265,8 +285,53 @@ std::vector<ClusterRows> rows_of_clusters(const GroupWork& work) {
   return clusters;
 }
 
-std::int64_t made_pixels(const GroupWork& work, int tensor) {
+std::vector<Pyramid> shaped_pyramids(const GroupWork& work) {
+  if (pyramids_of(work).empty()) return {};
+  TaskGraph graph;
+  PlannedUse use;
+  return clusters_of(graph, work, use, 0).front()->pyramids();
+}
+
+namespace {
+
+// Calls `visit` with what each part of a pyramid makes, by tensor, and the number of images with this part.
+void for_each_part(const GroupWork& work, const Pyramid& pyramid,
+                   const std::function<void(const std::vector<Region>&, int images)>& visit) {
+  const GroupAxes down = row_axes(work.workload, work.graph),
+                  across = row_axes(work.workload, work.graph, MapAxis::kColumns);
+  const int output = work.graph.layers[pyramid.layers.back()].output;
+  for (const ClusterRows& of : rows_of_clusters(work)) {
+    for (std::size_t p = 0; p < of.parts.size(); ++p) {
+      for (int s = 0; s < of.schedules[p].steps(); ++s) {
+        for (const Region& part :
+             parts_of(pyramid, {of.schedules[p].made(s, output), nth(of.columns[p], output)}))
+          visit(regions_of(pyramid, work, down, across, part), of.parts[p].images);
+      }
+    }
+  }
+}
+
+// The pyramid with a layer; null: there is none.
+const Pyramid* pyramid_with(const std::vector<Pyramid>& pyramids, std::size_t layer) {
+  const auto found = std::find_if(pyramids.begin(), pyramids.end(), [layer](const Pyramid& pyramid) {
+    return std::count(pyramid.layers.begin(), pyramid.layers.end(), layer) > 0;
+  });
+  return found == pyramids.end() ? nullptr : &*found;
+}
+
+}  // namespace
+
+std::int64_t made_pixels(const GroupWork& work, const std::vector<Pyramid>& pyramids, int tensor) {
   std::int64_t made = 0;
+  const int producer = nth(work.graph.tensors, tensor).producer;
+  const Pyramid* pyramid = producer < 0 ? nullptr : pyramid_with(pyramids, to_size(producer));
+  if (pyramid != nullptr) {
+    for_each_part(work, *pyramid, [&](const std::vector<Region>& regions, int images) {
+      const Region& of = nth(regions, tensor);
+      made += std::int64_t{images} * of.rows.size() * of.columns.size();
+    });
+    return made;
+  }
   for (const ClusterRows& of : rows_of_clusters(work)) {
     for (std::size_t p = 0; p < of.parts.size(); ++p)
       made += of.parts[p].images * of.schedules[p].made_rows(tensor) * nth(of.columns[p], tensor).size();
@@ -274,13 +339,21 @@ std::int64_t made_pixels(const GroupWork& work, int tensor) {
   return made;
 }
 
-std::int64_t computed_outputs(const GroupWork& work, std::size_t layer) {
+std::int64_t computed_outputs(const GroupWork& work, const std::vector<Pyramid>& pyramids,
+                              std::size_t layer) {
   const GroupLayer& of_unit = work.graph.layers[layer];
   const auto axis_of = [&](MapAxis axis) {
     return *row_axis(work.workload, *of_unit.layer, 0, work.graph.view, axis);
   };
   const RowAxis down = axis_of(MapAxis::kRows), across = axis_of(MapAxis::kColumns);
   std::int64_t computed = 0;
+  if (const Pyramid* pyramid = pyramid_with(pyramids, layer)) {
+    for_each_part(work, *pyramid, [&](const std::vector<Region>& regions, int images) {
+      const Region& of = nth(regions, of_unit.output);
+      computed += std::int64_t{images} * down.computed(of.rows) * across.computed(of.columns);
+    });
+    return computed;
+  }
   for (const ClusterRows& of : rows_of_clusters(work)) {
     for (std::size_t p = 0; p < of.parts.size(); ++p) {
       std::int64_t rows = 0;

@@ -30,6 +30,7 @@ struct GroupWork {
   int clusters = 1, step_rows = 1, step_columns = 1, step_maps = 1;  ///< as GroupMapping
   std::vector<Holding> holdings;                                     ///< by tensor; unused for the output
   GroupKernels kernels = GroupKernels::kResident;
+  DataPath results = DataPath::kDirect;
   std::vector<GroupLayerWork> layers;
   std::vector<std::uint64_t> addresses;  ///< by tensor: DRAM address; unused for tensors on the chip
   std::vector<StoredMapPointer> stored;  ///< by tensor: layout in DRAM; unused for tensors on the chip
@@ -40,9 +41,11 @@ struct GroupWork {
   int largest_reduction_group() const;
 };
 
-/// The most rows and columns of a layer's outputs that a step computes.
+/// The most rows and columns of a layer's outputs that a step computes of an image.
 struct MostOutputs {
   int rows = 0, columns = 0;
+  int made_rows = 0, made_columns = 0;  ///< pixels of its output, several of which may be computed at a time
+  int images = 1;                       ///< images of a step
 };
 /// By layer, the most over all clusters.
 std::vector<MostOutputs> most_outputs(const GroupWork& work);
@@ -71,6 +74,10 @@ std::vector<std::int64_t> wram_of_unit_loads(const GroupWork& work);
 /// WRAM bytes of a core that the group takes.
 std::int64_t wram_of_unit(const GroupWork& work);
 
+struct Pyramid;
+/// The group's pyramids with the parts that cores make of them. Throws UserError where one does not fit.
+std::vector<Pyramid> shaped_pyramids(const GroupWork& work);
+
 /// The part of a fusion group's output rows that one cluster makes, and the rows of each tensor by step.
 struct ClusterRows {
   int cluster = 0;
@@ -84,6 +91,9 @@ struct ClusterRows {
   /// at a time.
   int most_computed(int tensor, const RowAxis& axis) const;
   int most_live(int tensor) const;
+  /// The most rows of one image that a step makes, and the most images of a step.
+  int most_rows(int tensor) const;
+  int most_images() const;
   /// The most columns of a tensor that are live at a time, and the most that are computed.
   int most_columns(int tensor) const;
   int most_computed_columns(int tensor, const RowAxis& axis) const;
@@ -92,10 +102,11 @@ struct ClusterRows {
 /// The output's rows, counted over all images, divided evenly; one entry per cluster that makes some.
 std::vector<ClusterRows> rows_of_clusters(const GroupWork& work);
 
-/// Pixels of a tensor that all clusters make, recomputed ones included.
-std::int64_t made_pixels(const GroupWork& work, int tensor);
+/// Pixels of a tensor that all clusters make, recomputed ones included, between steps and between cores.
+/// `pyramids` are those of shaped_pyramids.
+std::int64_t made_pixels(const GroupWork& work, const std::vector<Pyramid>& pyramids, int tensor);
 /// Outputs that all clusters compute for layer `layer`, recomputed ones included: pixels, or groups of pixels
 /// that are made at a time.
-std::int64_t computed_outputs(const GroupWork& work, std::size_t layer);
+std::int64_t computed_outputs(const GroupWork& work, const std::vector<Pyramid>& pyramids, std::size_t layer);
 
 }  // namespace tilebeat

@@ -32,7 +32,9 @@ GroupWeights::GroupWeights(TaskGraph& graph, const GroupWork& work)
   }
 }
 
-void GroupWeights::split(const std::vector<MostOutputs>& most, ClusterShare share) {
+void GroupWeights::split(const std::vector<MostOutputs>& most, ClusterShare share,
+                         std::vector<std::optional<LayerMapping>> fixed) {
+  fixed_ = std::move(fixed);
   if (streamed()) return split_streamed(most, share);
   using Kernels = ClusterShare::Kernels;
   for (const Kernels kernels : {Kernels::kAny, Kernels::kFewAtEqualCost, Kernels::kFewest}) {
@@ -55,6 +57,10 @@ int GroupWeights::regions() const {
 }
 
 void GroupWeights::map_layer(std::size_t l, const std::vector<MostOutputs>& most, ClusterShare share) {
+  if (fixed_[l]) {
+    layers_[l].mapping = *fixed_[l];
+    return;
+  }
   share.rows = most[l].rows, share.columns = most[l].columns;
   if (streamed() && kernel_fetches(work_.hardware, work_.clusters) == work_.clusters) {
     std::int64_t bytes = 0;
@@ -265,11 +271,7 @@ std::uint64_t GroupWeights::cores_of(std::size_t l, const Group& group) const {
 }
 
 GroupWeights::Load GroupWeights::load_of(std::size_t l, const Group& group) const {
-  Load load{transfers(l, group), {}};
-  const LayerMapping& m = layers_[l].mapping;
-  if (m.cores() == m.kernel_parts * m.reduction_parts)
-    load.core = group.part * m.reduction_parts + to_int(group.shard);
-  return load;
+  return {transfers(l, group), {}, cores_of(l, group)};
 }
 
 std::vector<Transfer> GroupWeights::transfers(std::size_t l, const Group& group) const {
@@ -282,7 +284,8 @@ GroupWeights::Load GroupWeights::load_of_post(std::size_t l, const Group& group)
   const std::uint64_t cores = cores_of_part(l, group.part);
   return {post_transfers(*work_.layers[l].matrix, group.group.blocks,
                          multicast_address(cores, false, to_unsigned(group.post_at))),
-          {{group.post, 0, AccessKind::kWrite}}};
+          {{group.post, 0, AccessKind::kWrite}},
+          cores};
 }
 
 Transfer GroupWeights::transfer_of_factors(std::size_t l) const {
@@ -302,7 +305,9 @@ std::vector<GroupWeights::Load> GroupWeights::loads(bool ahead) const {
     }
     const VectorWork* vector = work_.layers[l].vector;
     if (!ahead && vector != nullptr && !vector->parameters().empty())
-      loads.push_back({{transfer_of_factors(l)}, {{layers_[l].factors, 0, AccessKind::kWrite}}});
+      loads.push_back({{transfer_of_factors(l)},
+                       {{layers_[l].factors, 0, AccessKind::kWrite}},
+                       (std::uint64_t{1} << chip_.cores_per_cluster) - 1});
     for (const Group& group : layers_[l].groups) {
       if (!ahead && vector == nullptr && group.shard == 0 && work_.layers[l].matrix->post_parameters != 0)
         loads.push_back(load_of_post(l, group));

@@ -41,7 +41,9 @@ class GroupWeights {
   /// Splits each matrix layer over the cores of a cluster for the lowest estimate or, where resident kernels
   /// do not fit so, for the fewest kernels in a core. `most`: by layer, the most output rows and columns of a
   /// step. Throws UserError when a layer, or all kernels together, do not fit.
-  void split(const std::vector<MostOutputs>& most, ClusterShare share);
+  /// `fixed`: by layer, the mapping of those that are not split so.
+  void split(const std::vector<MostOutputs>& most, ClusterShare share,
+             std::vector<std::optional<LayerMapping>> fixed);
   /// WRAM bytes of a core that the kernels take.
   std::int64_t kernel_bytes() const { return kernel_bytes_; }
   const LayerMapping& mapping(std::size_t layer) const { return layers_[layer].mapping; }
@@ -57,7 +59,7 @@ class GroupWeights {
   struct Load {
     std::vector<Transfer> transfers;  ///< from DRAM to multicast addresses
     AccessList written;
-    std::optional<int> core = {};  ///< set for kernels that only this core needs
+    std::uint64_t cores = 0;  ///< of the cluster, as a bit mask
   };
   /// The loads that are made once: those of prefetched kernels (`ahead`), or of all other kernels and the
   /// factors. Streamed kernels are not among them.
@@ -110,8 +112,9 @@ class GroupWeights {
   const GroupWork& work_;
   const ChipConfig& chip_;
   std::vector<OfLayer> layers_;
-  std::vector<Slot> slots_;  // slots of streamed kernels
-  std::size_t slot_ = 0;     // the slot filled last
+  std::vector<Slot> slots_;                         // slots of streamed kernels
+  std::size_t slot_ = 0;                            // the slot filled last
+  std::vector<std::optional<LayerMapping>> fixed_;  // by layer
   std::int64_t factor_bytes_ = 0, kernel_bytes_ = 0;
 };
 

@@ -102,7 +102,31 @@ class OptimalChooser {
       consider(request, trial);
     }
     if (trial.fits && cycles) try_maps(begin, end, output, trial);
+    if (space_.may_hold_in_nram(graph)) try_pyramid(begin, end, output, trial);
+    if (trial.group && cycles && chip_.dram_path == DramPath::kAuto) {
+      request = *trial.group;
+      request.results = DataPath::kSram;
+      consider(request, trial);
+    }
     return trial;
+  }
+
+  // Tries maps between layers that stay in the NRAM of the core that makes them: in the steps of the best
+  // form so far, and where there is none, in the largest that fits.
+  void try_pyramid(int begin, int end, const GroupTensor& output, Trial& trial) {
+    const int rows = output.images() * output.height(), clusters = std::min(chip_.clusters, rows);
+    if (trial.group && trial.group->kernels != GroupKernels::kStreamed) {
+      GroupRequest request = *trial.group;
+      request.holding = Holding::kNram, request.reductions.clear();
+      consider(request, trial);
+      return;
+    }
+    GroupRequest request = space_.request(begin, end);
+    request.clusters = clusters, request.holding = Holding::kNram;
+    for (int step = std::min(output.height(), ceil_div(rows, clusters)); step > 0; step /= 2) {
+      request.step_rows = step;
+      if (consider(request, trial) != Outcome::kDoesNotFit) return;
+    }
   }
 
   // Tries several maps of a batch at once: all that a cluster has, then fewer as long as none fits, or fewer

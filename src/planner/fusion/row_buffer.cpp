@@ -46,9 +46,50 @@ std::pair<Transfer, Transfer> cut(const Transfer& whole, std::int64_t at) {
 
 }  // namespace
 
+Interval HeldTensor::rows_of(std::uint64_t address, std::int64_t bytes) const {
+  const auto first = to_signed(address - origin_);
+  return {to_int(first / row_bytes_), to_int(ceil_div(first + bytes, row_bytes_))};
+}
+
+CopyShape HeldTensor::with_places(const CopyShape& shape, TransferEnd end, std::int64_t place_bytes) const {
+  CopyShape s = shape;
+  const auto place = [&](std::int64_t count, std::int64_t& distance) {
+    if (count > 1 && distance % row_bytes_ == 0) distance = distance / row_bytes_ * place_bytes;
+  };
+  const bool source = end == TransferEnd::kSource;
+  place(s.columns, source ? s.source_column : s.destination_column);
+  place(s.rows, source ? s.source_row : s.destination_row);
+  return s;
+}
+
+NramPart::NramPart(TaskGraph& graph, std::uint64_t origin, std::uint64_t address, const GroupTensor& tensor)
+    : HeldTensor(origin, tensor.row_bytes()),
+      address_(address),
+      pixel_bytes_(tensor.pixel_bytes()),
+      ring_(graph, BufferRole::kMap, 1) {}
+
+void NramPart::begin(const Region& part) {
+  part_ = part, filling_ = ring_.next();
+}
+
+AccessList NramPart::accesses(Interval /*rows*/, AccessKind kind) const {
+  return {access(kind)};
+}
+
+std::vector<Transfer> NramPart::placed(const Transfer& transfer, TransferEnd end) const {
+  const std::int64_t row_bytes = part_.columns.size() * pixel_bytes_;
+  Transfer inside = transfer;
+  inside.shape = with_places(transfer.shape, end, row_bytes);
+  std::uint64_t& address = end == TransferEnd::kSource ? inside.source : inside.destination;
+  const auto offset = to_signed(address - origin_);
+  address = address_ + to_unsigned((offset / row_bytes_ - part_.rows.begin) * row_bytes +
+                                   offset % row_bytes_ - part_.columns.begin * pixel_bytes_);
+  return {inside};
+}
+
 RowBuffer::RowBuffer(TaskGraph& graph, std::uint64_t origin, std::uint64_t address, const BufferedRow& row,
                      int capacity)
-    : origin_(origin), address_(address), row_(row), place_bytes_(row.place_bytes()) {
+    : HeldTensor(origin, row.bytes), address_(address), row_(row), place_bytes_(row.place_bytes()) {
   for (int i = 0; i < capacity; ++i) places_.push_back(graph.add_buffer(BufferRole::kStaging));
 }
 
@@ -84,33 +125,16 @@ AccessList RowBuffer::accesses(Interval rows, AccessKind kind) const {
   return accesses;
 }
 
-Interval RowBuffer::rows_of(std::uint64_t address, std::int64_t bytes) const {
-  const auto first = to_signed(address - origin_);
-  return {to_int(first / row_.bytes), to_int(ceil_div(first + bytes, row_.bytes))};
-}
-
 std::int64_t RowBuffer::unrolled(std::uint64_t address) const {
   const auto offset = to_signed(address - origin_);
   const std::int64_t row = offset / row_.bytes;
   return (row + shift_of(to_int(row))) * place_bytes_ + offset % row_.bytes - skipped_;
 }
 
-// Row strides become place strides.
-CopyShape RowBuffer::with_places(const CopyShape& shape, TransferEnd end) const {
-  CopyShape s = shape;
-  const auto place = [&](std::int64_t count, std::int64_t& distance) {
-    if (count > 1 && distance % row_.bytes == 0) distance = distance / row_.bytes * place_bytes_;
-  };
-  const bool source = end == TransferEnd::kSource;
-  place(s.columns, source ? s.source_column : s.destination_column);
-  place(s.rows, source ? s.source_row : s.destination_row);
-  return s;
-}
-
 std::vector<Transfer> RowBuffer::placed(const Transfer& transfer, TransferEnd end) const {
   std::vector<Transfer> to;
   Transfer inside = transfer;
-  inside.shape = with_places(transfer.shape, end);
+  inside.shape = with_places(transfer.shape, end, place_bytes_);
   add_placed(inside, unrolled(end == TransferEnd::kSource ? transfer.source : transfer.destination), end, to);
   return to;
 }

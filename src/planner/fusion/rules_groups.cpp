@@ -329,7 +329,15 @@ class RulesChooser {
       if (group && least && group->careful >= kWorthASmallerMap * least->careful) break;
       if (group) best = std::move(tried), least = group;
     } while (shrink(request, best.has_value()));
+    std::string instead = "they are made and read faster there than in the SRAM";
+    if (!best && config_.inner != FusionInner::kSram) {
+      best = grown.trial.request;
+      instead = "they do not fit the SRAM with what is on its way";
+    }
     if (!best) return Verdict::kDoesNotFit;
+    const bool in_nram = hold_in_nram(*best, least);
+    if (!least) return Verdict::kDoesNotFit;
+    if (chip_.dram_path == DramPath::kAuto) store_by_sram(*best, *least);
     const bool pays = least->bytes <= alone.bytes && least->careful <= alone.cycles;
     if (!pays && !config_.keep_where_slower) return Verdict::kDoesNotPay;
     ChosenGroup chosen{*best, {{"mode", grown.trial.mode}, {"ends", grown.ended_by}}};
@@ -338,9 +346,31 @@ class RulesChooser {
           "repaired",
           fmt::format("{} a step instead of {}, which {}", unit_map(*best), unit_map(grown.trial.request),
                       largest_fits ? "takes longer" : "does not fit with what is on its way"));
+    if (in_nram) chosen.reasons.emplace_back("maps between", "in NRAM: " + instead);
     chosen.reasons.push_back(compared(alone, *least));
     chosen_.push_back(std::move(chosen));
     return Verdict::kTaken;
+  }
+
+  // Holds the maps between the layers in NRAM where `fusion.inner` asks for that, or the group takes less so;
+  // where it takes no time at all yet, it does not fit otherwise. Returns whether it does.
+  bool hold_in_nram(GroupRequest& best, std::optional<GroupEstimate>& least) {
+    if (config_.inner == FusionInner::kSram) return false;
+    GroupRequest request = best;
+    request.holding = Holding::kNram, request.reductions.clear();
+    const auto group = space_.fused(request);
+    if (config_.inner == FusionInner::kNram && !group) least.reset();
+    const bool better = group && (!least || config_.inner == FusionInner::kNram ||
+                                  group->careful < kWorthASmallerMap * least->careful);
+    if (better) best = request, least = group;
+    return better;
+  }
+  // Collects a step's results in the SRAM where that is expected to be faster.
+  void store_by_sram(GroupRequest& best, GroupEstimate& least) {
+    GroupRequest request = best;
+    request.results = DataPath::kSram;
+    const auto group = space_.fused(request);
+    if (group && group->careful < kWorthASmallerMap * least.careful) best = request, least = *group;
   }
 
   // The estimate of a group, in reduction groups where these are better, which `request` then has.

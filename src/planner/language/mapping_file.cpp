@@ -118,6 +118,9 @@ void describe(V& v, GroupRequest& u) {
                     "how tensors are held that `holdings` does not name");
   v.optional_choice("kernels", u.kernels, kGroupKernelsNames,
                     "whether all kernels stay in WRAM, or come anew in every step; left out: they stay");
+  v.optional_choice("results", u.results, kResultPathNames,
+                    "the way of the results to DRAM: from NRAM, or through the SRAM, where a step's are "
+                    "collected; left out: as chip.dram_path says");
   v.renamed("kernels_ahead", "weight_prefetch"), v.renamed("kernels_during", "weight_prefetch_during");
   v.optional_integer("weight_prefetch", u.weight_prefetch, kLoads,
                      "loads of the group's kernels that are made while an earlier layer runs");
@@ -277,6 +280,7 @@ std::string mapping_text(const std::vector<LayerMapping>& layers, const std::vec
          {},
          group.holdings,
          group.kernels == GroupKernels::kStreamed ? std::optional(group.kernels) : std::nullopt,
+         group.results,
          group.reductions,
          group.weight_prefetch,
          group.weight_prefetch > 0 ? std::optional(group.weight_prefetch_during) : std::nullopt});

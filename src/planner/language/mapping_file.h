@@ -16,6 +16,16 @@
 
 namespace tilebeat {
 
+/// The data path between DRAM and the memories of cores (SPEC HI-4).
+enum class DataPath : std::uint8_t {
+  kDirect,     ///< by the core's IODMA
+  kSram,       ///< through the cluster's SRAM, to or from one core after the other; a load is fetched once
+  kBroadcast,  ///< fetched into the SRAM once and written to all cores of the cluster that need it at once
+  kChain  ///< as kBroadcast, but fetched once for all clusters: one fetches, CDMAs pass it on to the others
+};
+constexpr std::array<std::string_view, 4> kDataPathNames{"direct", "sram", "broadcast", "chain"};
+/// The ways of a fusion group's results.
+constexpr std::array<std::string_view, 2> kResultPathNames{kDataPathNames[0], kDataPathNames[1]};
 /// A fusion group: layers that run as one, and their mapping (SPEC MA-1, FU-4).
 struct GroupMapping {
   std::vector<std::string> layers;  ///< in the workload's order; the last one makes the output
@@ -25,20 +35,14 @@ struct GroupMapping {
   int step_maps = 1;  ///< images whose rows a step computes completely; 1: rows of a single image
   std::map<std::string, Holding> holdings;         ///< by tensor name; all tensors but the output
   GroupKernels kernels = GroupKernels::kResident;  ///< place of the kernels while the group runs
+  /// the way of the results to DRAM: from NRAM, or through the SRAM, where a step's are collected
+  DataPath results = DataPath::kDirect;
   std::map<std::string, int> reductions;  ///< by layer cut along its channels: cores of a reduction group
   int weight_prefetch = 0;                ///< weight prefetch: kernel loads that run during an earlier layer
   std::string
       weight_prefetch_during;  ///< that layer, or the last one of that fusion group; empty: no prefetch
 };
 
-/// The data path between DRAM and the memories of cores (SPEC HI-4).
-enum class DataPath : std::uint8_t {
-  kDirect,     ///< by the core's IODMA
-  kSram,       ///< through the cluster's SRAM, to or from one core after the other; a load is fetched once
-  kBroadcast,  ///< fetched into the SRAM once and written to all cores of the cluster that need it at once
-  kChain  ///< as kBroadcast, but fetched once for all clusters: one fetches, CDMAs pass it on to the others
-};
-constexpr std::array<std::string_view, 4> kDataPathNames{"direct", "sram", "broadcast", "chain"};
 /// Whether a memory core writes the same data to all cores of its cluster at once.
 constexpr bool broadcasts(DataPath path) {
   return path == DataPath::kBroadcast || path == DataPath::kChain;
@@ -108,6 +112,7 @@ struct GroupRequest {
   std::optional<Holding> holding;  ///< of tensors that `holdings` does not name
   std::map<std::string, Holding> holdings;
   std::optional<GroupKernels> kernels = {};  ///< absent: resident
+  std::optional<DataPath> results = {};      ///< kDirect or kSram; absent: as `chip.dram_path` says
   std::map<std::string, int> reductions = {};
   std::optional<int> weight_prefetch = {};
   std::optional<std::string> weight_prefetch_during = {};

@@ -1,0 +1,171 @@
+// Maps between the layers of a group in the NRAM of cores, and the ways of a group's operands and results,
+// through the product (SPEC FU-11, HI-4).
+#include "tilebeat_command.h"
+
+#include <regex>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+
+namespace tilebeat::testing {
+namespace {
+
+using nlohmann::json;
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+json layer(const std::string& name, const std::string& input, int kernel, int seed) {
+  const int pad = kernel / 2;
+  return {{"name", name},
+          {"op", "conv2d"},
+          {"inputs", {input}},
+          {"out_channels", 64},
+          {"kernel", {kernel, kernel}},
+          {"pads", {pad, pad, pad, pad}},
+          {"weights", {{"random", {{"seed", seed}}}}},
+          {"requant", {{"scale", 0.001}, {"zero_point", 0}, {"dtype", "int8"}}},
+          {"activation", "relu"}};
+}
+/// Four products of pixels in a row, or a residual block.
+json pyramid_network(bool block) {
+  const json layers = block ? json{layer("a", "x", 3, 2),
+                                   layer("b", "a", 3, 3),
+                                   {{"name", "sum"},
+                                    {"op", "add"},
+                                    {"inputs", {"b", "x"}},
+                                    {"requant", {{"scale", 1}, {"zero_point", 0}, {"dtype", "int8"}}}}}
+                            : json{layer("a", "x", 1, 2), layer("b", "a", 1, 3), layer("c", "b", 1, 4),
+                                   layer("d", "c", 1, 5)};
+  return {
+      {"name", "net"},
+      {"inputs", {{{"name", "x"}, {"shape", {1, 32, 32, 64}}, {"dtype", "int8"}, {"random", {{"seed", 1}}}}}},
+      {"layers", layers}};
+}
+json chip_of(const std::string& dataflow, int bus_bytes, const json& fusion) {
+  return {{"name", "hw"},
+          {"dataflow", dataflow},
+          {"fused", true},
+          {"fusion", fusion},
+          {"chip",
+           {{"clusters", 1},
+            {"cores_per_cluster", 8},
+            {"memory_controllers", 2},
+            {"cluster_bus", {{"bytes_per_clock", bus_bytes}}}}}};
+}
+
+struct Outcome {
+  CommandResult command;
+  json report;
+  /// The sum of a counter over the modules whose name matches.
+  std::int64_t sum(const std::string& modules, const std::string& counter) const {
+    std::int64_t sum = 0;
+    for (const json& entry : report.at("counters")) {
+      if (std::regex_match(entry.at("module").get<std::string>(), std::regex(modules)) &&
+          entry.at("name") == counter)
+        sum += entry.at("value").get<std::int64_t>();
+    }
+    return sum;
+  }
+  std::int64_t cycles() const { return report.at("total").at("cycles"); }
+};
+Outcome outcome(const json& config, const json& workload, const json& groups = {}) {
+  const CommandFolder folder;
+  folder.write("c.json", config.dump());
+  folder.write("n.json", workload.dump());
+  std::vector<std::string> arguments{"run", "--config", "c.json", "--layer", "n.json"};
+  if (!groups.is_null()) {
+    folder.write("m.json", json{{"tilebeat_mapping", 1}, {"groups", groups}}.dump());
+    arguments.insert(arguments.end(), {"--mapping", "m.json"});
+  }
+  Outcome result{folder.run(arguments), {}};
+  if (result.command.status == 0) result.report = folder.report();
+  return result;
+}
+
+// Where the SRAM's bus is narrow, both planners leave the maps between the layers in NRAM, and that is
+// faster.
+TEST(FusionPyramid, FU_11_maps_stay_in_nram_where_that_is_faster) {
+  for (const char* dataflow : {"dilated", "wfold", "rolling", "offset"}) {
+    for (const char* planner : {"rules", "optimal"}) {
+      const auto made = [&](const char* inner) {
+        return outcome(chip_of(dataflow, 16, {{"planner", planner}, {"inner", inner}}),
+                       pyramid_network(false));
+      };
+      const Outcome sram = made("sram"), chosen = made("auto"), nram = made("nram");
+      ASSERT_EQ(chosen.command.status, 0) << chosen.command.err;
+      EXPECT_LT(chosen.cycles(), sram.cycles() * 4 / 5) << dataflow << ", " << planner;
+      EXPECT_EQ(chosen.cycles(), nram.cycles()) << dataflow << ", " << planner;
+      // The map crosses the bus of the SRAM once, on its way to the cores, which hand on nothing there.
+      const std::int64_t map = 32 * 32 * 64;
+      EXPECT_EQ(chosen.sum(R"(cluster0\.memory\.bus\.core\d+)", "read"), map) << dataflow << ", " << planner;
+      EXPECT_EQ(chosen.sum(R"(cluster0\.memory\.bus\.core\d+)", "written"), 0) << dataflow << ", " << planner;
+    }
+  }
+}
+
+// A block's maps in NRAM give the bytes of the reference, in both granularities, and halos are made again.
+TEST(FusionPyramid, FU_11_halos_of_parts_are_made_again) {
+  const json groups{{{"layers", {"a", "b", "sum"}}, {"holding", "nram"}}};
+  json config = chip_of("dilated", 64, json::object());
+  const Outcome tile = outcome(config, pyramid_network(true), groups);
+  ASSERT_EQ(tile.command.status, 0) << tile.command.err;
+  EXPECT_THAT(tile.command.out, HasSubstr("passed"));
+  const Outcome held =
+      outcome(config, pyramid_network(true), {{{"layers", {"a", "b", "sum"}}, {"step_rows", 32}}});
+  const auto macs = [](const Outcome& result) {
+    return result.report.at("total").at("macs").get<std::int64_t>();
+  };
+  EXPECT_GT(macs(tile), macs(held)) << "parts overlap in what the second convolution reads";
+}
+
+TEST(FusionPyramid, FU_11_UI_5_what_cannot_stay_in_nram_is_refused) {
+  const json config = chip_of("dilated", 64, json::object());
+  const auto refused = [&](const json& group) {
+    return outcome(config, pyramid_network(true), json::array({group})).command;
+  };
+  const json layers{"a", "b", "sum"};
+  const CommandResult input = refused({{"layers", layers}, {"holdings", {{"x", "nram"}}}});
+  EXPECT_EQ(input.status, 2);
+  EXPECT_THAT(input.err, HasSubstr("'x' cannot be held as nram: it comes from DRAM"));
+  const CommandResult streamed = refused({{"layers", layers}, {"holding", "nram"}, {"kernels", "streamed"}});
+  EXPECT_EQ(streamed.status, 2);
+  EXPECT_THAT(streamed.err, HasSubstr("'a' cannot be held as nram: its layers' kernels are streamed"));
+  const CommandResult shared = refused({{"layers", layers}, {"holding", "nram"}, {"reductions", {{"b", 2}}}});
+  EXPECT_EQ(shared.status, 2);
+  EXPECT_THAT(shared.err, HasSubstr("cores share the input channels"));
+  json small = config;
+  small["chip"]["core"] = {{"nram", {{"size_bytes", 4096}}}};
+  const CommandResult large =
+      outcome(small, pyramid_network(true), {{{"layers", layers}, {"holding", "nram"}}}).command;
+  EXPECT_EQ(large.status, 2);
+  EXPECT_THAT(large.err,
+              HasSubstr("cannot fit: not even one output with all that it is made of fits the NRAM"));
+}
+
+// `direct`: kernels and results do not pass through the SRAM; the map does, which is what a group is.
+// `sram`: nothing goes another way.
+TEST(FusionPyramid, HI_4_FU_11_the_way_of_a_group_is_obeyed) {
+  const auto made = [](const char* path) {
+    json config = chip_of("dilated", 64, json::object());
+    config["chip"]["dram_path"] = path;
+    return outcome(config, pyramid_network(true), {{{"layers", {"a", "b", "sum"}}, {"step_rows", 16}}});
+  };
+  const Outcome direct = made("direct"), sram = made("sram");
+  ASSERT_EQ(direct.command.status, 0) << direct.command.err;
+  ASSERT_EQ(sram.command.status, 0) << sram.command.err;
+  const std::int64_t map = 32 * 32 * 64;
+  EXPECT_EQ(direct.sum(R"(noc\..*\.gdma)", "read"), map);
+  EXPECT_EQ(direct.sum(R"(noc\..*\.gdma)", "written"), 0);
+  EXPECT_EQ(direct.sum(R"(noc\..*\.iodma)", "written"), map);
+  EXPECT_EQ(sram.sum(R"(noc\..*\.iodma)", "read"), 0);
+  EXPECT_EQ(sram.sum(R"(noc\..*\.iodma)", "written"), 0);
+  EXPECT_EQ(sram.sum(R"(noc\..*\.gdma)", "written"), map);
+  EXPECT_NE(direct.cycles(), sram.cycles());
+}
+
+}  // namespace
+}  // namespace tilebeat::testing
