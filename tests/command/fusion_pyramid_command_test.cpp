@@ -1,10 +1,11 @@
-// Maps between the layers of a group in the NRAM of cores, and the ways of a group's operands and results,
-// through the product (SPEC FU-11, HI-4).
+// Maps between the layers of a group in the NRAM of cores, clusters that are not used, and the ways of a
+// group's operands and results, through the product (SPEC FU-11, HI-4).
 #include "tilebeat_command.h"
 
+#include <algorithm>
 #include <regex>
 #include <string>
-#include <utility>
+#include <tuple>
 #include <vector>
 
 #include <gmock/gmock.h>
@@ -120,6 +121,45 @@ TEST(FusionPyramid, FU_11_halos_of_parts_are_made_again) {
     return result.report.at("total").at("macs").get<std::int64_t>();
   };
   EXPECT_GT(macs(tile), macs(held)) << "parts overlap in what the second convolution reads";
+}
+
+// A run of a matrix unit may begin while the one before still writes, but not when it reads what that writes.
+TEST(FusionPyramid, FU_11_CY_3_a_run_waits_for_the_results_that_it_reads_in_place) {
+  json layers = json::array();
+  for (const auto& [name, input, features] : std::vector<std::tuple<const char*, const char*, int>>{
+           {"a", "x", 15}, {"b", "a", 1}, {"c", "b", 12}}) {
+    layers.push_back({{"name", name},
+                      {"op", "matmul"},
+                      {"inputs", {input}},
+                      {"out_features", features},
+                      {"weights", {{"random", {{"seed", 1}}}}},
+                      {"requant", {{"scale", 0.01}, {"zero_point", 0}, {"dtype", "int8"}}}});
+  }
+  const json rows{
+      {"name", "rows"},
+      {"inputs", {{{"name", "x"}, {"shape", {1, 1}}, {"dtype", "int8"}, {"random", {{"seed", 1}}}}}},
+      {"layers", layers}};
+  for (const char* dataflow : {"dilated", "wfold", "rolling", "offset"}) {
+    json config = chip_of(dataflow, 64, json::object());
+    config["chip"]["cores_per_cluster"] = 1;
+    const Outcome made = outcome(config, rows, {{{"layers", {"a", "b", "c"}}, {"holding", "nram"}}});
+    EXPECT_EQ(made.command.status, 0) << dataflow << ": " << made.command.out << made.command.err;
+  }
+}
+
+// More clusters make no block slower: those that would not pay have no work.
+TEST(FusionPyramid, MA_6_clusters_that_do_not_pay_are_unused) {
+  for (const char* planner : {"rules", "optimal"}) {
+    std::int64_t least = 0;
+    for (const int clusters : {1, 2, 4, 8, 16}) {
+      json config = chip_of("dilated", 64, {{"planner", planner}});
+      config["chip"]["clusters"] = clusters, config["chip"]["cores_per_cluster"] = 2;
+      const std::int64_t cycles = outcome(config, pyramid_network(true)).cycles();
+      const std::int64_t most = least == 0 ? cycles : std::max(least + 64, least * 102 / 100);
+      EXPECT_LE(cycles, most) << planner << ", " << clusters;
+      least = least == 0 ? cycles : std::min(least, cycles);
+    }
+  }
 }
 
 TEST(FusionPyramid, FU_11_UI_5_what_cannot_stay_in_nram_is_refused) {

@@ -193,6 +193,7 @@ void check_fused(const Network& network, HardwareConfig hardware, FusedTally& ta
     }
   }
   const GroupMapping& group = planned->groups.front();
+  RC_LOG() << mapping_text({}, {group}) << "\n";
   RC_ASSERT(group.weight_prefetch == asked.groups.front().weight_prefetch.value_or(group.weight_prefetch));
   RC_ASSERT(group.reductions == asked.groups.front().reductions);
   tally.ahead += group.weight_prefetch > 0 ? 1 : 0;

@@ -16,12 +16,13 @@
 namespace tilebeat {
 namespace {
 
-// Fractions of NRAM without the factors: each of two operand buffers, each of two result buffers.
-constexpr double kOperands = 0.3, kResults = 0.2;
-// The same fractions for layers with a partial-sum exchange, and that of all its buffers.
-constexpr double kOperandsOfGroups = 0.25, kSumsOfGroups = 0.12, kSlices = 0.26;
-// The same fractions for groups with pyramids, and that of all tensors that are held in NRAM.
-constexpr double kOperandsOfPyramids = 0.2, kResultsOfPyramids = 0.12, kInner = 0.36;
+// Fractions of NRAM without the factors: each of two operand buffers, each of two result buffers, all buffers
+// for partial sums of other cores, and all tensors of pyramids.
+struct Fractions {
+  double operands = 0.3, results = 0.2, slices = 0, inner = 0;
+};
+constexpr Fractions kPlain, kSums{0.25, 0.12, 0.26, 0}, kPyramids{0.2, 0.12, 0, 0.36},
+    kSumsAndPyramids{0.15, 0.08, 0.18, 0.36};
 constexpr int kBuffers = 2;
 // Bytes of the SRAM for partial sums on their way between cores.
 constexpr std::int64_t kSumsInSram = 131072;
@@ -147,11 +148,12 @@ void ClusterTasks::make_cores() {
   largest_reduction_group_ = work_.largest_reduction_group();
   const bool reduction_groups = largest_reduction_group_ > 1;
   const bool pyramids = !pyramids_.empty();
-  operand_bytes_ = share(reduction_groups ? kOperandsOfGroups : pyramids ? kOperandsOfPyramids : kOperands);
-  result_bytes_ = share(reduction_groups ? kSumsOfGroups : pyramids ? kResultsOfPyramids : kResults);
-  if (pyramids) inner_bytes_ = share(kInner);
+  const Fractions of = pyramids           ? (reduction_groups ? kSumsAndPyramids : kPyramids)
+                       : reduction_groups ? kSums
+                                          : kPlain;
+  operand_bytes_ = share(of.operands), result_bytes_ = share(of.results), inner_bytes_ = share(of.inner);
   if (reduction_groups)
-    slice_bytes_ = share(kSlices / (slice_buffers(largest_reduction_group_) + kEndedBuffers));
+    slice_bytes_ = share(of.slices / (slice_buffers(largest_reduction_group_) + kEndedBuffers));
   for (int c = 0; c < chip_.cores_per_cluster; ++c) {
     Core core(graph_, copies_, chip_, cluster_ * chip_.cores_per_cluster + c);
     core.operands = BufferRing(graph_, BufferRole::kMap, kBuffers);
@@ -164,8 +166,8 @@ void ClusterTasks::make_cores() {
 void ClusterTasks::make_pyramids(const std::vector<MostOutputs>& most, std::vector<Pyramid>& pyramids) {
   const NramRoom room{operand_bytes_, result_bytes_,
                       inner_bytes_ / ssize(pyramids_) / kBufferAlignment * kBufferAlignment};
-  // Behind the buffers for operands and results.
-  std::int64_t at = operands_at_ + kBuffers * (operand_bytes_ + result_bytes_);
+  // At the end of NRAM, behind all buffers.
+  std::int64_t at = (chip_.core.nram.size_bytes - inner_bytes_) / kBufferAlignment * kBufferAlignment;
   for (std::size_t i = 0; i < pyramids_.size(); ++i) {
     Pyramid& pyramid = pyramids_[i];
     const MostOutputs& of = most[pyramid.layers.back()];

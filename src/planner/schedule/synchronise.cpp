@@ -168,21 +168,29 @@ class Synchroniser {
   }
 
   // Keeps only the last dependency of a task on each unit, and only if no earlier task of its unit has waited
-  // for it.
+  // for it: the tasks of a unit end in their order. Setups of a matrix unit do not: they end while the run
+  // before them still writes. Only the unit itself waits for them, so that its waits are told apart by
+  // operation.
   void reduce(const std::vector<Dependency>& dependencies) {
     std::vector<std::vector<Dependency>> of(tasks_.size());
     for (const Dependency& d : dependencies) nth(of, d.to).push_back(d);
-    std::map<std::tuple<UnitPlace, TaskEvent, UnitPlace>, int> waited;  // highest rank waited for
+    using From = std::tuple<UnitPlace, TaskEvent, std::uint8_t>;
+    const auto from_of = [this](const Dependency& d, TaskEvent event) -> From {
+      const bool itself = place_of(d.from) == place_of(d.to);
+      return {place_of(d.from), event,
+              itself ? nth(tasks_, d.from).instruction.operation.type().opcode() : std::uint8_t{0}};
+    };
+    std::map<std::pair<From, UnitPlace>, int> waited;  // highest rank waited for
     kept_.resize(tasks_.size());
     for (const int to : by_rank_) {
-      std::map<std::pair<UnitPlace, TaskEvent>, Dependency> last;
+      std::map<From, Dependency> last;
       for (const Dependency& d : nth(of, to)) {
-        const auto [found, added] = last.try_emplace({place_of(d.from), d.event}, d);
+        const auto [found, added] = last.try_emplace(from_of(d, d.event), d);
         if (!added && rank(d.from) > rank(found->second.from)) found->second = d;
       }
       for (const auto& [key, d] : last) {
-        int& highest = waited.try_emplace({key.first, key.second, place_of(to)}, -1).first->second;
-        const auto done = waited.find({key.first, TaskEvent::kDone, place_of(to)});
+        int& highest = waited.try_emplace({key, place_of(to)}, -1).first->second;
+        const auto done = waited.find({from_of(d, TaskEvent::kDone), place_of(to)});
         const int known = done == waited.end() ? highest : std::max(highest, done->second);
         if (rank(d.from) <= known) continue;
         highest = rank(d.from);
