@@ -137,7 +137,13 @@ TEST_F(FusionCommand, FU_8_both_planners_and_a_mapping_file_give_the_bytes_of_th
     ASSERT_EQ(
         run("run", fusion, {"--out", folder_.path("given"), "--check", "on", "--mapping", mapping}).status,
         0);
-    EXPECT_EQ(folder_.results("chosen"), folder_.results("given"));
+    // The facts of a group say why it was chosen, which a mapping file does not know.
+    const auto results_of = [this](const char* folder) {
+      nlohmann::json results = nlohmann::json::parse(folder_.results(folder));
+      for (nlohmann::json& layer : results.at("layers")) layer.erase("facts");
+      return results;
+    };
+    EXPECT_TRUE(results_of("chosen") == results_of("given"));
   }
 }
 

@@ -181,6 +181,28 @@ TEST(FusionRules, MA_3_the_estimate_of_a_group_knows_what_an_SRAM_delivers) {
               0.2 * group.at("cycles").get<double>());
 }
 
+// What was decided about a group is in the report: why it ends, what both ways cost, and which groups were
+// dropped.
+TEST(FusionRules, FU_12_a_report_has_the_decisions_about_groups) {
+  const json net = network(
+      {1, 32, 32, 32}, {conv("c1", "x", 32, 3, 2), conv("c2", "c1", 32, 3, 3), conv("c3", "c2", 32, 3, 4)});
+  const auto facts_of = [&](const json& fusion) {
+    const CommandFolder folder;
+    folder.write("c.json", hardware(1, 4, 1 << 20, fusion).dump());
+    folder.write("n.json", net.dump());
+    EXPECT_EQ(folder.run({"run", "--config", "c.json", "--layer", "n.json"}).status, 0);
+    json facts = json::object();
+    const json report = folder.report();
+    for (const json& fact : report.at("layers").back().at("facts")) facts[fact.at("name")] = fact.at("text");
+    return facts;
+  };
+  const json whole = facts_of({{"planner", "rules"}, {"stride_redundancy", 6}});
+  EXPECT_EQ(whole.at("mode"), "small map");
+  EXPECT_EQ(whole.at("ends"), "no further layer can be fused");
+  for (const char* name : {"clusters", "in SRAM", "halo", "one by one"})
+    EXPECT_TRUE(whole.contains(name)) << name << whole.dump();
+}
+
 TEST(FusionRules, FU_5_groups_that_are_slower_are_kept_when_asked) {
   const FusedRun dropped = run(crowded_hardware(16, true, "rules"), crowded_network());
   json config = crowded_hardware(16, true, "rules");

@@ -26,6 +26,19 @@ std::pair<std::string, std::string> compared(const GroupEstimate& alone, const G
 /// Bytes of the inputs, outputs and weights of a network, once each: no plan moves fewer bytes over DRAM.
 FusionSummary::Totals compulsory_bytes(const Workload& workload);
 
+/// Planned bytes and cycles of a network, and its bytes of maps and kernels together.
+FusionSummary::Totals totals_of(const Plan& plan);
+std::int64_t bytes_of(const FusionSummary::Totals& totals);
+/// Whether a network with fusion groups is worse than its layers one by one. Groups are compared one by one,
+/// but in a network they also start processors and wait at barriers: compares the whole network (SPEC FU-5,
+/// FU-8).
+bool is_worse(const FusionSummary::Totals& fused, const FusionSummary::Totals& alone,
+              const FusionConfig& config);
+/// Adds, to the facts of the layer that ends it, each group of a way that `network` does not have: with these
+/// groups the network takes `with` as planned, and `taken` as it is.
+void tell_dropped(const std::vector<ChosenGroup>& way, const FusionSummary::Totals& with,
+                  const FusionSummary::Totals& taken, PlannedNetwork& network);
+
 /// The fusion groups that a network may be cut into: runs of neighbouring layers of the workload with one
 /// output. The constructor's arguments outlive it.
 class GroupSpace {

@@ -123,4 +123,46 @@ std::optional<std::int64_t> GroupSpace::wram_bytes(const GroupRequest& request) 
   }
 }
 
+FusionSummary::Totals totals_of(const Plan& plan) {
+  FusionSummary::Totals totals;
+  for (const LayerPlan& layer : plan.layers) {
+    totals.maps += layer.input_bytes + layer.output_bytes, totals.kernels += layer.kernel_bytes;
+    totals.cycles += layer.estimated_cycles;
+  }
+  return totals;
+}
+
+std::int64_t bytes_of(const FusionSummary::Totals& totals) {
+  return totals.maps + totals.kernels;
+}
+
+bool is_worse(const FusionSummary::Totals& fused, const FusionSummary::Totals& alone,
+              const FusionConfig& config) {
+  constexpr double kSurely = 0.98;  // estimates of groups and of layers have different errors
+  const bool slower = static_cast<double>(fused.cycles) > kSurely * static_cast<double>(alone.cycles);
+  const bool more = bytes_of(fused) > bytes_of(alone);
+  if (config.planner == FusionPlanner::kRules) return (slower || more) && !config.keep_where_slower;
+  return config.objective == FusionObjective::kCycles ? slower : more;
+}
+
+void tell_dropped(const std::vector<ChosenGroup>& way, const FusionSummary::Totals& with,
+                  const FusionSummary::Totals& taken, PlannedNetwork& network) {
+  for (const ChosenGroup& group : way) {
+    const std::vector<std::string>& layers = group.request.layers;
+    const bool made = std::any_of(network.groups.begin(), network.groups.end(),
+                                  [&](const GroupMapping& of) { return of.layers == layers; });
+    const auto plan =
+        std::find_if(network.plan.layers.begin(), network.plan.layers.end(), [&](const LayerPlan& l) {
+          return l.name == layers.back() || std::count(l.layers.begin(), l.layers.end(), layers.back()) > 0;
+        });
+    if (made || plan == network.plan.layers.end()) continue;
+    plan->facts.emplace_back(
+        "not fused",
+        fmt::format("{} to {}: with the groups of this way the network takes {} cycles and {} bytes over "
+                    "DRAM, both as planned, instead of {} and {}",
+                    layers.front(), layers.back(), with.cycles, bytes_of(with), taken.cycles,
+                    bytes_of(taken)));
+  }
+}
+
 }  // namespace tilebeat

@@ -139,6 +139,7 @@ class NetworkPlanner {
     d.part->place(places_);
     d.plan = group.plan();
     for (auto& reason : reasons_[&group]) d.plan.choices.push_back(std::move(reason));
+    d.plan.facts = d.plan.choices;  // reports have them, too
     const PrefetchRequest asked = asked_of_group(d.name);
     if (asked.loads ? *asked.loads == 0 : !hardware_.planner.weight_prefetch) return;
     load_ahead(d, prefetch_of(*d.layer).find(*d.part, asked));
@@ -429,31 +430,6 @@ class NetworkPlanner {
 
 namespace {
 
-FusionSummary::Totals totals_of(const Plan& plan) {
-  FusionSummary::Totals totals;
-  for (const LayerPlan& layer : plan.layers) {
-    totals.maps += layer.input_bytes + layer.output_bytes, totals.kernels += layer.kernel_bytes;
-    totals.cycles += layer.estimated_cycles;
-  }
-  return totals;
-}
-
-std::int64_t bytes_of(const FusionSummary::Totals& totals) {
-  return totals.maps + totals.kernels;
-}
-
-// Whether a network with fusion groups is worse than its layers one by one. Groups are compared one by one,
-// but in a network they also start processors and wait at barriers: compares the whole network (SPEC FU-5,
-// FU-8).
-bool is_worse(const FusionSummary::Totals& fused, const FusionSummary::Totals& alone,
-              const FusionConfig& config) {
-  constexpr double kSurely = 0.98;  // estimates of groups and of layers have different errors
-  const bool slower = static_cast<double>(fused.cycles) > kSurely * static_cast<double>(alone.cycles);
-  const bool more = bytes_of(fused) > bytes_of(alone);
-  if (config.planner == FusionPlanner::kRules) return (slower || more) && !config.keep_where_slower;
-  return config.objective == FusionObjective::kCycles ? slower : more;
-}
-
 // The plan with the best of the ways to fuse layers, or without groups where these do not pay.
 PlannedNetwork plan_fused(const Workload& workload, const HardwareConfig& hardware,
                           const NetworkMapping& asked, const MappingTrial& trial) {
@@ -469,15 +445,19 @@ PlannedNetwork plan_fused(const Workload& workload, const HardwareConfig& hardwa
   const bool cycles = hardware.fusion.objective == FusionObjective::kCycles;
   const auto cost_of = [&](const FusionSummary::Totals& t) { return cycles ? t.cycles : bytes_of(t); };
   bool fused = false;
+  std::vector<FusionSummary::Totals> by_way;
   for (const std::vector<ChosenGroup>& groups : chosen.ways) {
     NetworkPlanner planner(workload, hardware, asked, trial, chosen_before);
     planner.fuse(groups);
     PlannedNetwork made = planner.run();
     const FusionSummary::Totals totals = totals_of(made.plan);
+    by_way.push_back(totals);
     if (is_worse(totals, alone, hardware.fusion)) continue;
     if (fused && cost_of(totals) >= cost_of(summary.fused)) continue;
     best = std::move(made), summary.fused = totals, fused = true;
   }
+  for (std::size_t way = 0; way < by_way.size(); ++way)
+    tell_dropped(chosen.ways[way], by_way[way], summary.fused, best);
   summary.kept_alone = !fused && !chosen.ways.empty();
   best.fusion = summary;
   return best;

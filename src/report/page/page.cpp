@@ -32,7 +32,8 @@ std::string section_of(const page::RunFacts& run, std::size_t index) {
       page::escaped(run.file), page::escaped(report["dataflow"].get<std::string>()));
   html += failures(run) + page::totals(run) + page::limits(run) + page::floor_plan(run);
   html += page::cycles_by_layer(run) + page::losses_by_layer(run) + page::roofline(run);
-  html += report.contains("graph") ? page::graph(run) : page::fusion_groups(run);
+  html += report.contains("graph") ? page::graph(run) : "";
+  html += page::fusion_groups(run);
   html += page::traffic_over_time(run) + page::memory_over_time(run) + page::bytes_by_layer(run) +
           page::energy_by_layer(run);
   return html + "</section>\n";

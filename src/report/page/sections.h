@@ -42,7 +42,7 @@ std::string memory_over_time(const RunFacts& run);
 std::string graph(const RunFacts& run);
 /// A dot per layer: MACs a second over MACs a byte.
 std::string roofline(const RunFacts& run);
-/// The fusion groups and their layers, for reports without `graph`; empty when there are none.
+/// The fusion groups, their layers, and what was decided about each; empty when there are none.
 std::string fusion_groups(const RunFacts& run);
 /// Several runs side by side.
 std::string comparison(const std::vector<RunFacts>& runs);

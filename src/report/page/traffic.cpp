@@ -82,16 +82,25 @@ std::string fusion_groups(const RunFacts& run) {
     for (const Json& name : layers[i]["layers"])
       chain += fmt::format("{}<span class=\"box\">{}</span>", chain.empty() ? "" : " &rarr; ",
                            escaped(name.get<std::string>()));
-    rows +=
-        fmt::format("<tr><td class=\"chain\">{}</td><td class=\"n\">{}</td><td class=\"n\">{}</td></tr>\n",
-                    chain, run.cited.count(layer_at(i) + "/cycles"),
-                    run.cited.computed(layer_at(i) + "/dram_bytes", dram_bytes(layers[i]),
-                                       prefixed(dram_bytes(layers[i]))));
+    std::string decided;
+    for (const Json& fact : layers[i].value("facts", Json::array())) {
+      if (fact["name"] == "layers") continue;
+      decided +=
+          fmt::format("{}<b>{}</b> {}", decided.empty() ? "" : "<br>\n",
+                      escaped(fact["name"].get<std::string>()), escaped(fact["text"].get<std::string>()));
+    }
+    rows += fmt::format(
+        "<tr><td class=\"chain\">{}</td><td class=\"note\">{}</td><td class=\"n\">{}</td><td "
+        "class=\"n\">{}</td></tr>\n",
+        chain, decided, run.cited.count(layer_at(i) + "/cycles"),
+        run.cited.computed(layer_at(i) + "/dram_bytes", dram_bytes(layers[i]),
+                           prefixed(dram_bytes(layers[i]))));
   }
   if (rows.empty()) return "";
   return "<h3>Fusion groups</h3>\n<p>The layers of a unit run together, in this order; what passes between "
          "them "
-         "stays on the chip. Layers that are not here run alone.</p>\n<table><thead><tr><th>layers</th><th "
+         "stays on the chip. Layers that are not here run "
+         "alone.</p>\n<table><thead><tr><th>layers</th><th>decided</th><th "
          "class=\"n\">cycles</th><th class=\"n\">bytes over DRAM</th></tr></thead><tbody>\n" +
          rows + "</tbody></table>\n";
 }
