@@ -10,6 +10,10 @@
 namespace tilebeat {
 namespace {
 
+// In networks of so few layers each group is refined before groups are compared; in others those that are
+// chosen are, if they have few layers.
+constexpr int kSmallNetwork = 6, kRefinedLayers = 8;
+
 class OptimalChooser {
  public:
   OptimalChooser(GroupSpace& space, int& visited)
@@ -108,7 +112,44 @@ class OptimalChooser {
       request.results = DataPath::kSram;
       consider(request, trial);
     }
+    if (trial.group && space_.layers() <= kSmallNetwork) refine(graph, trial);
     return trial;
+  }
+
+  // Changes single choices of a group as long as that lowers its cost: the rows of a step, and how each
+  // tensor is held.
+  void refine(const GroupGraph& graph, Trial& trial) {
+    const GroupTensor& output = nth(graph.tensors, graph.output());
+    for (double before = trial.cost + 1; trial.cost < before;) {
+      before = trial.cost;
+      for (const int rows : other_steps(output, *trial.group)) {
+        GroupRequest request = *trial.group;
+        request.step_rows = rows;
+        consider(request, trial);
+      }
+      for (const GroupTensor& tensor : graph.tensors) {
+        if (tensor.name == output.name) continue;
+        for (std::size_t holding = 0; holding < kHoldingNames.size(); ++holding) {
+          const auto held = static_cast<Holding>(holding);
+          if (held == Holding::kNram && (tensor.producer < 0 || !space_.may_hold_in_nram(graph))) continue;
+          GroupRequest request = *trial.group;
+          request.holdings[tensor.name] = held;
+          consider(request, trial);
+        }
+      }
+    }
+  }
+  // Rows of a step that are tried in place of a group's: all of a small map, else some around them.
+  static std::vector<int> other_steps(const GroupTensor& output, const GroupRequest& request) {
+    constexpr int kSmallMap = 12;
+    std::vector<int> steps;
+    const int now = request.step_rows.value_or(1), height = output.height();
+    if (request.step_maps.value_or(1) > 1) return steps;
+    for (int rows = 1; rows <= height; ++rows) {
+      const bool near = rows == now - 1 || rows == now + 1 || rows == now * 3 / 4 || rows == now * 3 / 2;
+      if (rows != now && (near || height <= kSmallMap)) steps.push_back(rows);
+    }
+    return steps;
   }
 
   // Tries maps between layers that stay in the NRAM of the core that makes them: in the steps of the best
@@ -236,9 +277,13 @@ class OptimalChooser {
     for (int end = space_.layers(); end > 0; end = nth(best, end).begin) {
       const Cut& cut = nth(best, end);
       if (!cut.group) continue;
-      ChosenGroup group{*cut.group, {}};
+      Trial trial;
+      trial.cost = cut.cost - nth(best, cut.begin).cost, trial.group = cut.group;
+      trial.in_reduction_groups = true;
+      if (count_of(cut.group->layers) <= kRefinedLayers) refine(space_.graph(cut.begin, end), trial);
+      ChosenGroup group{*trial.group, {}};
       group.reasons.emplace_back("least", nth(kFusionObjectiveNames, objective_));
-      group.reasons.push_back(compared(space_.alone(cut.begin, end), *space_.fused(*cut.group)));
+      group.reasons.push_back(compared(space_.alone(cut.begin, end), *space_.fused(*trial.group)));
       groups.push_back(std::move(group));
     }
     std::reverse(groups.begin(), groups.end());

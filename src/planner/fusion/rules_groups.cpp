@@ -386,8 +386,8 @@ class RulesChooser {
         request.step_rows = best.step_rows;
         group = space_.fused(request);
       }
-      if (!group || group->careful >= kWorthASmallerMap * least.careful) break;
-      best = request, least = *group, used = clusters;
+      if (group && group->careful < kWorthASmallerMap * least.careful)
+        best = request, least = *group, used = clusters;
       if (clusters == 1) break;
     }
     return used;

@@ -18,6 +18,7 @@
 #include <memory>
 #include <optional>
 #include <set>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -139,7 +140,7 @@ class NetworkPlanner {
     d.part->place(places_);
     d.plan = group.plan();
     for (auto& reason : reasons_[&group]) d.plan.choices.push_back(std::move(reason));
-    d.plan.facts = d.plan.choices;  // reports have them, too
+    d.plan.facts = std::exchange(d.plan.choices, {});  // reports have them, too
     const PrefetchRequest asked = asked_of_group(d.name);
     if (asked.loads ? *asked.loads == 0 : !hardware_.planner.weight_prefetch) return;
     load_ahead(d, prefetch_of(*d.layer).find(*d.part, asked));
@@ -345,7 +346,7 @@ class NetworkPlanner {
     const PlannedUse use = d.part->build(graph, d.prefetch);
     d.plan.input_bytes = use.bytes.maps, d.plan.kernel_bytes = use.bytes.kernels;
     if (group_of(*d.layer) != nullptr)
-      d.plan.choices.emplace_back(
+      d.plan.facts.emplace_back(
           "takes", fmt::format("{} of {} bytes of a cluster's SRAM, {} of {} of a core's WRAM", use.sram,
                                hardware_.chip->sram_bytes(), use.wram, hardware_.chip->core.wram.size_bytes));
     add_ahead(d, graph, use);
