@@ -10,8 +10,8 @@
 namespace tilebeat {
 namespace {
 
-// In networks of so few layers each group is refined before groups are compared; in others those that are
-// chosen are, if they have few layers.
+// In networks of so few layers all forms of groups on small maps are tried, and other groups are refined
+// before they are compared; in larger networks those that are chosen are, if they have few layers.
 constexpr int kSmallNetwork = 6, kRefinedLayers = 8;
 
 class OptimalChooser {
@@ -112,8 +112,53 @@ class OptimalChooser {
       request.results = DataPath::kSram;
       consider(request, trial);
     }
-    if (trial.group && space_.layers() <= kSmallNetwork) refine(graph, trial);
+    if (space_.layers() <= kSmallNetwork && !try_all(begin, end, graph, trial) && trial.group)
+      refine(graph, trial);
     return trial;
+  }
+
+  // Tries all rows of a step with all holdings of the tensors and both ways of the results, where these are
+  // few. Returns whether they are.
+  bool try_all(int begin, int end, const GroupGraph& graph, Trial& trial) {
+    constexpr int kSmallMap = 12, kMostForms = 5000;
+    const GroupTensor& output = nth(graph.tensors, graph.output());
+    const int clusters = std::min(chip_.clusters, output.images() * output.height());
+    const int most = std::min(output.height(), ceil_div(output.images() * output.height(), clusters));
+    std::vector<const GroupTensor*> held;
+    int forms = 1;
+    for (const GroupTensor& tensor : graph.tensors) {
+      if (tensor.name == output.name) continue;
+      held.push_back(&tensor);
+      forms *= count_of(holdings_of(tensor, graph));
+      if (output.height() > kSmallMap || 2 * most * forms > kMostForms) return false;
+    }
+    GroupRequest request = trial.group.value_or(space_.request(begin, end));
+    if (!request.clusters) request.clusters = clusters;
+    request.holding.reset(), request.step_maps.reset(), request.reductions.clear();
+    for (int form = 0; form < forms; ++form) {
+      int left = form;
+      for (const GroupTensor* tensor : held) {
+        const std::vector<Holding> holdings = holdings_of(*tensor, graph);
+        request.holdings[tensor->name] = nth(holdings, left % count_of(holdings));
+        left /= count_of(holdings);
+      }
+      for (int rows = 1; rows <= most; ++rows) {
+        request.step_rows = rows;
+        for (const DataPath results : {DataPath::kDirect, DataPath::kSram}) {
+          const bool forced = chip_.dram_path != DramPath::kAuto;
+          if (forced && (results == DataPath::kSram) != (chip_.dram_path == DramPath::kSram)) continue;
+          request.results = results;
+          consider(request, trial);
+        }
+      }
+    }
+    return true;
+  }
+  // The ways to hold a tensor of a group.
+  std::vector<Holding> holdings_of(const GroupTensor& tensor, const GroupGraph& graph) const {
+    std::vector<Holding> holdings{Holding::kRecompute, Holding::kRowBuffer, Holding::kWhole};
+    if (tensor.producer >= 0 && space_.may_hold_in_nram(graph)) holdings.push_back(Holding::kNram);
+    return holdings;
   }
 
   // Changes single choices of a group as long as that lowers its cost: the rows of a step, and how each
@@ -129,11 +174,9 @@ class OptimalChooser {
       }
       for (const GroupTensor& tensor : graph.tensors) {
         if (tensor.name == output.name) continue;
-        for (std::size_t holding = 0; holding < kHoldingNames.size(); ++holding) {
-          const auto held = static_cast<Holding>(holding);
-          if (held == Holding::kNram && (tensor.producer < 0 || !space_.may_hold_in_nram(graph))) continue;
+        for (const Holding holding : holdings_of(tensor, graph)) {
           GroupRequest request = *trial.group;
-          request.holdings[tensor.name] = held;
+          request.holdings[tensor.name] = holding;
           consider(request, trial);
         }
       }
