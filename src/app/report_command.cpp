@@ -47,6 +47,13 @@ namespace {
 
 // Other inputs would make another run.
 void check_inputs(const InputHashes& recorded, const RunCommand& command, const std::string& report) {
+  std::vector<std::string> read{command.config, command.program.empty() ? command.layer : command.program};
+  if (!command.mapping.empty()) read.push_back(command.mapping);
+  for (const std::string& file : read) {
+    if (recorded.count(file) == 0)
+      throw UserError(
+          fmt::format("{}: /provenance/inputs: has no \"{}\", which the run has read", report, file));
+  }
   for (const auto& [file, hash] : recorded) {
     if (!hash) throw UserError(fmt::format("{}: {} was no file that can be read again", report, file));
     if (file == command.config) continue;  // the report has all of it

@@ -103,6 +103,11 @@ TEST(RerunCommand, UI_2_UI_11_another_file_than_the_report_s_is_refused) {
   const CommandResult old = folder.run({"rerun", folder.write("old.json", without.dump())});
   EXPECT_EQ(old.status, 2);
   EXPECT_THAT(old.err, HasSubstr("has no /provenance"));
+  nlohmann::ordered_json none = nlohmann::ordered_json::parse(read_bytes(report));
+  none["provenance"]["inputs"] = nlohmann::ordered_json::array();
+  const CommandResult empty = folder.run({"rerun", folder.write("none.json", none.dump())});
+  EXPECT_EQ(empty.status, 2);
+  EXPECT_THAT(empty.err, HasSubstr("/provenance/inputs: has no \"" + config + "\", which the run has read"));
   EXPECT_EQ(folder.run({"rerun", report, "--out", folder.path("tilebeat-out")}).status, 2);
 }
 
