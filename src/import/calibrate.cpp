@@ -79,15 +79,34 @@ std::size_t samples_in(const Constant& samples, const GraphTensor& input, const 
 
 using Values = std::vector<std::optional<Constant>>;
 
+/// An If is decided by constants and shapes alone, not by a sample.
+void decide(const ModelGraph& graph, std::size_t index, const Values& values,
+            const std::vector<bool>& constant) {
+  const auto& condition = graph.nodes[index].inputs.at(0);
+  if (!condition || !constant[*condition] || !values[*condition] || values[*condition]->elements() != 1)
+    throw Unsupported(
+        "its condition depends on data; export the network with a constant in its place, so that one branch "
+        "is left");
+  throw DecidedBranch{index, values[*condition]->values()[0] != 0};
+}
+
 void run_nodes(const ModelGraph& graph, Values& values, Problems& problems) {
-  for (const GraphNode& node : graph.nodes) {
+  std::vector<bool> constant(graph.tensors.size());  // constants, and what shapes alone determine
+  for (std::size_t i = 0; i < constant.size(); ++i) constant[i] = graph.tensors[i].data.has_value();
+  for (std::size_t index = 0; index < graph.nodes.size(); ++index) {
+    const GraphNode& node = graph.nodes[index];
     KnownInputs inputs;
-    bool there = true;
+    bool there = true, determined = true;
     for (const auto& input : node.inputs) {
       inputs.push_back(input && values[*input] ? &*values[*input] : nullptr);
       there = there && (!input || values[*input]);
+      determined = determined && (!input || constant[*input]);
+    }
+    for (const auto& output : node.outputs) {
+      if (output) constant[*output] = determined || node.op == "Shape" || node.op == "Size";
     }
     try {
+      if (node.op == "If") decide(graph, index, values, constant);
       if (!evaluates(node.op)) throw Unsupported("is no operator that is built");
       if (!there) continue;
       Evaluated made = evaluate(node, inputs, graph.opset);

@@ -216,11 +216,11 @@ Held Emitter::function(const std::string& op, const Held& x, const Extents& shap
                        FieldsJson fields, Rounding rounding) {
   fields["input_scale"] = static_cast<double>(x.scale);
   fields["requant"] = pointwise_scales(wanted);
-  const bool exact = rounding == Rounding::kExact && builder_.arithmetic() != Arithmetic::kExact;
+  const bool exact = rounding != Rounding::kRuntime && builder_.arithmetic() != Arithmetic::kExact;
   if (exact) make_exact(wanted, fields);
   add_range(wanted, fields);
   Held held = made(op, {x.holder}, fields, shape, wanted.name, wanted);
-  if (exact) name_inexact(held, op);
+  if (exact && rounding == Rounding::kExact) name_inexact(held, op);
   return held;
 }
 

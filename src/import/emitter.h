@@ -93,6 +93,10 @@ struct Kernels {
   std::optional<Constant> bias = std::nullopt;
 };
 
+/// Sets the zero point of weights whose output channels lie along `axis`; several that differ are subtracted
+/// from them. Throws Unsupported where that leaves int8.
+void set_zero_points(const std::vector<double>& zeros, std::int64_t axis, Kernels& kernels);
+
 /// Pairs are [height, width], pads [top, left, bottom, right].
 struct WindowFields {
   std::array<std::int64_t, 2> kernel{1, 1}, stride{1, 1}, dilation{1, 1};

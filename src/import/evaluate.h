@@ -2,6 +2,7 @@
 
 #include "import/attributes.h"
 #include "import/graph.h"
+#include "import/problems.h"
 
 #include <array>
 #include <string>
@@ -17,6 +18,23 @@ const Constant& need(const KnownInputs& inputs, std::size_t i);
 /// The outputs of an ONNX operator, computed in double and rounded to the output's type: used to fold
 /// constants and to run float networks (SPEC RN-3). Throws Unsupported for unknown operators and attributes.
 std::vector<Constant> evaluate(const GraphNode& node, const KnownInputs& inputs, std::int64_t opset);
+/// What an import may spend on constants: 2^31 operations and results of 1 GiB that are needed at one time
+/// (SPEC RN-7).
+class FoldingBudget {
+ public:
+  /// The same as the function `evaluate`. Throws `Exceeded` where the rest of the budget does not suffice.
+  class Exceeded : public Unsupported {
+    using Unsupported::Unsupported;
+  };
+  std::vector<Constant> evaluate(const GraphNode& node, const KnownInputs& inputs, std::int64_t opset);
+  /// Counts a result that is kept, and one that nothing reads any more.
+  void keep(const Constant& made);
+  void free(const Constant& made) { bytes_ -= made.bytes.size(); }
+
+ private:
+  double operations_ = 0;
+  std::size_t bytes_ = 0;
+};
 /// Whether `evaluate` computes the operator.
 bool evaluates(const std::string& op);
 

@@ -133,6 +133,7 @@ ImportedNetwork OnnxLowering::run() {
   add_inputs();
   for (std::size_t i = 0; i < graph_.nodes.size(); ++i) {
     if (!done_[i]) lower(i);
+    free_operands(i);
   }
   if (!problems_.empty()) problems_.refuse(graph_.path);
   ImportedNetwork network;
@@ -249,16 +250,18 @@ bool OnnxLowering::folded(const GraphNode& node) {
       const Extents& shape = values_[*node.inputs[i]]->shape;
       Constant shaped{ElementType::kInt8, shape, {}};
       OnnxValue made;
-      made.constant = evaluate(node, {&shaped}, graph_.opset).at(0);
+      made.constant = budget_.evaluate(node, {&shaped}, graph_.opset).at(0);
+      budget_.keep(*made.constant);
       made.shape = made.constant->shape;
       values_[node.outputs.at(0).value()] = std::move(made);
       return true;
     }
   }
-  const Evaluated results = evaluate(node, inputs, graph_.opset);
+  const Evaluated results = budget_.evaluate(node, inputs, graph_.opset);
   for (std::size_t i = 0; i < node.outputs.size(); ++i) {
     if (!node.outputs[i]) continue;
     if (i >= results.size()) throw Unsupported("a second output");
+    budget_.keep(results[i]);
     OnnxValue made;
     made.constant = results[i];
     made.shape = results[i].shape;
@@ -267,12 +270,34 @@ bool OnnxLowering::folded(const GraphNode& node) {
   return true;
 }
 
+/// Frees constants that no later node reads.
+void OnnxLowering::free_operands(std::size_t index) {
+  for (const auto& input : graph_.nodes[index].inputs) {
+    if (!input || is_output_[*input] || readers_[*input].back() != index) continue;
+    const auto& found = values_[*input];
+    if (!found || !found->known()) continue;
+    if (!graph_.tensors[*input].data && !found->stands) budget_.free(*found->constant);
+    values_[*input].reset();
+  }
+}
+
+/// An If whose condition is known is replaced by its branch, and lowering begins anew.
+void OnnxLowering::decide(std::size_t index) const {
+  const OnnxValue& condition = value(graph_.nodes[index], 0);
+  if (!condition.known() || condition.constant->elements() != 1)
+    throw Unsupported(
+        "its condition depends on data; export the network with a constant in its place, so that one branch "
+        "is left");
+  throw DecidedBranch{index, condition.constant->values()[0] != 0};
+}
+
 void OnnxLowering::lower(std::size_t index) {
   const GraphNode& node = graph_.nodes[index];
   const auto found = table().find(node.op);
   result_.reset();
   builder_.set_source(fmt::format("{} ({})", node.op, node.name));
   try {
+    if (node.op == "If") decide(index);
     if (found == table().end() && !evaluates(node.op)) throw Unsupported("is no operator that is built");
     const bool reads_unknown =
         std::any_of(node.inputs.begin(), node.inputs.end(), [&](const auto& i) { return i && !values_[*i]; });
@@ -321,6 +346,15 @@ void OnnxLowering::add_float_reference(std::size_t index, const SourceTensor& te
                                is_byte(held.type) ? static_cast<double>(held.scale) : 1.0);
 }
 
+/// Whether the file itself quantises: calibration alone gives elements that no runtime defines.
+bool OnnxLowering::has_runtime_bytes() const {
+  return calibration_ == nullptr ||
+         std::any_of(graph_.nodes.begin(), graph_.nodes.end(), [](const GraphNode& node) {
+           return node.op == "QuantizeLinear" || node.op.find("QLinear") != std::string::npos ||
+                  node.op == "com.microsoft.QGemm";
+         });
+}
+
 void OnnxLowering::finish(ImportedNetwork& network) {
   std::size_t copies = 0;
   for (const std::size_t index : graph_.outputs) {
@@ -349,7 +383,7 @@ void OnnxLowering::finish(ImportedNetwork& network) {
   }
   network.nodes = graph_.nodes.size();
   network.layers = builder_.layers();
-  network.exact_layers = emitter_.exact_layers();
+  if (has_runtime_bytes()) network.exact_layers = emitter_.exact_layers();
   network.layer_sources = builder_.sources();
   network.files = builder_.files(std::filesystem::path(graph_.path).stem().string());
 }

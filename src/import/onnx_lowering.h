@@ -135,6 +135,7 @@ class OnnxLowering {
   /// Makes one table of the chain that begins with node `first`. Returns whether there is one.
   bool tabulated(std::size_t first);
   std::vector<std::int64_t> results_of(const Chain& chain, const Held& x, const Wanted& wanted) const;
+  bool changes_nothing(const GraphNode& node) const;
   bool reads_reals(const GraphNode& node) const;
   OnnxValue real_operand(const GraphNode& node, std::size_t i);
   OnnxValue combined_reals(const std::string& op, OnnxValue a, OnnxValue b, const std::string& name);
@@ -156,6 +157,7 @@ class OnnxLowering {
                     const Wanted& wanted);
 
   // ---- onnx_shape_ops.cpp ----
+  bool between_pairs(const GraphNode& node) const;
   void quantize(const GraphNode& node, Attributes& attributes);
   void dequantize(const GraphNode& node, Attributes& attributes);
   void dynamic_quantize(const GraphNode& node, Attributes& attributes);
@@ -196,8 +198,6 @@ class OnnxLowering {
   /// Sets the value of the tensor that the last result went to.
   void set(const GraphNode& node, OnnxValue made, std::size_t output = 0);
   OnnxValue made_of(const Held& held, const Extents& shape, const Extents& axes) const;
-  /// Subtracts zero points that differ from the weights, whose output channels lie along `axis`.
-  static void set_zero_points(const std::vector<double>& zeros, std::int64_t axis, Kernels& kernels);
   /// The first result of a node that has been lowered.
   const OnnxValue& value_of_output(const GraphNode& node) const;
   Kernels kernels_of(const GraphNode& node, std::size_t i, std::int64_t axis, float x_scale,
@@ -220,8 +220,11 @@ class OnnxLowering {
   void add_input(std::size_t index);
   std::optional<Quantisation> input_quantisation(std::size_t index) const;
   void lower(std::size_t index);
+  void free_operands(std::size_t index);
+  [[noreturn]] void decide(std::size_t index) const;
   bool folded(const GraphNode& node);
   void finish(ImportedNetwork& network);
+  bool has_runtime_bytes() const;
   void add_float_reference(std::size_t index, const SourceTensor& tensor);
   void write_output(std::size_t index, std::size_t& copies);
 
@@ -231,6 +234,7 @@ class OnnxLowering {
   WorkloadBuilder builder_;
   Emitter emitter_;
   Problems problems_;
+  FoldingBudget budget_;
   Layout input_layout_ = Layout::kPlain;
   std::vector<std::optional<OnnxValue>> values_;
   std::vector<std::vector<std::size_t>> readers_;  ///< nodes, by tensor

@@ -32,6 +32,22 @@ std::int64_t moved_axis(const Quantisation& q, const Extents& from, const Extent
 
 }  // namespace
 
+/// Whether a node quantises anew what a pair has made, for another pair: ONNX Runtime makes one pair of both,
+/// with a scale of its own.
+bool OnnxLowering::between_pairs(const GraphNode& node) const {
+  const auto made_by = [&](std::size_t tensor, const char* op) -> const GraphNode* {
+    for (const GraphNode& maker : graph_.nodes) {
+      if (maker.op == op && !maker.outputs.empty() && maker.outputs[0] == tensor) return &maker;
+    }
+    return nullptr;
+  };
+  const GraphNode* before = made_by(*node.inputs[0], "DequantizeLinear");
+  if (before == nullptr || !before->inputs[0] || !is_quantised_[*before->inputs[0]]) return false;
+  const auto& readers = readers_[*node.outputs[0]];
+  return std::any_of(readers.begin(), readers.end(),
+                     [&](std::size_t reader) { return graph_.nodes[reader].op == "DequantizeLinear"; });
+}
+
 void OnnxLowering::quantize(const GraphNode& node, Attributes& attributes) {
   // irrelevant for a single scale and for int8
   for (const char* name : {"axis", "saturate"}) attributes.without_effect(name);
@@ -46,6 +62,7 @@ void OnnxLowering::quantize(const GraphNode& node, Attributes& attributes) {
   } else if (!stays) {
     if (!x.real) throw Unsupported(fmt::format("an operand of {}", element_name(x.held.type)));
     x.held = emitter_.function("requantize", x.held, x.held.shape, wanted);
+    if (between_pairs(node)) emitter_.name_inexact(x.held, "requantize");
   }
   x.real = false;
   set(node, x);

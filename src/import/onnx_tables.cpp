@@ -68,6 +68,19 @@ constexpr std::size_t kLongestChain = 48;  // nodes that are looked at
 
 }  // namespace
 
+/// Whether a node adds 0, or multiplies or divides by 1.
+bool OnnxLowering::changes_nothing(const GraphNode& node) const {
+  const bool product = node.op == "Mul" || node.op == "Div", sum = node.op == "Add" || node.op == "Sub";
+  if (node.op == "Identity") return true;
+  if (!product && !sum) return false;
+  for (std::size_t i = node.op == "Div" || node.op == "Sub" ? 1 : 0; i < node.inputs.size(); ++i) {
+    const auto& value = values_[node.inputs[i].value()];
+    if (!value || !value->known() || value->stands || value->constant->elements() != 1) continue;
+    if (value->constant->values()[0] == (product ? 1 : 0)) return true;
+  }
+  return false;
+}
+
 /// The operands of a node that are neither numbers nor left out.
 std::vector<std::size_t> OnnxLowering::unknown_operands(const GraphNode& node) const {
   std::vector<std::size_t> found;
@@ -156,6 +169,9 @@ bool OnnxLowering::tabulated(std::size_t first) {
     done_[i] = true;
     exact = exact && element_op(graph_.nodes[i].op)->exact;
   }
+  // ONNX Runtime removes operators that change nothing, and merges the pairs around them.
+  exact = exact && !std::all_of(chain.nodes.begin(), chain.nodes.end(),
+                                [this](std::size_t i) { return changes_nothing(graph_.nodes[i]); });
   const auto table = results_of(chain, x.held, wanted);
   const Held made = emitter_.table(x.held, table, wanted,
                                    exact || calibration_ != nullptr ? Rounding::kSame : Rounding::kExact);

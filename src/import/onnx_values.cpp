@@ -196,7 +196,7 @@ Kernels OnnxLowering::kernels_of(const GraphNode& node, std::size_t i, std::int6
   return kernels;
 }
 
-void OnnxLowering::set_zero_points(const std::vector<double>& zeros, std::int64_t axis, Kernels& kernels) {
+void set_zero_points(const std::vector<double>& zeros, std::int64_t axis, Kernels& kernels) {
   if (zeros.empty()) throw Unsupported("weights without their zero points");
   kernels.zero_point = whole_number(zeros[0]);
   if (std::all_of(zeros.begin(), zeros.end(), [&](double zero) { return zero == zeros[0]; })) return;

@@ -251,22 +251,6 @@ class Rewriter {
 
 }  // namespace
 
-void fold_constant_nodes(ModelGraph& graph) {
-  const auto folds = [&graph](const GraphNode& node) {
-    if (node.op != "Constant" || node.outputs.size() != 1 || !node.outputs[0]) return false;
-    try {
-      GraphTensor& tensor = graph.tensors[*node.outputs[0]];
-      Evaluated made = evaluate(node, {}, graph.opset);
-      tensor.type = made.at(0).type, tensor.shape = made[0].shape;
-      tensor.data = std::move(made[0]);
-      return true;
-    } catch (const Unsupported&) {
-      return false;  // it is reported with all others
-    }
-  };
-  graph.nodes.erase(std::remove_if(graph.nodes.begin(), graph.nodes.end(), folds), graph.nodes.end());
-}
-
 void rewrite_operators(ModelGraph& graph) {
   Rewriter(graph).run();
 }

@@ -70,10 +70,7 @@ Kernels TfliteLowering::kernels_of(const GraphNode& node, std::size_t weights, s
   if (q.scales.size() > 1 && q.axis != axis)
     throw Unsupported(fmt::format("weights with scales along axis {}", q.axis));
   kernels.scales = q.scales;
-  kernels.zero_point = q.zero_points.front();
-  if (std::any_of(q.zero_points.begin(), q.zero_points.end(),
-                  [&](std::int64_t z) { return z != kernels.zero_point; }))
-    throw Unsupported("weights with several zero points");
+  set_zero_points({q.zero_points.begin(), q.zero_points.end()}, axis, kernels);
   if (bias >= node.inputs.size() || !node.inputs[bias]) return kernels;
   kernels.bias = constant(node, bias);
   if (kernels.bias->type != ElementType::kInt32)
@@ -233,7 +230,8 @@ void TfliteLowering::mean(const GraphNode& node, Attributes& attributes) {
   Extents shape = x.shape;
   for (const std::int64_t axis : axes) nth(shape, axis) = 1;
   FieldsJson fields{{"axes", axes}};
-  const bool named = node.op == "MEAN" && (of_map ? !is_micro() : in_fixed_point());
+  const bool named =
+      node.op == "MEAN" && (of_map ? builder_.arithmetic() == Arithmetic::kFixed : in_fixed_point());
   if (named && !of_map) fields["rule"] = "any_axes";
   set(node, emitter_.function(node.op == "MEAN" ? "reduce_mean" : "reduce_sum", x, shape, wanted(node),
                               fields, named ? Rounding::kRuntime : Rounding::kExact));

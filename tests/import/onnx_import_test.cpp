@@ -5,6 +5,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
+#include <sys/stat.h>
 
 namespace tilebeat::testing {
 namespace {
@@ -118,6 +119,12 @@ TEST_F(OnnxImport, RN_1_damaged_files_are_refused_with_one_message) {
   OnnxModel twice = small_convolution();
   twice.node("Identity", {"x"}, {"y"});
   EXPECT_THAT(refusal([&] { imported(twice); }), HasSubstr("makes y, which is there already"));
+  ASSERT_EQ(::mkfifo(folder_.path("pipe.onnx").c_str(), 0600), 0);
+  EXPECT_THAT(refusal([&] { import_model(folder_.path("pipe.onnx"), {}); }),
+              HasSubstr("is not a regular file"));
+  std::filesystem::create_symlink("/dev/zero", folder_.path("zero.tflite"));
+  EXPECT_THAT(refusal([&] { import_model(folder_.path("zero.tflite"), {}); }),
+              HasSubstr("is not a regular file"));
   OnnxModel huge = small_convolution();
   huge.integers("huge", kInt8, {1 << 30, 1 << 30}, {});
   EXPECT_THAT(refusal([&] { imported(huge); }), HasSubstr("too many elements"));
