@@ -5,6 +5,7 @@
 #include "import/imported.h"
 
 #include <array>
+#include <functional>
 #include <map>
 #include <optional>
 #include <set>
@@ -168,6 +169,10 @@ class Emitter {
   FieldsJson pointwise_scales(const Wanted& wanted) const;
   /// Replaces the scales of a runtime's arithmetic by those of an exact layer.
   static void make_exact(const Wanted& wanted, FieldsJson& fields);
+  /// The shape of a tensor as a map whose pixels are the rows along the last axis.
+  static Extents as_rows(const Extents& shape);
+  /// What `layer` makes of x as such a map, in the shape of x.
+  Held on_rows(const Held& x, const Wanted& wanted, const std::function<Held(const Held&)>& layer);
   void add_range(const Wanted& wanted, FieldsJson& fields) const;
   void add_accumulators(const Held& x, const Kernels& kernels, const std::string& name,
                         const std::optional<Wanted>& wanted, FieldsJson& fields);

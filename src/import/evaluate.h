@@ -38,6 +38,25 @@ class FoldingBudget {
 /// Whether `evaluate` computes the operator.
 bool evaluates(const std::string& op);
 
+/// Finds the shapes of tensors by running a network over zeros.
+class ShapeRun {
+ public:
+  explicit ShapeRun(const ModelGraph& graph) : graph_(graph) {}
+  void run(const GraphNode& node);
+  /// The shape of a tensor; none of one that nodes so far do not make, or with operators that are not
+  /// evaluated.
+  const std::optional<Extents>& shape(std::size_t tensor);
+  void forget(std::size_t tensor);  ///< frees its elements
+
+ private:
+  const Constant* value(std::size_t tensor);
+  void grow();
+
+  const ModelGraph& graph_;
+  std::vector<std::optional<Extents>> shapes_;
+  std::vector<std::optional<Constant>> values_;
+};
+
 /// Number of elements of a result of this shape. Throws Unsupported for more than 2^27.
 std::size_t room_for(const Extents& shape);
 /// The result's shape of a Reshape, Flatten, Squeeze or Unsqueeze of a tensor of shape `from`.
@@ -84,6 +103,9 @@ Evaluated evaluate_product(const GraphNode& node, const KnownInputs& inputs, std
                            Attributes& attributes);
 Evaluated evaluate_norm(const GraphNode& node, const KnownInputs& inputs, std::int64_t opset,
                         Attributes& attributes);
+Evaluated evaluate_index(const GraphNode& node, const KnownInputs& inputs, std::int64_t opset,
+                         Attributes& attributes);
+bool is_index_op(const std::string& op);
 Evaluated evaluate_logic(const GraphNode& node, const KnownInputs& inputs, std::int64_t opset,
                          Attributes& attributes);
 bool is_logic_op(const std::string& op);

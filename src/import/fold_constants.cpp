@@ -87,6 +87,57 @@ void FoldingBudget::keep(const Constant& made) {
     throw Exceeded(fmt::format("results that depend on constants alone take more than {} bytes", kMostBytes));
 }
 
+// ---- shapes ----
+
+void ShapeRun::grow() {
+  shapes_.resize(graph_.tensors.size());
+  values_.resize(graph_.tensors.size());
+}
+
+const Constant* ShapeRun::value(std::size_t tensor) {
+  const GraphTensor& found = graph_.tensors[tensor];
+  if (found.data) return &*found.data;
+  grow();
+  const bool given = std::find(graph_.inputs.begin(), graph_.inputs.end(), tensor) != graph_.inputs.end();
+  if (!values_[tensor] && !shapes_[tensor] && given && found.shape && found.type != ElementType::kOther) {
+    shapes_[tensor] = found.shape;
+    values_[tensor] = make_constant(found.type, *found.shape, std::vector<double>(room_for(*found.shape)));
+  }
+  return values_[tensor] ? &*values_[tensor] : nullptr;
+}
+
+const std::optional<Extents>& ShapeRun::shape(std::size_t tensor) {
+  grow();
+  if (const Constant* known = value(tensor)) shapes_[tensor] = known->shape;
+  return shapes_[tensor];
+}
+
+void ShapeRun::forget(std::size_t tensor) {
+  shape(tensor);
+  values_[tensor].reset();
+}
+
+void ShapeRun::run(const GraphNode& node) {
+  KnownInputs inputs;
+  if (!evaluates(node.op)) return;
+  grow();
+  for (const auto& input : node.inputs) {
+    const Constant* known = input ? value(*input) : nullptr;
+    if (known == nullptr && input) return;
+    inputs.push_back(known);
+  }
+  try {
+    Evaluated made = evaluate(node, inputs, graph_.opset);
+    for (std::size_t k = 0; k < made.size() && k < node.outputs.size(); ++k) {
+      if (!node.outputs[k]) continue;
+      shapes_[*node.outputs[k]] = made[k].shape;
+      values_[*node.outputs[k]] = std::move(made[k]);
+    }
+  } catch (const Unsupported&) {
+    // Whoever needs the shape says so, or lowering does.
+  }
+}
+
 namespace {
 
 /// Evaluates nodes whose inputs are known, in the order of the file.
@@ -152,7 +203,8 @@ class ConstantFolder {
       if (input) {
         const GraphTensor& tensor = graph_.tensors[*input];
         if (tensor.data) known = &*tensor.data;
-        if (known == nullptr && node.op == "Shape" && is_input(*input) && tensor.shape) {
+        if (known == nullptr && (node.op == "Shape" || node.op == "Size") && is_input(*input) &&
+            tensor.shape) {
           shaped = {ElementType::kInt8, *tensor.shape, {}};
           known = &shaped;
         }

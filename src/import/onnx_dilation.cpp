@@ -41,51 +41,21 @@ std::vector<Numbers> orders(std::size_t rank) {
   return {plain, last, swapped};
 }
 
-/// The shapes of all tensors, found by running the network over zeros; none where an operator is not
-/// evaluated.
+/// The shapes of all tensors.
 std::vector<std::optional<Extents>> shapes_of(const ModelGraph& graph) {
-  std::vector<std::optional<Extents>> shapes(graph.tensors.size());
-  std::vector<std::optional<Constant>> values(graph.tensors.size());
   std::vector<std::size_t> last(graph.tensors.size(), 0);
   for (std::size_t i = 0; i < graph.nodes.size(); ++i) {
     for (const auto& input : graph.nodes[i].inputs) last[input.value_or(0)] = i;
   }
-  for (std::size_t i = 0; i < graph.tensors.size(); ++i) {
-    if (graph.tensors[i].data) shapes[i] = graph.tensors[i].data->shape;
-  }
-  for (const std::size_t input : graph.inputs) {
-    const GraphTensor& tensor = graph.tensors[input];
-    if (tensor.data || !tensor.shape || tensor.type == ElementType::kOther) continue;
-    shapes[input] = tensor.shape;
-    values[input] = make_constant(tensor.type, *tensor.shape, std::vector<double>(room_for(*tensor.shape)));
-  }
+  ShapeRun run(graph);
   for (std::size_t i = 0; i < graph.nodes.size(); ++i) {
-    const GraphNode& node = graph.nodes[i];
-    KnownInputs inputs;
-    bool there = evaluates(node.op);
-    for (const auto& input : node.inputs) {
-      const Constant* known = nullptr;
-      if (input)
-        known = graph.tensors[*input].data ? &*graph.tensors[*input].data
-                : values[*input]           ? &*values[*input]
-                                           : nullptr;
-      there = there && (known != nullptr || !input);
-      inputs.push_back(known);
-    }
-    try {
-      Evaluated made = there ? evaluate(node, inputs, graph.opset) : Evaluated{};
-      for (std::size_t k = 0; k < made.size() && k < node.outputs.size(); ++k) {
-        if (!node.outputs[k]) continue;
-        shapes[*node.outputs[k]] = made[k].shape;
-        values[*node.outputs[k]] = std::move(made[k]);
-      }
-    } catch (const Unsupported&) {
-      // Lowering reports it.
-    }
-    for (const auto& input : node.inputs) {
-      if (input && last[*input] == i) values[*input].reset();
+    run.run(graph.nodes[i]);
+    for (const auto& input : graph.nodes[i].inputs) {
+      if (input && last[*input] == i) run.forget(*input);
     }
   }
+  std::vector<std::optional<Extents>> shapes;
+  for (std::size_t i = 0; i < graph.tensors.size(); ++i) shapes.push_back(run.shape(i));
   return shapes;
 }
 

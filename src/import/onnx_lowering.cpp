@@ -245,7 +245,8 @@ bool OnnxLowering::folded(const GraphNode& node) {
   const KnownInputs inputs = known(node);
   for (std::size_t i = 0; i < inputs.size(); ++i) {
     if (inputs[i] == nullptr && node.inputs[i]) {
-      if (node.op != "Shape" || !values_[*node.inputs[i]]) return false;
+      const bool counts = node.op == "Shape" || node.op == "Size";
+      if (!counts || !values_[*node.inputs[i]]) return false;
       // The shape of a tensor is known even where its elements are unknown.
       const Extents& shape = values_[*node.inputs[i]]->shape;
       Constant shaped{ElementType::kInt8, shape, {}};
@@ -303,7 +304,8 @@ void OnnxLowering::lower(std::size_t index) {
         std::any_of(node.inputs.begin(), node.inputs.end(), [&](const auto& i) { return i && !values_[*i]; });
     if (reads_unknown) return;  // its producer is in the list already
     if (folded(node) || tabulated(index)) return;
-    if (found == table().end()) throw Unsupported("is built for constants alone");
+    if (found == table().end())
+      throw Unsupported("reads results of the network, it is built for constants alone");
     Attributes attributes(node);
     (this->*found->second.lower)(node, attributes);
     attributes.finish();
@@ -316,13 +318,36 @@ void OnnxLowering::lower(std::size_t index) {
   }
 }
 
+/// An output that is a constant: float32, or bytes.
+OnnxValue OnnxLowering::output_constant(const OnnxValue& value, const std::string& name) {
+  const Constant& x = *value.constant;
+  if (value.stands) return held_constant(x, *value.stands, name);
+  if (x.elements() == 0 || x.shape.size() > 6)
+    throw Unsupported(fmt::format("a constant of shape {}", extents_text(x.shape)));
+  const std::vector<double> values = x.values();
+  const auto within = [&](double low, double high) {
+    return std::all_of(values.begin(), values.end(), [&](double v) { return v >= low && v <= high; });
+  };
+  const bool real =
+      x.type == ElementType::kFloat32 || x.type == ElementType::kFloat16 || x.type == ElementType::kFloat64;
+  ElementType type = ElementType::kFloat32;
+  if (!real && within(-128, 127) && x.type != ElementType::kUint8 && x.type != ElementType::kBool) {
+    type = ElementType::kInt8;
+  } else if (!real && within(0, 255)) {
+    type = ElementType::kUint8;
+  } else if (!real) {
+    throw Unsupported(fmt::format(
+        "a constant of {} beyond 8 bits, which no layer makes; leave this output out", element_name(x.type)));
+  }
+  OnnxValue made = held_constant(make_constant(type, x.shape, values), {{1}, {0}, 0}, name);
+  made.real = false;
+  return made;
+}
+
 void OnnxLowering::write_output(std::size_t index, std::size_t& copies) {
   auto& found = values_[index];
-  if (!found || found->known()) {
-    problems_.add(graph_.tensors[index].name,
-                  found ? "an output that is a constant" : "an output that is not made");
-    return;
-  }
+  if (!found) return problems_.add(graph_.tensors[index].name, "an output that is not made");
+  if (found->known()) *found = output_constant(*found, graph_.tensors[index].name);
   *found = materialised(*found);
   if (found->real) {
     found->held = emitter_.dequantize(found->held, graph_.tensors[index].name);

@@ -226,6 +226,7 @@ class OnnxLowering {
   void finish(ImportedNetwork& network);
   bool has_runtime_bytes() const;
   void add_float_reference(std::size_t index, const SourceTensor& tensor);
+  OnnxValue output_constant(const OnnxValue& value, const std::string& name);
   void write_output(std::size_t index, std::size_t& copies);
 
   const ModelGraph& graph_;

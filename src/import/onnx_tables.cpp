@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <set>
 
 #include <fmt/format.h>
 
@@ -17,7 +18,7 @@ struct ElementOp {
   std::string_view name;
   bool exact;
 };
-constexpr std::array<ElementOp, 36> kElementOps{{{"Add", true},
+constexpr std::array<ElementOp, 57> kElementOps{{{"Add", true},
                                                  {"Sub", true},
                                                  {"Mul", true},
                                                  {"Div", true},
@@ -31,11 +32,23 @@ constexpr std::array<ElementOp, 36> kElementOps{{{"Add", true},
                                                  {"Ceil", true},
                                                  {"Round", true},
                                                  {"Sign", true},
-                                                 {"Sqrt", false},
                                                  {"Reciprocal", true},
                                                  {"LeakyRelu", true},
                                                  {"PRelu", true},
                                                  {"ThresholdedRelu", true},
+                                                 {"Shrink", true},
+                                                 {"Equal", true},
+                                                 {"Greater", true},
+                                                 {"Less", true},
+                                                 {"GreaterOrEqual", true},
+                                                 {"LessOrEqual", true},
+                                                 {"And", true},
+                                                 {"Or", true},
+                                                 {"Xor", true},
+                                                 {"Not", true},
+                                                 {"Where", true},
+                                                 {"Cast", true},
+                                                 {"Sqrt", false},
                                                  {"HardSigmoid", false},
                                                  {"HardSwish", false},
                                                  {"Softsign", false},
@@ -48,6 +61,15 @@ constexpr std::array<ElementOp, 36> kElementOps{{{"Add", true},
                                                  {"Pow", false},
                                                  {"Sin", false},
                                                  {"Cos", false},
+                                                 {"Tan", false},
+                                                 {"Asin", false},
+                                                 {"Acos", false},
+                                                 {"Atan", false},
+                                                 {"Sinh", false},
+                                                 {"Cosh", false},
+                                                 {"Asinh", false},
+                                                 {"Acosh", false},
+                                                 {"Atanh", false},
                                                  {"Softplus", false},
                                                  {"Elu", false},
                                                  {"Selu", false},
@@ -58,6 +80,16 @@ const ElementOp* element_op(const std::string& name) {
   const auto* const found = std::find_if(kElementOps.begin(), kElementOps.end(),
                                          [&](const ElementOp& op) { return op.name == name; });
   return found == kElementOps.end() ? nullptr : found;
+}
+
+/// Whether the result is a real number, not the truth of a comparison.
+bool makes_reals(const GraphNode& node) {
+  static const std::set<std::string> truths{
+      "Equal", "Greater", "Less", "GreaterOrEqual", "LessOrEqual", "And", "Or", "Xor", "Not"};
+  if (node.op != "Cast") return truths.count(node.op) == 0;
+  const auto to = node.attributes.find("to");
+  const auto* type = to == node.attributes.end() ? nullptr : std::get_if<std::int64_t>(&to->second);
+  return type != nullptr && onnx_type(static_cast<std::int32_t>(*type)) == ElementType::kFloat32;
 }
 
 bool only_bounds(const GraphNode& node) {
@@ -115,7 +147,8 @@ OnnxLowering::Chain OnnxLowering::chain_from(std::size_t first) const {
   // The longest beginning whose inner results nobody else reads.
   while (!all.nodes.empty()) {
     const Chain whole = ancestors(all);
-    if (whole.nodes.front() == first && closed(whole)) return whole;
+    const bool is_whole = whole.nodes.front() == first && closed(whole);
+    if (is_whole && makes_reals(graph_.nodes[whole.nodes.back()])) return whole;
     all.nodes.pop_back();
   }
   return {};
