@@ -106,6 +106,8 @@ class NodeWriter {
 
 /// LSTM, GRU and RNN as a product of all steps with the input weights, and the operators of every step.
 bool rewrite_recurrent(NodeWriter& writer, const GraphNode& node);
+/// A product of tensors by letters. Throws Unsupported for ellipses and diagonals.
+void rewrite_einsum(NodeWriter& writer, const GraphNode& node, Attributes& attributes);
 /// Normalisations, LogSoftmax, losses, sums along an axis, products by letters (Einsum), selections, and
 /// moves by constant indices, as operators that layers can be made of. Returns whether `node` is one of
 /// those; throws Unsupported where it cannot be written so.

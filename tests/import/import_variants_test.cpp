@@ -444,7 +444,7 @@ class FloatVariants : public OnnxImport, public ::testing::WithParamInterface<Fl
 };
 
 TEST_P(FloatVariants, RN_3_RN_8_random_variants_give_what_their_formula_says) {
-  const int cases = budget(60, 4);
+  const int cases = budget(50, 6);
   const unsigned first = std::random_device{}();
   for (int i = 0; i < cases; ++i) {
     const unsigned seed = first + static_cast<unsigned>(i);

@@ -5,6 +5,7 @@
 #include "import/imported.h"
 #include "reference/reference.h"
 #include "tflite_model.h"
+#include "tflite_rounding.h"
 #include "tilebeat/error.h"
 #include "workload/workload.h"
 
@@ -34,29 +35,6 @@ std::int64_t count_of(const Shape& shape) {
   std::int64_t count = 1;
   for (const int extent : shape) count *= extent;
   return count;
-}
-
-/// M * 2^(s - 31), and the two ways of rounding of the kernels.
-struct Factor {
-  std::int64_t m = 0;
-  int s = 0;
-};
-Factor factor_of(double d) {
-  int s = 0;
-  const double mantissa = std::frexp(d, &s);
-  Factor made{static_cast<std::int64_t>(std::floor(mantissa * 2147483648.0 + 0.5)), s};
-  if (made.m == std::int64_t{1} << 31) made = {made.m / 2, made.s + 1};
-  return made.s < -31 ? Factor{} : made;
-}
-std::int64_t shifted(std::int64_t x, int places) {
-  if (places <= 0) return x;
-  const std::int64_t mask = (std::int64_t{1} << places) - 1;
-  return (x >> places) + ((x & mask) > (mask >> 1) + (x < 0 ? 1 : 0) ? 1 : 0);
-}
-std::int64_t twice_rounded(std::int64_t x, const Factor& f) {
-  const std::int64_t product = (x << std::max(f.s, 0)) * f.m;
-  const std::int64_t nudged = product + (product >= 0 ? 1 << 30 : 1 - (1 << 30));
-  return shifted(nudged >= 0 ? nudged >> 31 : -(-nudged >> 31), std::max(-f.s, 0));
 }
 
 class TfliteRules : public ::testing::Test {
