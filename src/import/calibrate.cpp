@@ -2,6 +2,7 @@
 
 #include "base/types.h"
 #include "import/evaluate.h"
+#include "import/operator_table.h"
 #include "import/problems.h"
 #include "schema/place.h"
 #include "tilebeat/error.h"
@@ -116,7 +117,7 @@ void run_nodes(const ModelGraph& graph, Values& values, Problems& problems) {
     }
     try {
       if (node.op == "If") decide(graph, index, values, constant);
-      if (!evaluates(node.op)) throw Unsupported("is no operator that is built");
+      if (!evaluates(node.op)) throw Unsupported(not_built(node.op));
       if (!there) continue;
       Evaluated made = evaluate(node, inputs, graph.opset);
       for (std::size_t i = 0; i < node.outputs.size() && i < made.size(); ++i) {

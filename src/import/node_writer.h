@@ -108,6 +108,7 @@ class NodeWriter {
 bool rewrite_recurrent(NodeWriter& writer, const GraphNode& node);
 /// A product of tensors by letters. Throws Unsupported for ellipses and diagonals.
 void rewrite_einsum(NodeWriter& writer, const GraphNode& node, Attributes& attributes);
+bool is_written_by_shape(const std::string& op);
 /// Normalisations, LogSoftmax, losses, sums along an axis, products by letters (Einsum), selections, and
 /// moves by constant indices, as operators that layers can be made of. Returns whether `node` is one of
 /// those; throws Unsupported where it cannot be written so.

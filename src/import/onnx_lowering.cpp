@@ -16,46 +16,46 @@ namespace tilebeat {
 const std::map<std::string, OnnxLowering::Row>& OnnxLowering::table() {
   using T = OnnxLowering;
   static const std::map<std::string, Row> operators{
-      {"Conv", {&T::convolution, Layout::kMap}},
-      {"ConvInteger", {&T::integer_convolution, Layout::kMap}},
-      {"QLinearConv", {&T::quantised_convolution, Layout::kMap}},
+      {"Conv", {&T::convolution, Layout::kMap, Promise::kRule}},
+      {"ConvInteger", {&T::integer_convolution, Layout::kMap, Promise::kRule}},
+      {"QLinearConv", {&T::quantised_convolution, Layout::kMap, Promise::kRule}},
       {"ConvTranspose", {&T::transposed_convolution, Layout::kMap}},
       {"BatchNormalization", {&T::batch_norm, Layout::kMap}},
-      {"Gemm", {&T::gemm}},
-      {"com.microsoft.QGemm", {&T::quantised_gemm}},
-      {"MatMul", {&T::matmul}},
-      {"QLinearMatMul", {&T::quantised_matmul}},
-      {"MatMulInteger", {&T::integer_matmul}},
-      {"Add", {&T::elementwise}},
+      {"Gemm", {&T::gemm, Layout::kPlain, Promise::kRule}},
+      {"com.microsoft.QGemm", {&T::quantised_gemm, Layout::kPlain, Promise::kRule}},
+      {"MatMul", {&T::matmul, Layout::kPlain, Promise::kRule}},
+      {"QLinearMatMul", {&T::quantised_matmul, Layout::kPlain, Promise::kRule}},
+      {"MatMulInteger", {&T::integer_matmul, Layout::kPlain, Promise::kRule}},
+      {"Add", {&T::elementwise, Layout::kPlain, Promise::kRule}},
       {"Sub", {&T::elementwise}},
-      {"Mul", {&T::elementwise}},
+      {"Mul", {&T::elementwise, Layout::kPlain, Promise::kRule}},
       {"Div", {&T::elementwise}},
-      {"Sum", {&T::elementwise}},
-      {"Cast", {&T::cast}},
-      {"Max", {&T::extreme}},
-      {"Min", {&T::extreme}},
-      {"Neg", {&T::linear}},
+      {"Sum", {&T::elementwise, Layout::kPlain, Promise::kRule}},
+      {"Cast", {&T::cast, Layout::kPlain, Promise::kRule}},
+      {"Max", {&T::extreme, Layout::kPlain, Promise::kRule}},
+      {"Min", {&T::extreme, Layout::kPlain, Promise::kRule}},
+      {"Neg", {&T::linear, Layout::kPlain, Promise::kRule}},
       {"HardSigmoid", {&T::linear}},
-      {"com.microsoft.QLinearAdd", {&T::quantised_elementwise}},
-      {"com.microsoft.QLinearMul", {&T::quantised_elementwise}},
-      {"MaxPool", {&T::pool, Layout::kMap}},
-      {"AveragePool", {&T::pool, Layout::kMap}},
-      {"GlobalMaxPool", {&T::pool, Layout::kMap}},
-      {"GlobalAveragePool", {&T::reduce, Layout::kMap}},
+      {"com.microsoft.QLinearAdd", {&T::quantised_elementwise, Layout::kPlain, Promise::kRule}},
+      {"com.microsoft.QLinearMul", {&T::quantised_elementwise, Layout::kPlain, Promise::kRule}},
+      {"MaxPool", {&T::pool, Layout::kMap, Promise::kMoves}},
+      {"AveragePool", {&T::pool, Layout::kMap, Promise::kRule}},
+      {"GlobalMaxPool", {&T::pool, Layout::kMap, Promise::kMoves}},
+      {"GlobalAveragePool", {&T::reduce, Layout::kMap, Promise::kRule}},
       {"ReduceMean", {&T::reduce}},
       {"ReduceSum", {&T::reduce}},
-      {"ReduceMax", {&T::reduce}},
-      {"com.microsoft.QLinearAveragePool", {&T::quantised_pool, Layout::kMap}},
-      {"com.microsoft.QLinearGlobalAveragePool", {&T::quantised_global_pool, Layout::kMap}},
+      {"ReduceMax", {&T::reduce, Layout::kPlain, Promise::kByClass}},
+      {"com.microsoft.QLinearAveragePool", {&T::quantised_pool, Layout::kMap, Promise::kRule}},
+      {"com.microsoft.QLinearGlobalAveragePool", {&T::quantised_global_pool, Layout::kMap, Promise::kRule}},
       {"LayerNormalization", {&T::layer_norm}},
       {"RMSNormalization", {&T::layer_norm}},
       {"LRN", {&T::response_norm, Layout::kMap}},
-      {"ArgMax", {&T::arg_max}},
-      {"Softmax", {&T::softmax}},
-      {"com.microsoft.QLinearSoftmax", {&T::softmax}},
-      {"Relu", {&T::function}},
-      {"Clip", {&T::function}},
-      {"LeakyRelu", {&T::function}},
+      {"ArgMax", {&T::arg_max, Layout::kPlain, Promise::kMoves}},
+      {"Softmax", {&T::softmax, Layout::kPlain, Promise::kRule}},
+      {"com.microsoft.QLinearSoftmax", {&T::softmax, Layout::kPlain, Promise::kRule}},
+      {"Relu", {&T::function, Layout::kPlain, Promise::kRule}},
+      {"Clip", {&T::function, Layout::kPlain, Promise::kRule}},
+      {"LeakyRelu", {&T::function, Layout::kPlain, Promise::kRule}},
       {"Sigmoid", {&T::function}},
       {"Tanh", {&T::function}},
       {"HardSwish", {&T::function}},
@@ -64,31 +64,43 @@ const std::map<std::string, OnnxLowering::Row>& OnnxLowering::table() {
       {"Sqrt", {&T::function}},
       {"Erf", {&T::function}},
       {"com.microsoft.QLinearSigmoid", {&T::function}},
-      {"com.microsoft.QLinearLeakyRelu", {&T::function}},
-      {"QuantizeLinear", {&T::quantize}},
-      {"DequantizeLinear", {&T::dequantize}},
-      {"DynamicQuantizeLinear", {&T::dynamic_quantize}},
-      {"Transpose", {&T::transpose}},
-      {"Reshape", {&T::reshape}},
-      {"Flatten", {&T::reshape}},
-      {"Squeeze", {&T::reshape}},
-      {"Unsqueeze", {&T::reshape}},
-      {"Concat", {&T::concat}},
-      {"com.microsoft.QLinearConcat", {&T::quantised_concat}},
-      {"Pad", {&T::pad}},
-      {"Resize", {&T::resize, Layout::kMap}},
-      {"Upsample", {&T::resize, Layout::kMap}},
-      {"Slice", {&T::slice}},
-      {"Split", {&T::split}},
-      {"Tile", {&T::repeat}},
-      {"Expand", {&T::repeat}},
-      {"Gather", {&T::gather}},
-      {"DepthToSpace", {&T::blocks, Layout::kMap}},
-      {"SpaceToDepth", {&T::blocks, Layout::kMap}},
-      {"Identity", {&T::same}},
-      {"Dropout", {&T::same}},
+      {"com.microsoft.QLinearLeakyRelu", {&T::function, Layout::kPlain, Promise::kByClass}},
+      {"QuantizeLinear", {&T::quantize, Layout::kPlain, Promise::kByClass}},
+      {"DequantizeLinear", {&T::dequantize, Layout::kPlain, Promise::kRule}},
+      {"DynamicQuantizeLinear", {&T::dynamic_quantize, Layout::kPlain, Promise::kRule}},
+      {"Transpose", {&T::transpose, Layout::kPlain, Promise::kMoves}},
+      {"Reshape", {&T::reshape, Layout::kPlain, Promise::kMoves}},
+      {"Flatten", {&T::reshape, Layout::kPlain, Promise::kMoves}},
+      {"Squeeze", {&T::reshape, Layout::kPlain, Promise::kMoves}},
+      {"Unsqueeze", {&T::reshape, Layout::kPlain, Promise::kMoves}},
+      {"Concat", {&T::concat, Layout::kPlain, Promise::kRule}},
+      {"com.microsoft.QLinearConcat", {&T::quantised_concat, Layout::kPlain, Promise::kRule}},
+      {"Pad", {&T::pad, Layout::kPlain, Promise::kMoves}},
+      {"Resize", {&T::resize, Layout::kMap, Promise::kByClass}},
+      {"Upsample", {&T::resize, Layout::kMap, Promise::kByClass}},
+      {"Slice", {&T::slice, Layout::kPlain, Promise::kMoves}},
+      {"Split", {&T::split, Layout::kPlain, Promise::kMoves}},
+      {"Tile", {&T::repeat, Layout::kPlain, Promise::kMoves}},
+      {"Expand", {&T::repeat, Layout::kPlain, Promise::kMoves}},
+      {"Gather", {&T::gather, Layout::kPlain, Promise::kMoves}},
+      {"DepthToSpace", {&T::blocks, Layout::kMap, Promise::kMoves}},
+      {"SpaceToDepth", {&T::blocks, Layout::kMap, Promise::kMoves}},
+      {"Identity", {&T::same, Layout::kPlain, Promise::kMoves}},
+      {"Dropout", {&T::same, Layout::kPlain, Promise::kMoves}},
   };
   return operators;
+}
+
+std::optional<Promise> OnnxLowering::promise(const std::string& op) {
+  const auto found = table().find(op);
+  if (found != table().end()) return found->second.promise;
+  const auto exact = chain_promise(op);
+  if (!exact) return std::nullopt;
+  return *exact ? Promise::kRule : Promise::kInexact;
+}
+
+std::optional<Promise> onnx_promise(const std::string& op) {
+  return OnnxLowering::promise(op);
 }
 
 bool OnnxLowering::reads_maps(const GraphNode& node) {
@@ -299,13 +311,15 @@ void OnnxLowering::lower(std::size_t index) {
   builder_.set_source(fmt::format("{} ({})", node.op, node.name));
   try {
     if (node.op == "If") decide(index);
-    if (found == table().end() && !evaluates(node.op)) throw Unsupported("is no operator that is built");
+    if (found == table().end() && !evaluates(node.op)) throw Unsupported(not_built(node.op));
     const bool reads_unknown =
         std::any_of(node.inputs.begin(), node.inputs.end(), [&](const auto& i) { return i && !values_[*i]; });
     if (reads_unknown) return;  // its producer is in the list already
     if (folded(node) || tabulated(index)) return;
     if (found == table().end())
-      throw Unsupported("reads results of the network, it is built for constants alone");
+      throw Unsupported(is_rewritten(node.op)
+                            ? not_built(node.op)
+                            : "reads results of the network, it is built for constants alone");
     Attributes attributes(node);
     (this->*found->second.lower)(node, attributes);
     attributes.finish();

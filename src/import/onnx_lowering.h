@@ -6,6 +6,7 @@
 #include "import/evaluate.h"
 #include "import/graph.h"
 #include "import/imported.h"
+#include "import/operator_table.h"
 #include "import/problems.h"
 
 #include <array>
@@ -66,6 +67,8 @@ class OnnxLowering {
   /// `calibration`: none for a quantised file.
   OnnxLowering(const ModelGraph& graph, const ImportOptions& options, const Calibration* calibration);
   ImportedNetwork run();
+  /// What is promised of an operator between quantised tensors; none: there is no layer of it.
+  static std::optional<Promise> promise(const std::string& op);
 
  private:
   using Lower = void (OnnxLowering::*)(const GraphNode&, Attributes&);
@@ -73,6 +76,7 @@ class OnnxLowering {
   struct Row {
     Lower lower;
     Layout reads = Layout::kPlain;
+    Promise promise = Promise::kInexact;
   };
   static const std::map<std::string, Row>& table();
   static bool reads_maps(const GraphNode& node);
@@ -126,6 +130,8 @@ class OnnxLowering {
     std::size_t source = 0;
     std::vector<std::size_t> nodes;
   };
+  /// Whether an operator on single elements has one result in float32; none: it is no such operator.
+  static std::optional<bool> chain_promise(const std::string& op);
   std::vector<std::size_t> unknown_operands(const GraphNode& node) const;
   /// The longest chain that begins with node `first`; no nodes: there is none.
   Chain chain_from(std::size_t first) const;

@@ -100,6 +100,11 @@ constexpr std::size_t kLongestChain = 48;  // nodes that are looked at
 
 }  // namespace
 
+std::optional<bool> OnnxLowering::chain_promise(const std::string& op) {
+  const ElementOp* found = element_op(op);
+  return found == nullptr ? std::nullopt : std::optional(found->exact);
+}
+
 /// Whether a node adds 0, or multiplies or divides by 1.
 bool OnnxLowering::changes_nothing(const GraphNode& node) const {
   const bool product = node.op == "Mul" || node.op == "Div", sum = node.op == "Add" || node.op == "Sub";

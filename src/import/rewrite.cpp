@@ -4,11 +4,13 @@
 #include "import/graph.h"
 #include "import/node_writer.h"
 #include "import/onnx_lowering.h"
+#include "import/operator_table.h"
 #include "import/problems.h"
 
 #include <algorithm>
 #include <functional>
 #include <map>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -230,6 +232,13 @@ class Rewriter : private NodeWriter {
 };
 
 }  // namespace
+
+bool is_rewritten(const std::string& op) {
+  static const std::set<std::string> others{
+      "Sum", "Mean", "Pow",       "Abs",      "PRelu",    "Softsign",       "LSTM",
+      "GRU", "RNN",  "ReduceMin", "ReduceL1", "ReduceL2", "ReduceSumSquare"};
+  return others.count(op) != 0 || is_written_by_shape(op);
+}
 
 void rewrite_operators(ModelGraph& graph) {
   Rewriter(graph).run();

@@ -399,39 +399,51 @@ void product_along(Writer& w, const GraphNode& node, Attributes& attributes) {
   w.reshape(node, x, left, output(node));
 }
 
+using Rule = void (*)(Writer&, const GraphNode&, Attributes&);
+
+const std::map<std::string, Rule>& rules() {
+  static const std::map<std::string, Rule> all{{"InstanceNormalization", instance_norm},
+                                               {"GroupNormalization", group_norm},
+                                               {"MeanVarianceNormalization", mean_variance},
+                                               {"LpNormalization", lp_norm},
+                                               {"LogSoftmax", log_softmax},
+                                               {"ReduceLogSum", log_of_sum},
+                                               {"ReduceLogSumExp", log_of_sum},
+                                               {"ReduceProd", product_along},
+                                               {"CumSum", running_sum},
+                                               {"Einsum", rewrite_einsum},
+                                               {"Where", where},
+                                               {"GatherElements", by_indices},
+                                               {"GatherND", by_indices},
+                                               {"ScatterElements", by_indices},
+                                               {"Scatter", by_indices},
+                                               {"ScatterND", by_indices},
+                                               {"ReverseSequence", by_indices},
+                                               {"Compress", by_indices},
+                                               {"Trilu", by_indices},
+                                               {"NegativeLogLikelihoodLoss", likelihood_loss},
+                                               {"SoftmaxCrossEntropyLoss", cross_entropy},
+                                               {"ArgMin", arg_min}};
+  return all;
+}
+const std::set<std::string>& comparisons() {
+  static const std::set<std::string> all{"Greater", "Less", "GreaterOrEqual", "LessOrEqual", "Equal"};
+  return all;
+}
+
 }  // namespace
 
+bool is_written_by_shape(const std::string& op) {
+  return rules().count(op) != 0 || comparisons().count(op) != 0;
+}
+
 bool rewrite_by_shape(NodeWriter& writer, const GraphNode& node) {
-  using Rule = void (*)(Writer&, const GraphNode&, Attributes&);
-  static const std::map<std::string, Rule> rules{{"InstanceNormalization", instance_norm},
-                                                 {"GroupNormalization", group_norm},
-                                                 {"MeanVarianceNormalization", mean_variance},
-                                                 {"LpNormalization", lp_norm},
-                                                 {"LogSoftmax", log_softmax},
-                                                 {"ReduceLogSum", log_of_sum},
-                                                 {"ReduceLogSumExp", log_of_sum},
-                                                 {"ReduceProd", product_along},
-                                                 {"CumSum", running_sum},
-                                                 {"Einsum", rewrite_einsum},
-                                                 {"Where", where},
-                                                 {"GatherElements", by_indices},
-                                                 {"GatherND", by_indices},
-                                                 {"ScatterElements", by_indices},
-                                                 {"Scatter", by_indices},
-                                                 {"ScatterND", by_indices},
-                                                 {"ReverseSequence", by_indices},
-                                                 {"Compress", by_indices},
-                                                 {"Trilu", by_indices},
-                                                 {"NegativeLogLikelihoodLoss", likelihood_loss},
-                                                 {"SoftmaxCrossEntropyLoss", cross_entropy},
-                                                 {"ArgMin", arg_min}};
-  static const std::set<std::string> comparisons{"Greater", "Less", "GreaterOrEqual", "LessOrEqual", "Equal"};
-  auto found = rules.find(node.op);
-  Rule rule = found == rules.end() ? nullptr : found->second;
+  auto found = rules().find(node.op);
+  Rule rule = found == rules().end() ? nullptr : found->second;
   const auto computed = [&](std::size_t i) {
     return i < node.inputs.size() && writer.data(node, i) == nullptr;
   };
-  if (comparisons.count(node.op) != 0 && computed(0) && computed(1)) rule = compare;
+  if (comparisons().count(node.op) != 0 && computed(0) && computed(1)) rule = compare;
   if (node.op == "LayerNormalization" && (Writer::result(node, 1) || Writer::result(node, 2)))
     rule = layer_norm;
   if (rule == nullptr) return false;

@@ -55,7 +55,9 @@ TEST_F(OnnxImport, RN_1_everything_that_is_unsupported_is_listed_at_once) {
   const std::vector<std::string> lines = reasons(model);
   ASSERT_EQ(lines.size(), 3U);
   EXPECT_EQ(lines[0], "1 node: QLinearConv: its attribute strange is not known (y_node)");
-  EXPECT_EQ(lines[1], "2 nodes: LSTM: is no operator that is built (a_node, b_node)");
+  EXPECT_EQ(lines[1],
+            "2 nodes: LSTM: has no quantised form here; a float32 part of a network is quantised by "
+            "--calibrate X.npy (a_node, b_node)");
   EXPECT_THAT(lines[2], HasSubstr("com.example.Frobnicate"));
 }
 

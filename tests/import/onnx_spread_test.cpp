@@ -1,8 +1,12 @@
 // Networks as quantisers and exporters really write them (SPEC RN-6 to RN-9): float weights behind pairs,
 // parts that stay float32, dynamic quantisation, operators on single elements, patterns of frameworks.
+#include "import/operator_table.h"
 #include "onnx_import.h"
 
 #include <algorithm>
+#include <fstream>
+#include <iterator>
+#include <sstream>
 
 #include <gmock/gmock.h>
 
@@ -407,6 +411,20 @@ TEST_F(OnnxSpread, RN_8_other_moves_around_a_convolution_stay) {
   const json workload = workload_of(imported(model, options));
   for (const json& layer : workload["layers"]) EXPECT_FALSE(layer.contains("dilation"));
   EXPECT_GT(cosine(model, "y", options), 0.999);
+}
+
+// docs/networks.md has the importer's own tables.
+TEST_F(OnnxSpread, RN_6_the_page_lists_what_the_importer_says) {
+  std::ifstream file(TILEBEAT_SOURCE_DIR "/docs/networks.md");
+  const std::string page((std::istreambuf_iterator<char>(file)), std::istreambuf_iterator<char>());
+  std::istringstream lines(operator_tables());
+  int rows = 0;
+  for (std::string line; std::getline(lines, line);) {
+    if (line.empty() || line[0] != '|') continue;
+    EXPECT_THAT(page, HasSubstr(line + "\n")) << "scripts/doc-tables writes it";
+    ++rows;
+  }
+  EXPECT_GT(rows, 40);
 }
 
 TEST_F(OnnxSpread, RN_10_messages_name_types_and_what_can_be_done) {
