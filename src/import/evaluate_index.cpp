@@ -1,9 +1,11 @@
-// Evaluation of operators that pick or place elements by indices.
+// Evaluation of operators that pick or place elements by indices, and of those on integers.
 #include "base/types.h"
 #include "import/evaluate.h"
 #include "import/problems.h"
 
 #include <algorithm>
+#include <cmath>
+#include <limits>
 
 #include <fmt/format.h>
 
@@ -197,6 +199,52 @@ Constant identity_like(const KnownInputs& inputs, Attributes& attributes) {
   return make_constant(type, x.shape, made);
 }
 
+/// x less its zero point: one, or one an index of `axis`.
+Constant centred(const KnownInputs& inputs, std::size_t i, std::size_t zero, std::int64_t axis) {
+  const Constant& x = need(inputs, i);
+  std::vector<double> values = x.values(), zeros{0};
+  if (zero < inputs.size() && inputs[zero] != nullptr) zeros = inputs[zero]->values();
+  if (zeros.empty()) throw Unsupported("no zero point");
+  if (axis < 0) axis += ssize(x.shape);
+  std::int64_t inner = 1;
+  for (std::int64_t k = axis + 1; k < ssize(x.shape); ++k) inner *= nth(x.shape, k);
+  for (std::int64_t k = 0; k < ssize(values); ++k)
+    nth(values, k) -= nth(zeros, zeros.size() == 1 ? 0 : k / inner % ssize(zeros));
+  return make_constant(ElementType::kFloat64, x.shape, values);
+}
+
+/// MatMulInteger and ConvInteger: the operator of real numbers on what the integers stand for.
+Constant integer_product(const GraphNode& node, const KnownInputs& inputs, std::int64_t opset) {
+  const bool conv = node.op == "ConvInteger";
+  const Constant x = centred(inputs, 0, 2, -2), w = centred(inputs, 1, 3, conv ? 0 : -1);
+  GraphNode plain = node;
+  plain.op = conv ? "Conv" : "MatMul";
+  plain.inputs.resize(2);
+  Constant made = evaluate(plain, {&x, &w}, opset).at(0);
+  return make_constant(ElementType::kInt32, made.shape, made.values());
+}
+
+/// uint8 elements with a scale and a zero point that take in 0.
+Evaluated dynamically_quantised(const KnownInputs& inputs) {
+  const Constant& x = need(inputs, 0);
+  std::vector<double> values = x.values();
+  float low = 0, high = 0;
+  for (const double value : values)
+    low = std::min(low, static_cast<float>(value)), high = std::max(high, static_cast<float>(value));
+  const float scale = std::max((high - low) / 255, std::numeric_limits<float>::min());
+  const auto zero = static_cast<double>(std::clamp(std::nearbyint(-low / scale), 0.0F, 255.0F));
+  for (double& value : values)
+    value =
+        std::clamp(static_cast<double>(std::nearbyint(static_cast<float>(value) / scale)) + zero, 0.0, 255.0);
+  return {make_constant(ElementType::kUint8, x.shape, values),
+          make_constant(ElementType::kFloat32, {}, {static_cast<double>(scale)}),
+          make_constant(ElementType::kUint8, {}, {zero})};
+}
+
+bool computes_integers(const std::string& op) {
+  return op == "MatMulInteger" || op == "ConvInteger" || op == "DynamicQuantizeLinear";
+}
+
 struct IndexOp {
   std::string_view name;
   Constant (*evaluate)(const KnownInputs&, Attributes&);
@@ -220,11 +268,16 @@ const IndexOp* index_op(const std::string& name) {
 }  // namespace
 
 bool is_index_op(const std::string& op) {
-  return index_op(op) != nullptr;
+  return index_op(op) != nullptr || computes_integers(op);
 }
 
-Evaluated evaluate_index(const GraphNode& node, const KnownInputs& inputs, std::int64_t,
+Evaluated evaluate_index(const GraphNode& node, const KnownInputs& inputs, std::int64_t opset,
                          Attributes& attributes) {
+  if (node.op == "DynamicQuantizeLinear") return dynamically_quantised(inputs);
+  if (computes_integers(node.op)) {
+    for (const auto& entry : node.attributes) attributes.without_effect(entry.first);  // Conv reads them
+    return {integer_product(node, inputs, opset)};
+  }
   return {index_op(node.op)->evaluate(inputs, attributes)};
 }
 

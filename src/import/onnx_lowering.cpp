@@ -215,8 +215,10 @@ void OnnxLowering::add_input(std::size_t index) {
   value.held.holder =
       builder_.add_input(tensor.name, value.held.shape, tensor.type, value.held.zero_point, source);
   const bool quantised_by_nodes =
-      std::any_of(readers_[index].begin(), readers_[index].end(),
-                  [&](std::size_t reader) { return graph_.nodes[reader].op == "QuantizeLinear"; });
+      std::any_of(readers_[index].begin(), readers_[index].end(), [&](std::size_t reader) {
+        const std::string& op = graph_.nodes[reader].op;
+        return op == "QuantizeLinear" || op == "DynamicQuantizeLinear";
+      });
   if (is_real && calibration_ != nullptr && !quantised_by_nodes) {
     const Quantisation& q = calibration_->ranges[index].value();
     value.held = emitter_.quantize(

@@ -103,6 +103,10 @@ void OnnxLowering::dequantize(const GraphNode& node, Attributes& attributes) {
 
 void OnnxLowering::dynamic_quantize(const GraphNode& node, Attributes&) {
   OnnxValue x = value(node, 0);
+  if (!x.known() && x.real) {
+    x.held = emitter_.dequantize(x.held, graph_.tensors[*node.inputs[0]].name + "_real");
+    x.real = false;
+  }
   if (x.known() || x.held.type != ElementType::kFloat32)
     throw Unsupported("an operand that is no float32 activation");
   x = materialised(x);

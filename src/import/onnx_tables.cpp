@@ -249,7 +249,7 @@ std::vector<std::int64_t> OnnxLowering::results_of(const Chain& chain, const Hel
 
 // ---- float32 ----
 
-/// Whether the operands of a node are float32 tensors and numbers that no calibration quantises.
+/// Whether the operands of a node are float32 tensors, which nothing has quantised, and constants.
 bool OnnxLowering::reads_reals(const GraphNode& node) const {
   bool any = false;
   for (std::size_t i = 0; i < node.inputs.size(); ++i) {
@@ -258,7 +258,7 @@ bool OnnxLowering::reads_reals(const GraphNode& node) const {
     if (!x.known() && x.held.type != ElementType::kFloat32) return false;
     any = any || !x.known();
   }
-  return any && calibration_ == nullptr;
+  return any;
 }
 
 OnnxValue OnnxLowering::real_operand(const GraphNode& node, std::size_t i) {

@@ -181,6 +181,24 @@ TEST_F(OnnxSpread, RN_8_dynamic_quantisation_runs_with_computed_zero_points) {
   }
 }
 
+// What is float32 around dynamic quantisation comes in with samples.
+TEST_F(OnnxSpread, RN_7_RN_8_float_parts_around_dynamic_quantisation_are_calibrated) {
+  OnnxModel model;
+  model.input("x", kFloat, {3, 4}).output("y");
+  model.integers("w", kInt8, {4, 2}, {1, -2, 3, 40, -50, 6, 7, -8}).floats("ws", {}, {0.03F});
+  model.node("Tanh", {"x"}, {"t"});
+  model.node("DynamicQuantizeLinear", {"t"}, {"q", "s", "z"});
+  model.node("MatMulInteger", {"q", "w", "z"}, {"i"});
+  OnnxModel::attribute(model.node("Cast", {"i"}, {"f"}), "to", {1});
+  model.node("Mul", {"s", "ws"}, {"scale"});
+  model.node("Mul", {"f", "scale"}, {"p"});
+  model.node("Sigmoid", {"p"}, {"y"});
+  EXPECT_THAT(reasons(model).at(0), HasSubstr("Tanh: its input 0 is float32"));
+  const ImportOptions options = samples({3, 4}, 3);
+  EXPECT_THAT(ops(imported(model, options)), ::testing::Contains("dynamic_quantize"));
+  EXPECT_GT(cosine(model, "y", options), 0.999);
+}
+
 TEST_F(OnnxSpread, RN_9_patterns_of_frameworks_are_one_layer) {
   OnnxModel model(18);
   model.input("x", kFloat, {1, 6, 8}).output("y");
