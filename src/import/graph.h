@@ -144,6 +144,13 @@ void take_branch(ModelGraph& graph, const DecidedBranch& decided);
 /// with the addition of a bias behind it (a third operand, of MatMul too), a product with a scalar factor
 /// (the attribute "alpha" of MatMul), LayerNormalization, and RMSNormalization.
 void fold_patterns(ModelGraph& graph);
+/// The biases among them alone, in a quantised network: the product gets the attribute "added_bias", since a
+/// runtime adds in float32.
+void fold_biases(ModelGraph& graph);
+
+/// Puts QuantizeLinear in front of moves behind an operator, which gives the same elements, so that it stands
+/// right behind the operator.
+void quantise_before_moves(ModelGraph& graph);
 
 /// Makes one dilated convolution of a convolution of phases: moves that divide a map into planes of every
 /// b-th pixel, however they are spelled, a dense convolution, and moves that put its result together.

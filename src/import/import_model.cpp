@@ -42,6 +42,7 @@ ImportedNetwork quantised_network(ModelGraph& graph, const ImportOptions& option
   shape_inputs(graph, options);
   return with_branches(graph, [&] {
     fold_constants(graph);
+    quantise_before_moves(graph);
     fold_patterns(graph);
     fold_space_to_batch(graph);
     rewrite_operators(graph);
@@ -56,7 +57,9 @@ ImportedNetwork import_onnx(const std::string& path, const ImportOptions& option
   if (!options.calibration.empty()) return quantised_network(graph, options);
   return with_branches(graph, [&] {
     fold_constants(graph);
+    quantise_before_moves(graph);
     fold_space_to_batch(graph);
+    fold_biases(graph);
     return OnnxLowering(graph, options, nullptr).run();
   });
 }

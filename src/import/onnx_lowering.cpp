@@ -323,8 +323,10 @@ void OnnxLowering::lower(std::size_t index) {
                             ? not_built(node.op)
                             : "reads results of the network, it is built for constants alone");
     Attributes attributes(node);
+    const bool added = attributes.integer("added_bias", 0) != 0;
     (this->*found->second.lower)(node, attributes);
     attributes.finish();
+    if (added) name_product(node);
   } catch (const Unsupported& reason) {
     problems_.add(node, reason.what());
   } catch (const std::out_of_range&) {
@@ -385,6 +387,17 @@ void OnnxLowering::add_float_reference(std::size_t index, const SourceTensor& te
   if (ssize(values) != element_count(held.shape)) return;
   builder_.add_float_reference(held.holder, make_constant(ElementType::kFloat32, held.shape, values),
                                is_byte(held.type) ? static_cast<double>(held.scale) : 1.0);
+}
+
+/// Names the layer of a product whose bias was an addition of its own, which a runtime does in float32.
+void OnnxLowering::name_product(const GraphNode& node) {
+  for (std::size_t tensor = *node.outputs.at(0);;) {
+    if (const auto& made = values_[tensor])
+      return emitter_.name_inexact(made->held, lower_case(node.op) + " with a bias behind it");
+    const auto& readers = readers_[tensor];
+    if (readers.size() != 1 || graph_.nodes[readers[0]].outputs.empty()) return;
+    tensor = graph_.nodes[readers[0]].outputs[0].value();
+  }
 }
 
 /// Whether the file itself quantises: calibration alone gives elements that no runtime defines.

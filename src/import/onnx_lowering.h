@@ -230,6 +230,7 @@ class OnnxLowering {
   [[noreturn]] void decide(std::size_t index) const;
   bool folded(const GraphNode& node);
   void finish(ImportedNetwork& network);
+  void name_product(const GraphNode& node);
   bool has_runtime_bytes() const;
   void add_float_reference(std::size_t index, const SourceTensor& tensor);
   OnnxValue output_constant(const OnnxValue& value, const std::string& name);

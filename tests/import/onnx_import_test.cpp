@@ -2,6 +2,12 @@
 // network stays close to the float one.
 #include "onnx_import.h"
 
+#include "import/operator_table.h"
+
+#include <fstream>
+#include <iterator>
+#include <sstream>
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
@@ -366,6 +372,20 @@ TEST_F(OnnxImport, RN_2_integer_products_are_int32) {
   const Workload workload = loaded(imported(model));
   EXPECT_EQ(workload.tensor("y").dtype, DType::kInt32);
   EXPECT_EQ(workload.tensor("a").zero_point, 5);
+}
+
+// docs/networks.md has the importer's own tables.
+TEST_F(OnnxImport, RN_6_the_page_lists_what_the_importer_says) {
+  std::ifstream file(TILEBEAT_SOURCE_DIR "/docs/networks.md");
+  const std::string page((std::istreambuf_iterator<char>(file)), std::istreambuf_iterator<char>());
+  std::istringstream lines(operator_tables());
+  int rows = 0;
+  for (std::string line; std::getline(lines, line);) {
+    if (line.empty() || line[0] != '|') continue;
+    EXPECT_THAT(page, HasSubstr(line + "\n")) << "scripts/doc-tables writes it";
+    ++rows;
+  }
+  EXPECT_GT(rows, 40);
 }
 
 }  // namespace
