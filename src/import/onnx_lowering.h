@@ -196,6 +196,7 @@ class OnnxLowering {
   /// Operand `i` of a real operator: integers that stand for real numbers; constants become inputs.
   OnnxValue real(const GraphNode& node, std::size_t i);
   /// The result of a quantised operator with scale input s and zero-point input z.
+  static void read_pair_attributes(Attributes& attributes);
   Wanted quantised_result(const GraphNode& node, std::size_t s, std::size_t z) const;
   /// The result of a real operator: follows activations to a QuantizeLinear, or takes the calibrated range.
   /// `range`: the initial range.

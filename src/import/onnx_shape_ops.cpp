@@ -49,8 +49,7 @@ bool OnnxLowering::between_pairs(const GraphNode& node) const {
 }
 
 void OnnxLowering::quantize(const GraphNode& node, Attributes& attributes) {
-  // irrelevant for a single scale and for int8
-  for (const char* name : {"axis", "saturate"}) attributes.without_effect(name);
+  read_pair_attributes(attributes);
   Wanted wanted = quantised_result(node, 1, 2);
   OnnxValue x = value(node, 0);
   if (x.known()) throw Unsupported("a constant");
@@ -69,7 +68,10 @@ void OnnxLowering::quantize(const GraphNode& node, Attributes& attributes) {
 }
 
 void OnnxLowering::dequantize(const GraphNode& node, Attributes& attributes) {
-  const std::int64_t axis = attributes.integer("axis", 1);
+  const std::int64_t axis = attributes.integer("axis", 1), made = attributes.integer("output_dtype", 1);
+  read_pair_attributes(attributes);
+  if (made != 0 && onnx_type(static_cast<std::int32_t>(made)) != ElementType::kFloat32)
+    throw Unsupported(fmt::format("a result of {}", onnx_type_name(static_cast<std::int32_t>(made))));
   OnnxValue x = value(node, 0);
   Quantisation q;
   for (const double scale : numbers(node, 1)) q.scales.push_back(static_cast<float>(scale));

@@ -374,6 +374,23 @@ TEST_F(OnnxImport, RN_2_integer_products_are_int32) {
   EXPECT_EQ(workload.tensor("a").zero_point, 5);
 }
 
+TEST_F(OnnxImport, RN_1_pairs_of_later_opsets_are_read) {
+  OnnxModel model(25);
+  model.input("x", kFloat, {1, 4}).output("y");
+  model.floats("s", {}, {0.5F});
+  onnx::Node& first = model.node("QuantizeLinear", {"x", "s"}, {"q"});
+  for (const auto& [name, value] : {std::pair{"output_dtype", kInt8}, {"block_size", 0}, {"precision", 1}})
+    OnnxModel::attribute(first, name, {value});
+  OnnxModel::attribute(model.node("DequantizeLinear", {"q", "s"}, {"y"}), "output_dtype", {1});
+  EXPECT_EQ(workload_of(imported(model))["layers"][0]["requant"]["dtype"], "int8");
+  OnnxModel blocks(21);
+  blocks.input("x", kFloat, {1, 4}).output("y");
+  blocks.floats("s", {}, {0.5F});
+  OnnxModel::attribute(blocks.node("QuantizeLinear", {"x", "s"}, {"q"}), "block_size", {2});
+  blocks.node("DequantizeLinear", {"q", "s"}, {"y"});
+  EXPECT_THAT(reasons(blocks).at(0), HasSubstr("scales of blocks"));
+}
+
 // docs/networks.md has the importer's own tables.
 TEST_F(OnnxImport, RN_6_the_page_lists_what_the_importer_says) {
   std::ifstream file(TILEBEAT_SOURCE_DIR "/docs/networks.md");
