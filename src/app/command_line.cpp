@@ -2,6 +2,7 @@
 #include "app/commands.h"
 #include "app/provenance.h"
 #include "import/imported.h"
+#include "import/operator_table.h"
 #include "schema/place.h"
 #include "tilebeat/error.h"
 
@@ -150,6 +151,13 @@ void define_import(CLI::App& app, ImportCommand& c) {
                      "samples of an input of a float model, stacked along the first axis: it is quantised")
           ->check(kNotEmpty)
           ->type_name("[NAME=]X.npy");
+  app.add_flag_callback(
+      "--operators",
+      [] {
+        fmt::print("{}", operator_tables());
+        throw CLI::Success();
+      },
+      "print what is done with each operator of both formats, as Markdown, and nothing else");
   app.add_option("--percentile", c.percentile, "of the magnitudes of a tensor that its scale covers")
       ->needs(calibrate)
       ->capture_default_str()

@@ -2,6 +2,7 @@
 
 #include "base/types.h"
 #include "import/evaluate.h"
+#include "import/operator_table.h"
 #include "import/problems.h"
 #include "schema/place.h"
 #include "tilebeat/error.h"
@@ -26,19 +27,27 @@ const std::set<std::string>& movements() {
   return names;
 }
 
+/// Numbers below kMasked beside others of usual size are those of attention masks, such as -1e9.
+constexpr double kMasked = -1e4, kBelowMask = 16;
+
 /// The range and a sample of magnitudes of a tensor's values.
 class Spread {
  public:
   void add(const std::vector<double>& values) {
     const std::size_t stride = std::max<std::size_t>(1, values.size() / kKept);
     for (std::size_t i = 0; i < values.size(); ++i) {
-      if (!std::isfinite(values[i])) continue;
+      if (values[i] <= kMasked) masked_ = true, least_ = std::min(least_, values[i]);
+      if (!std::isfinite(values[i]) || values[i] <= kMasked) continue;
       low_ = std::min(low_, values[i]), high_ = std::max(high_, values[i]);
       if (i % stride == 0 && magnitudes_.size() < 4 * kKept)
         magnitudes_.push_back(static_cast<float>(std::abs(values[i])));
     }
   }
   Quantisation range(double percentile) {
+    // What a mask takes out of a softmax only has to be far below the rest.
+    const bool mask = masked_ && low_ > kMasked / 10;
+    if (mask) return range_between(low_ - kBelowMask, high_);
+    if (masked_ && std::isfinite(least_)) low_ = least_;
     if (percentile >= 100 || magnitudes_.empty()) return range_between(low_, high_);
     const auto rank =
         static_cast<std::size_t>(percentile / 100 * static_cast<double>(magnitudes_.size() - 1));
@@ -48,7 +57,8 @@ class Spread {
   }
 
  private:
-  double low_ = 0, high_ = 0;
+  double low_ = 0, high_ = 0, least_ = 0;
+  bool masked_ = false;
   std::vector<float> magnitudes_;
 };
 
@@ -79,16 +89,35 @@ std::size_t samples_in(const Constant& samples, const GraphTensor& input, const 
 
 using Values = std::vector<std::optional<Constant>>;
 
+/// An If is decided by constants and shapes alone, not by a sample.
+void decide(const ModelGraph& graph, std::size_t index, const Values& values,
+            const std::vector<bool>& constant) {
+  const auto& condition = graph.nodes[index].inputs.at(0);
+  if (!condition || !constant[*condition] || !values[*condition] || values[*condition]->elements() != 1)
+    throw Unsupported(
+        "its condition depends on data; export the network with a constant in its place, so that one branch "
+        "is left");
+  throw DecidedBranch{index, values[*condition]->values()[0] != 0};
+}
+
 void run_nodes(const ModelGraph& graph, Values& values, Problems& problems) {
-  for (const GraphNode& node : graph.nodes) {
+  std::vector<bool> constant(graph.tensors.size());  // constants, and what shapes alone determine
+  for (std::size_t i = 0; i < constant.size(); ++i) constant[i] = graph.tensors[i].data.has_value();
+  for (std::size_t index = 0; index < graph.nodes.size(); ++index) {
+    const GraphNode& node = graph.nodes[index];
     KnownInputs inputs;
-    bool there = true;
+    bool there = true, determined = true;
     for (const auto& input : node.inputs) {
       inputs.push_back(input && values[*input] ? &*values[*input] : nullptr);
       there = there && (!input || values[*input]);
+      determined = determined && (!input || constant[*input]);
+    }
+    for (const auto& output : node.outputs) {
+      if (output) constant[*output] = determined || node.op == "Shape" || node.op == "Size";
     }
     try {
-      if (!evaluates(node.op)) throw Unsupported("is no operator that is built");
+      if (node.op == "If") decide(graph, index, values, constant);
+      if (!evaluates(node.op)) throw Unsupported(not_built(node.op));
       if (!there) continue;
       Evaluated made = evaluate(node, inputs, graph.opset);
       for (std::size_t i = 0; i < node.outputs.size() && i < made.size(); ++i) {
@@ -321,11 +350,13 @@ Quantisation range_between(double low, double high) {
 }
 
 Quantisation range_of(const std::vector<double>& values) {
-  double low = 0, high = 0;
+  double low = 0, high = 0, least = 0;
   for (const double value : values) {
-    if (!std::isfinite(value)) continue;
+    if (value <= kMasked) least = std::min(least, value);
+    if (!std::isfinite(value) || value <= kMasked) continue;
     low = std::min(low, value), high = std::max(high, value);
   }
+  if (least < 0) low = low > kMasked / 10 ? kMasked : std::isfinite(least) ? least : low;
   return range_between(low, high);
 }
 

@@ -181,6 +181,19 @@ Held Emitter::average_pool(const Held& x, const WindowFields& window, bool count
   return made("average_pool", {x.holder}, fields, shape, wanted.name, wanted);
 }
 
+Extents Emitter::as_rows(const Extents& shape) {
+  constexpr std::size_t kMapAxes = 4;
+  if (shape.size() <= kMapAxes) return shape;
+  std::int64_t before = 1;
+  for (std::size_t axis = 0; axis + 1 < shape.size(); ++axis) before *= shape[axis];
+  return {1, 1, before, shape.back()};
+}
+
+Held Emitter::on_rows(const Held& x, const Wanted& wanted, const std::function<Held(const Held&)>& layer) {
+  const Held rows = reshape(x, as_rows(x.shape), x.holder + "_rows");
+  return reshape(layer(rows), x.shape, wanted.name + "_axes");
+}
+
 Held Emitter::elementwise(const std::string& op, const Held& a, const Held& b, const Extents& shape,
                           const Wanted& wanted, Rounding rounding) {
   FieldsJson fields{{"input_scales", {static_cast<double>(a.scale), static_cast<double>(b.scale)}},
@@ -214,18 +227,25 @@ Held Emitter::resize(const Held& x, const Extents& shape, const std::string& nam
 
 Held Emitter::function(const std::string& op, const Held& x, const Extents& shape, const Wanted& wanted,
                        FieldsJson fields, Rounding rounding) {
+  if (x.shape == shape && x.shape != as_rows(x.shape) && !fields.contains("axes")) {
+    return on_rows(x, wanted, [&](const Held& rows) {
+      return function(op, rows, rows.shape, wanted, fields, rounding);
+    });
+  }
   fields["input_scale"] = static_cast<double>(x.scale);
   fields["requant"] = pointwise_scales(wanted);
-  const bool exact = rounding == Rounding::kExact && builder_.arithmetic() != Arithmetic::kExact;
+  const bool exact = rounding != Rounding::kRuntime && builder_.arithmetic() != Arithmetic::kExact;
   if (exact) make_exact(wanted, fields);
   add_range(wanted, fields);
   Held held = made(op, {x.holder}, fields, shape, wanted.name, wanted);
-  if (exact) name_inexact(held, op);
+  if (exact && rounding == Rounding::kExact) name_inexact(held, op);
   return held;
 }
 
 Held Emitter::table(const Held& x, const std::vector<std::int64_t>& results, const Wanted& wanted,
                     Rounding rounding) {
+  if (x.shape != as_rows(x.shape))
+    return on_rows(x, wanted, [&](const Held& rows) { return table(rows, results, wanted, rounding); });
   const FieldsJson fields{
       {"table", results}, {"zero_point", wanted.zero_point}, {"dtype", element_name(wanted.type)}};
   const Held held = made("table", {x.holder}, fields, x.shape, wanted.name, wanted);
@@ -235,6 +255,8 @@ Held Emitter::table(const Held& x, const std::vector<std::int64_t>& results, con
 
 Held Emitter::linear(const Held& x, const std::vector<double>& factors, const std::vector<double>& offsets,
                      const Wanted& wanted) {
+  if (x.shape != as_rows(x.shape))
+    return on_rows(x, wanted, [&](const Held& rows) { return linear(rows, factors, offsets, wanted); });
   std::vector<double> steps = factors;
   for (double& step : steps) step *= static_cast<double>(x.scale);
   FieldsJson fields{{"scale", one_or_list(steps)},

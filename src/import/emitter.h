@@ -5,6 +5,7 @@
 #include "import/imported.h"
 
 #include <array>
+#include <functional>
 #include <map>
 #include <optional>
 #include <set>
@@ -93,6 +94,10 @@ struct Kernels {
   std::optional<Constant> bias = std::nullopt;
 };
 
+/// Sets the zero point of weights whose output channels lie along `axis`; several that differ are subtracted
+/// from them. Throws Unsupported where that leaves int8.
+void set_zero_points(const std::vector<double>& zeros, std::int64_t axis, Kernels& kernels);
+
 /// Pairs are [height, width], pads [top, left, bottom, right].
 struct WindowFields {
   std::array<std::int64_t, 2> kernel{1, 1}, stride{1, 1}, dilation{1, 1};
@@ -164,6 +169,10 @@ class Emitter {
   FieldsJson pointwise_scales(const Wanted& wanted) const;
   /// Replaces the scales of a runtime's arithmetic by those of an exact layer.
   static void make_exact(const Wanted& wanted, FieldsJson& fields);
+  /// The shape of a tensor as a map whose pixels are the rows along the last axis.
+  static Extents as_rows(const Extents& shape);
+  /// What `layer` makes of x as such a map, in the shape of x.
+  Held on_rows(const Held& x, const Wanted& wanted, const std::function<Held(const Held&)>& layer);
   void add_range(const Wanted& wanted, FieldsJson& fields) const;
   void add_accumulators(const Held& x, const Kernels& kernels, const std::string& name,
                         const std::optional<Wanted>& wanted, FieldsJson& fields);

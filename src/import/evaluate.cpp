@@ -25,7 +25,7 @@ std::optional<std::vector<std::int64_t>> list_of(Attributes& attributes, const s
 
 bool evaluates(const std::string& op) {
   return is_element_op(op) || is_window_op(op) || is_movement_op(op) || is_product_op(op) || is_norm_op(op) ||
-         is_logic_op(op);
+         is_logic_op(op) || is_index_op(op);
 }
 
 std::vector<Constant> evaluate(const GraphNode& node, const KnownInputs& inputs, std::int64_t opset) {
@@ -45,6 +45,8 @@ std::vector<Constant> evaluate(const GraphNode& node, const KnownInputs& inputs,
       made = evaluate_movement(node, inputs, opset, attributes);
     } else if (is_logic_op(node.op)) {
       made = evaluate_logic(node, inputs, opset, attributes);
+    } else if (is_index_op(node.op)) {
+      made = evaluate_index(node, inputs, opset, attributes);
     } else if (is_norm_op(node.op)) {
       made = evaluate_norm(node, inputs, opset, attributes);
     } else if (is_product_op(node.op)) {

@@ -2,6 +2,7 @@
 
 #include "import/attributes.h"
 #include "import/graph.h"
+#include "import/problems.h"
 
 #include <array>
 #include <string>
@@ -17,8 +18,44 @@ const Constant& need(const KnownInputs& inputs, std::size_t i);
 /// The outputs of an ONNX operator, computed in double and rounded to the output's type: used to fold
 /// constants and to run float networks (SPEC RN-3). Throws Unsupported for unknown operators and attributes.
 std::vector<Constant> evaluate(const GraphNode& node, const KnownInputs& inputs, std::int64_t opset);
+/// What an import may spend on constants: 2^31 operations and results of 1 GiB that are needed at one time
+/// (SPEC RN-7).
+class FoldingBudget {
+ public:
+  /// The same as the function `evaluate`. Throws `Exceeded` where the rest of the budget does not suffice.
+  class Exceeded : public Unsupported {
+    using Unsupported::Unsupported;
+  };
+  std::vector<Constant> evaluate(const GraphNode& node, const KnownInputs& inputs, std::int64_t opset);
+  /// Counts a result that is kept, and one that nothing reads any more.
+  void keep(const Constant& made);
+  void free(const Constant& made) { bytes_ -= made.bytes.size(); }
+
+ private:
+  double operations_ = 0;
+  std::size_t bytes_ = 0;
+};
 /// Whether `evaluate` computes the operator.
 bool evaluates(const std::string& op);
+
+/// Finds the shapes of tensors by running a network over zeros.
+class ShapeRun {
+ public:
+  explicit ShapeRun(const ModelGraph& graph) : graph_(graph) {}
+  void run(const GraphNode& node);
+  /// The shape of a tensor; none of one that nodes so far do not make, or with operators that are not
+  /// evaluated.
+  const std::optional<Extents>& shape(std::size_t tensor);
+  void forget(std::size_t tensor);  ///< frees its elements
+
+ private:
+  const Constant* value(std::size_t tensor);
+  void grow();
+
+  const ModelGraph& graph_;
+  std::vector<std::optional<Extents>> shapes_;
+  std::vector<std::optional<Constant>> values_;
+};
 
 /// Number of elements of a result of this shape. Throws Unsupported for more than 2^27.
 std::size_t room_for(const Extents& shape);
@@ -66,6 +103,9 @@ Evaluated evaluate_product(const GraphNode& node, const KnownInputs& inputs, std
                            Attributes& attributes);
 Evaluated evaluate_norm(const GraphNode& node, const KnownInputs& inputs, std::int64_t opset,
                         Attributes& attributes);
+Evaluated evaluate_index(const GraphNode& node, const KnownInputs& inputs, std::int64_t opset,
+                         Attributes& attributes);
+bool is_index_op(const std::string& op);
 Evaluated evaluate_logic(const GraphNode& node, const KnownInputs& inputs, std::int64_t opset,
                          Attributes& attributes);
 bool is_logic_op(const std::string& op);

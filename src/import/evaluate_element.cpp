@@ -7,6 +7,7 @@
 #include <cmath>
 #include <functional>
 #include <limits>
+#include <map>
 
 #include <fmt/format.h>
 
@@ -73,8 +74,24 @@ Binary binary_of(const std::string& op, ElementType type) {
   return nullptr;
 }
 
-/// The functions that are exponentials below 0, and ThresholdedRelu.
+/// Circular and hyperbolic functions.
+Unary angle_of(const std::string& op) {
+  using Function = double (*)(double);
+  static const std::map<std::string_view, Function> functions{
+      {"Sin", std::sin},   {"Cos", std::cos},     {"Tan", std::tan},     {"Asin", std::asin},
+      {"Acos", std::acos}, {"Atan", std::atan},   {"Sinh", std::sinh},   {"Cosh", std::cosh},
+      {"Tanh", std::tanh}, {"Asinh", std::asinh}, {"Acosh", std::acosh}, {"Atanh", std::atanh}};
+  const auto found = functions.find(op);
+  if (found == functions.end()) return nullptr;
+  return found->second;
+}
+
+/// The functions that are exponentials below 0, and those with a threshold.
 Unary exponential_of(const std::string& op, Attributes& attributes) {
+  if (op == "Shrink") {
+    const double bias = attributes.real("bias", 0), least = attributes.real("lambd", 0.5F);
+    return [bias, least](double x) { return x < -least ? x + bias : x > least ? x - bias : 0; };
+  }
   if (op == "ThresholdedRelu") {
     const double least = attributes.real("alpha", 1.0F);
     return [least](double x) { return x > least ? x : 0; };
@@ -93,7 +110,7 @@ Unary unary_of(const GraphNode& node, Attributes& attributes) {
   const std::string& op = node.op;
   if (op == "Relu") return [](double x) { return std::max(x, 0.0); };
   if (op == "Sigmoid") return [](double x) { return 1 / (1 + std::exp(-x)); };
-  if (op == "Tanh") return [](double x) { return std::tanh(x); };
+  if (const Unary found = angle_of(op)) return found;
   if (op == "Exp") return [](double x) { return std::exp(x); };
   if (op == "Log") return [](double x) { return std::log(x); };
   if (op == "Sqrt") return [](double x) { return std::sqrt(x); };
@@ -114,8 +131,6 @@ Unary unary_of(const GraphNode& node, Attributes& attributes) {
   }
   if (op == "Round") return [](double x) { return std::nearbyint(x); };
   if (op == "Sign") return [](double x) { return x > 0 ? 1.0 : x < 0 ? -1.0 : 0.0; };
-  if (op == "Sin") return [](double x) { return std::sin(x); };
-  if (op == "Cos") return [](double x) { return std::cos(x); };
   if (op == "Softsign") return [](double x) { return x / (1 + std::abs(x)); };
   if (op == "Softplus") return [](double x) { return std::max(x, 0.0) + std::log1p(std::exp(-std::abs(x))); };
   if (op == "Mish")
@@ -205,7 +220,7 @@ Constant reduce(const GraphNode& node, const KnownInputs& inputs, Attributes& at
   return make_constant(x.type, shape, made);
 }
 
-constexpr std::array<std::string_view, 46> kElementOps{"Relu",       "Sigmoid",
+constexpr std::array<std::string_view, 56> kElementOps{"Relu",       "Sigmoid",
                                                        "Tanh",       "Exp",
                                                        "Log",        "Sqrt",
                                                        "Erf",        "Neg",
@@ -227,7 +242,12 @@ constexpr std::array<std::string_view, 46> kElementOps{"Relu",       "Sigmoid",
                                                        "Softplus",   "Elu",
                                                        "Selu",       "Mish",
                                                        "Celu",       "Softsign",
-                                                       "Mean",       "ThresholdedRelu"};
+                                                       "Mean",       "ThresholdedRelu",
+                                                       "Tan",        "Asin",
+                                                       "Acos",       "Atan",
+                                                       "Sinh",       "Cosh",
+                                                       "Asinh",      "Acosh",
+                                                       "Atanh",      "Shrink"};
 
 }  // namespace
 

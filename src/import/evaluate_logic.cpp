@@ -205,7 +205,8 @@ Steps steps_of(const KnownInputs& inputs, const Extents& shape, Attributes& attr
 Constant quantised(const KnownInputs& inputs, Attributes& attributes) {
   const Constant& x = need(inputs, 0);
   const Steps steps = steps_of(inputs, x.shape, attributes);
-  ElementType type = onnx_type(static_cast<std::int32_t>(attributes.integer("output_dtype", 2)));
+  const std::int64_t wish = attributes.integer("output_dtype", 0);
+  ElementType type = wish == 0 ? ElementType::kUint8 : onnx_type(static_cast<std::int32_t>(wish));
   if (inputs.size() > 2 && inputs[2] != nullptr) type = inputs[2]->type;
   if (!is_byte(type) && type != ElementType::kInt32 && type != ElementType::kInt16)
     throw Unsupported(fmt::format("a result of {}", element_name(type)));

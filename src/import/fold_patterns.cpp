@@ -15,8 +15,17 @@ class PatternFolder {
  public:
   explicit PatternFolder(ModelGraph& graph) : graph_(graph) {}
 
-  void run() {
-    for (const auto step : {&PatternFolder::norm, &PatternFolder::factor, &PatternFolder::bias}) {
+  void run() { take({&PatternFolder::norm, &PatternFolder::factor, &PatternFolder::bias}); }
+  void run_biases() {
+    marks_ = true;
+    take({&PatternFolder::bias});
+  }
+
+ private:
+  using Step = void (PatternFolder::*)(std::size_t);
+
+  void take(const std::vector<Step>& steps) {
+    for (const Step step : steps) {
       look();
       for (std::size_t i = 0; i < graph_.nodes.size(); ++i) {
         if (gone_.count(i) == 0) (this->*step)(i);
@@ -29,7 +38,6 @@ class PatternFolder {
     }
   }
 
- private:
   using Operand = std::optional<std::size_t>;
 
   void look() {
@@ -99,7 +107,7 @@ class PatternFolder {
   }
   bool takes(std::size_t product, const Constant& addend, const Operand& tensor) {
     GraphNode& node = graph_.nodes[product];
-    const Constant* weights = data(node, 1);
+    const Constant* weights = weights_of(node);
     if (weights == nullptr || (node.inputs.size() > 2 && node.inputs[2])) return false;
     if (node.attributes.count("beta") != 0) return false;  // it would scale the bias
     const bool conv = node.op == "Conv";
@@ -123,7 +131,17 @@ class PatternFolder {
     graph_.tensors.push_back(std::move(flat));
     node.inputs.resize(3);
     node.inputs[2] = graph_.tensors.size() - 1;
+    if (marks_) node.attributes["added_bias"] = std::int64_t{1};
     return true;
+  }
+  /// The constant that operand 1 is, or the integers that stand for it.
+  const Constant* weights_of(const GraphNode& node) const {
+    if (const Constant* found = data(node, 1)) return found;
+    const auto pair = maker(operand_of(node, 1), "DequantizeLinear");
+    return pair ? data(at(*pair), 0) : nullptr;
+  }
+  static Operand operand_of(const GraphNode& node, std::size_t i) {
+    return i < node.inputs.size() ? node.inputs[i] : std::nullopt;
   }
   /// Node `node` takes the place of `last`.
   void move_behind(std::size_t node, std::size_t last) {
@@ -291,6 +309,7 @@ class PatternFolder {
   }
 
   ModelGraph& graph_;
+  bool marks_ = false;  ///< nodes that a bias was added to get an attribute
   std::set<std::size_t> gone_;
   std::vector<std::size_t> makers_;  ///< the node, by tensor; the number of nodes: there is none
   std::vector<int> readers_;         ///< how many, by tensor
@@ -300,6 +319,58 @@ class PatternFolder {
 
 void fold_patterns(ModelGraph& graph) {
   PatternFolder(graph).run();
+}
+
+void fold_biases(ModelGraph& graph) {
+  PatternFolder(graph).run_biases();
+}
+
+void quantise_before_moves(ModelGraph& graph) {
+  static const std::set<std::string> moves{"Transpose", "Reshape", "Flatten", "Squeeze", "Unsqueeze"};
+  constexpr int kLongest = 8;  // moves in a row
+  const auto is_constant = [&](const GraphNode& node, std::size_t i) {
+    return i >= node.inputs.size() || !node.inputs[i] || graph.tensors[*node.inputs[i]].data.has_value();
+  };
+  const auto has_one_scale = [&](const GraphNode& node) {
+    return node.op == "QuantizeLinear" && node.inputs.size() > 1 && node.inputs[1] && !node.outputs.empty() &&
+           node.outputs[0] && is_constant(node, 1) && is_constant(node, 2) &&
+           graph.tensors[*node.inputs[1]].data->elements() == 1;
+  };
+  for (int round = 0; round < kLongest; ++round) {
+    std::vector<std::size_t> makers(graph.tensors.size(), graph.nodes.size()), reads(graph.tensors.size(), 0);
+    for (std::size_t i = 0; i < graph.nodes.size(); ++i) {
+      for (const auto& input : graph.nodes[i].inputs) reads[input.value_or(0)] += input ? 1U : 0U;
+      for (const auto& output : graph.nodes[i].outputs) {
+        if (output) makers[*output] = i;
+      }
+    }
+    for (const std::size_t output : graph.outputs) ++reads[output];
+    const auto maker = [&](const std::optional<std::size_t>& tensor) -> GraphNode* {
+      const bool made = tensor && reads[*tensor] == 1 && makers[*tensor] < graph.nodes.size();
+      return made ? &graph.nodes[makers[*tensor]] : nullptr;
+    };
+    bool moved = false;
+    for (GraphNode& last : graph.nodes) {
+      if (!has_one_scale(last)) continue;
+      GraphNode* move = maker(last.inputs[0]);
+      if (move == nullptr || moves.count(move->op) == 0 || move->outputs.size() != 1) continue;
+      const GraphNode* source = maker(move->inputs.at(0));
+      if (source == nullptr || source->op == "DequantizeLinear") continue;
+      GraphTensor tensor;
+      tensor.name = graph.tensors[*last.outputs[0]].name + "_quantized";
+      graph.tensors.push_back(std::move(tensor));
+      const std::size_t between = graph.tensors.size() - 1;
+      reads.push_back(1), makers.push_back(graph.nodes.size());
+      std::swap(last.op, move->op), std::swap(last.name, move->name);
+      std::swap(last.attributes, move->attributes);
+      std::vector<std::optional<std::size_t>> operands = last.inputs;
+      last.inputs = move->inputs, move->inputs = operands;
+      move->inputs[0] = last.inputs[0], last.inputs[0] = between;
+      move->outputs[0] = between;
+      moved = true;
+    }
+    if (!moved) return;
+  }
 }
 
 }  // namespace tilebeat

@@ -82,6 +82,15 @@ std::string onnx_type_name(std::int32_t type);
 using AttributeValue = std::variant<std::int64_t, float, std::string, std::vector<std::int64_t>,
                                     std::vector<float>, std::vector<std::string>, Constant>;
 
+struct GraphNode;
+
+/// A branch of an If: nodes over tensors of the model's list, some of them the model's own.
+struct GraphBody {
+  std::string name;  ///< "then_branch" or "else_branch"
+  std::vector<GraphNode> nodes;
+  std::vector<std::size_t> outputs;  ///< tensors
+};
+
 /// An operator of the model file.
 struct GraphNode {
   std::string name;
@@ -89,6 +98,8 @@ struct GraphNode {
   std::vector<std::optional<std::size_t>> inputs;  ///< tensors; an optional one may be left out
   std::vector<std::optional<std::size_t>> outputs;
   std::map<std::string, AttributeValue> attributes;
+  /// The branches of an If, whose inputs behind the condition are the tensors that the branches read.
+  std::vector<GraphBody> bodies = {};
 };
 
 /// The format of a model file, which determines the meaning of its operators.
@@ -116,13 +127,34 @@ ModelGraph read_tflite(const std::string& path);
 /// model are tensors that a node makes or the model is given: a file with a cycle fails here.
 void check_order(const ModelGraph& graph);
 
-/// Turns nodes that are constants into initializers, so that readers find them at any place.
-void fold_constant_nodes(ModelGraph& graph);
+/// Turns nodes that depend on constants and on shapes of inputs alone into initializers, so that readers find
+/// them at any place, takes the branch of an If whose condition is known, and frees what nothing reads any
+/// more. Throws ImportError where that takes more than the limits of `FoldingBudget`.
+void fold_constants(ModelGraph& graph);
+
+/// The condition of an If that turned out to be known while the network was lowered or run.
+struct DecidedBranch {
+  std::size_t node = 0;  ///< of the graph
+  bool condition = false;
+};
+/// Replaces an If by the nodes of its branch. Throws UserError where they read what nothing makes.
+void take_branch(ModelGraph& graph, const DecidedBranch& decided);
 
 /// Makes one node of patterns that frameworks write for an operator of a float network: MatMul, Conv or Gemm
 /// with the addition of a bias behind it (a third operand, of MatMul too), a product with a scalar factor
 /// (the attribute "alpha" of MatMul), LayerNormalization, and RMSNormalization.
 void fold_patterns(ModelGraph& graph);
+/// The biases among them alone, in a quantised network: the product gets the attribute "added_bias", since a
+/// runtime adds in float32.
+void fold_biases(ModelGraph& graph);
+
+/// Puts QuantizeLinear in front of moves behind an operator, which gives the same elements, so that it stands
+/// right behind the operator.
+void quantise_before_moves(ModelGraph& graph);
+
+/// Makes one dilated convolution of a convolution of phases: moves that divide a map into planes of every
+/// b-th pixel, however they are spelled, a dense convolution, and moves that put its result together.
+void fold_space_to_batch(ModelGraph& graph);
 
 /// Replaces operators of a float network by those that layers can be made of, before calibration: sums and
 /// means of more than two tensors, powers, absolute values, PRelu, bounds of one number, further reductions,

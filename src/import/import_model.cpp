@@ -2,6 +2,7 @@
 #include "import/graph.h"
 #include "import/imported.h"
 #include "import/onnx_lowering.h"
+#include "import/problems.h"
 #include "import/tflite_float.h"
 #include "import/tflite_lowering.h"
 #include "schema/place.h"
@@ -16,6 +17,22 @@
 namespace tilebeat {
 namespace {
 
+/// Imports anew whenever a branch is decided: what it reads and makes may change all patterns.
+template <class Import>
+ImportedNetwork with_branches(ModelGraph& graph, const Import& import) {
+  constexpr int kMostBranches = 256;
+  for (int branch = 0; branch < kMostBranches; ++branch) {
+    try {
+      return import();
+    } catch (const DecidedBranch& decided) {
+      take_branch(graph, decided);
+    } catch (const Unsupported& reason) {
+      throw UserError(one_line(fmt::format("{}: {}", graph.path, reason.what())));
+    }
+  }
+  throw UserError(one_line(fmt::format("{}: has more than {} branches", graph.path, kMostBranches)));
+}
+
 /// Quantises what is float32 in a network with the operators of ONNX.
 ImportedNetwork quantised_network(ModelGraph& graph, const ImportOptions& options) {
   if (!has_float_parts(graph))
@@ -23,18 +40,28 @@ ImportedNetwork quantised_network(ModelGraph& graph, const ImportOptions& option
         "{}: --calibrate: none of its inputs is float32, there is nothing to quantise; import it without",
         graph.path)));
   shape_inputs(graph, options);
-  fold_patterns(graph);
-  rewrite_operators(graph);
-  fold_batch_norms(graph);
-  const Calibration calibration = calibrate(graph, options);
-  return OnnxLowering(graph, options, &calibration).run();
+  return with_branches(graph, [&] {
+    fold_constants(graph);
+    quantise_before_moves(graph);
+    fold_patterns(graph);
+    fold_space_to_batch(graph);
+    rewrite_operators(graph);
+    fold_batch_norms(graph);
+    const Calibration calibration = calibrate(graph, options);
+    return OnnxLowering(graph, options, &calibration).run();
+  });
 }
 
 ImportedNetwork import_onnx(const std::string& path, const ImportOptions& options) {
   ModelGraph graph = read_onnx(path);
-  fold_constant_nodes(graph);
-  if (options.calibration.empty()) return OnnxLowering(graph, options, nullptr).run();
-  return quantised_network(graph, options);
+  if (!options.calibration.empty()) return quantised_network(graph, options);
+  return with_branches(graph, [&] {
+    fold_constants(graph);
+    quantise_before_moves(graph);
+    fold_space_to_batch(graph);
+    fold_biases(graph);
+    return OnnxLowering(graph, options, nullptr).run();
+  });
 }
 
 /// Whether the tensors between operators are float32, but for those that QUANTIZE and DEQUANTIZE make.
@@ -47,8 +74,34 @@ bool is_float(const ModelGraph& graph) {
   });
 }
 
+/// Refuses int8 constants beside float32 tensors: the runtime quantises the others as it runs.
+void refuse_hybrid(const ModelGraph& graph) {
+  Problems problems;
+  for (const GraphNode& node : graph.nodes) {
+    const auto is = [&](const std::optional<std::size_t>& tensor, bool constant) {
+      if (!tensor || graph.tensors[*tensor].data.has_value() != constant) return false;
+      const GraphTensor& found = graph.tensors[*tensor];
+      return constant ? is_byte(found.type) && found.quantisation.known()
+                      : found.type == ElementType::kFloat32;
+    };
+    const auto any = [&](bool constant) {
+      return std::any_of(node.inputs.begin(), node.inputs.end(),
+                         [&](const auto& t) { return is(t, constant); });
+    };
+    if (node.op == "DEQUANTIZE" || node.op == "QUANTIZE" || !any(true) || !any(false)) continue;
+    GraphNode named = node;
+    named.name = node_text(node, graph);
+    problems.add(
+        named,
+        "int8 weights beside float32 tensors, which a runtime quantises as it runs; convert the network "
+        "with int8 activations, or as float32 for --calibrate");
+  }
+  if (!problems.empty()) problems.refuse(graph.path);
+}
+
 ImportedNetwork import_tflite(const std::string& path, const ImportOptions& options) {
   ModelGraph graph = read_tflite(path);
+  refuse_hybrid(graph);
   fold_dilated_convolutions(graph);
   const bool real = is_float(graph);
   if (options.calibration.empty()) {

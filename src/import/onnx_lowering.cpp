@@ -16,46 +16,46 @@ namespace tilebeat {
 const std::map<std::string, OnnxLowering::Row>& OnnxLowering::table() {
   using T = OnnxLowering;
   static const std::map<std::string, Row> operators{
-      {"Conv", {&T::convolution, Layout::kMap}},
-      {"ConvInteger", {&T::integer_convolution, Layout::kMap}},
-      {"QLinearConv", {&T::quantised_convolution, Layout::kMap}},
+      {"Conv", {&T::convolution, Layout::kMap, Promise::kRule}},
+      {"ConvInteger", {&T::integer_convolution, Layout::kMap, Promise::kRule}},
+      {"QLinearConv", {&T::quantised_convolution, Layout::kMap, Promise::kRule}},
       {"ConvTranspose", {&T::transposed_convolution, Layout::kMap}},
       {"BatchNormalization", {&T::batch_norm, Layout::kMap}},
-      {"Gemm", {&T::gemm}},
-      {"com.microsoft.QGemm", {&T::quantised_gemm}},
-      {"MatMul", {&T::matmul}},
-      {"QLinearMatMul", {&T::quantised_matmul}},
-      {"MatMulInteger", {&T::integer_matmul}},
-      {"Add", {&T::elementwise}},
+      {"Gemm", {&T::gemm, Layout::kPlain, Promise::kRule}},
+      {"com.microsoft.QGemm", {&T::quantised_gemm, Layout::kPlain, Promise::kRule}},
+      {"MatMul", {&T::matmul, Layout::kPlain, Promise::kRule}},
+      {"QLinearMatMul", {&T::quantised_matmul, Layout::kPlain, Promise::kRule}},
+      {"MatMulInteger", {&T::integer_matmul, Layout::kPlain, Promise::kRule}},
+      {"Add", {&T::elementwise, Layout::kPlain, Promise::kRule}},
       {"Sub", {&T::elementwise}},
-      {"Mul", {&T::elementwise}},
+      {"Mul", {&T::elementwise, Layout::kPlain, Promise::kRule}},
       {"Div", {&T::elementwise}},
-      {"Sum", {&T::elementwise}},
-      {"Cast", {&T::cast}},
-      {"Max", {&T::extreme}},
-      {"Min", {&T::extreme}},
-      {"Neg", {&T::linear}},
+      {"Sum", {&T::elementwise, Layout::kPlain, Promise::kRule}},
+      {"Cast", {&T::cast, Layout::kPlain, Promise::kRule}},
+      {"Max", {&T::extreme, Layout::kPlain, Promise::kRule}},
+      {"Min", {&T::extreme, Layout::kPlain, Promise::kRule}},
+      {"Neg", {&T::linear, Layout::kPlain, Promise::kRule}},
       {"HardSigmoid", {&T::linear}},
-      {"com.microsoft.QLinearAdd", {&T::quantised_elementwise}},
-      {"com.microsoft.QLinearMul", {&T::quantised_elementwise}},
-      {"MaxPool", {&T::pool, Layout::kMap}},
-      {"AveragePool", {&T::pool, Layout::kMap}},
-      {"GlobalMaxPool", {&T::pool, Layout::kMap}},
-      {"GlobalAveragePool", {&T::reduce, Layout::kMap}},
+      {"com.microsoft.QLinearAdd", {&T::quantised_elementwise, Layout::kPlain, Promise::kRule}},
+      {"com.microsoft.QLinearMul", {&T::quantised_elementwise, Layout::kPlain, Promise::kRule}},
+      {"MaxPool", {&T::pool, Layout::kMap, Promise::kMoves}},
+      {"AveragePool", {&T::pool, Layout::kMap, Promise::kRule}},
+      {"GlobalMaxPool", {&T::pool, Layout::kMap, Promise::kMoves}},
+      {"GlobalAveragePool", {&T::reduce, Layout::kMap, Promise::kRule}},
       {"ReduceMean", {&T::reduce}},
       {"ReduceSum", {&T::reduce}},
-      {"ReduceMax", {&T::reduce}},
-      {"com.microsoft.QLinearAveragePool", {&T::quantised_pool, Layout::kMap}},
-      {"com.microsoft.QLinearGlobalAveragePool", {&T::quantised_global_pool, Layout::kMap}},
+      {"ReduceMax", {&T::reduce, Layout::kPlain, Promise::kByClass}},
+      {"com.microsoft.QLinearAveragePool", {&T::quantised_pool, Layout::kMap, Promise::kRule}},
+      {"com.microsoft.QLinearGlobalAveragePool", {&T::quantised_global_pool, Layout::kMap, Promise::kRule}},
       {"LayerNormalization", {&T::layer_norm}},
       {"RMSNormalization", {&T::layer_norm}},
       {"LRN", {&T::response_norm, Layout::kMap}},
-      {"ArgMax", {&T::arg_max}},
-      {"Softmax", {&T::softmax}},
-      {"com.microsoft.QLinearSoftmax", {&T::softmax}},
-      {"Relu", {&T::function}},
-      {"Clip", {&T::function}},
-      {"LeakyRelu", {&T::function}},
+      {"ArgMax", {&T::arg_max, Layout::kPlain, Promise::kMoves}},
+      {"Softmax", {&T::softmax, Layout::kPlain, Promise::kRule}},
+      {"com.microsoft.QLinearSoftmax", {&T::softmax, Layout::kPlain, Promise::kRule}},
+      {"Relu", {&T::function, Layout::kPlain, Promise::kRule}},
+      {"Clip", {&T::function, Layout::kPlain, Promise::kRule}},
+      {"LeakyRelu", {&T::function, Layout::kPlain, Promise::kRule}},
       {"Sigmoid", {&T::function}},
       {"Tanh", {&T::function}},
       {"HardSwish", {&T::function}},
@@ -64,31 +64,43 @@ const std::map<std::string, OnnxLowering::Row>& OnnxLowering::table() {
       {"Sqrt", {&T::function}},
       {"Erf", {&T::function}},
       {"com.microsoft.QLinearSigmoid", {&T::function}},
-      {"com.microsoft.QLinearLeakyRelu", {&T::function}},
-      {"QuantizeLinear", {&T::quantize}},
-      {"DequantizeLinear", {&T::dequantize}},
-      {"DynamicQuantizeLinear", {&T::dynamic_quantize}},
-      {"Transpose", {&T::transpose}},
-      {"Reshape", {&T::reshape}},
-      {"Flatten", {&T::reshape}},
-      {"Squeeze", {&T::reshape}},
-      {"Unsqueeze", {&T::reshape}},
-      {"Concat", {&T::concat}},
-      {"com.microsoft.QLinearConcat", {&T::quantised_concat}},
-      {"Pad", {&T::pad}},
-      {"Resize", {&T::resize, Layout::kMap}},
-      {"Upsample", {&T::resize, Layout::kMap}},
-      {"Slice", {&T::slice}},
-      {"Split", {&T::split}},
-      {"Tile", {&T::repeat}},
-      {"Expand", {&T::repeat}},
-      {"Gather", {&T::gather}},
-      {"DepthToSpace", {&T::blocks, Layout::kMap}},
-      {"SpaceToDepth", {&T::blocks, Layout::kMap}},
-      {"Identity", {&T::same}},
-      {"Dropout", {&T::same}},
+      {"com.microsoft.QLinearLeakyRelu", {&T::function, Layout::kPlain, Promise::kByClass}},
+      {"QuantizeLinear", {&T::quantize, Layout::kPlain, Promise::kByClass}},
+      {"DequantizeLinear", {&T::dequantize, Layout::kPlain, Promise::kRule}},
+      {"DynamicQuantizeLinear", {&T::dynamic_quantize, Layout::kPlain, Promise::kRule}},
+      {"Transpose", {&T::transpose, Layout::kPlain, Promise::kMoves}},
+      {"Reshape", {&T::reshape, Layout::kPlain, Promise::kMoves}},
+      {"Flatten", {&T::reshape, Layout::kPlain, Promise::kMoves}},
+      {"Squeeze", {&T::reshape, Layout::kPlain, Promise::kMoves}},
+      {"Unsqueeze", {&T::reshape, Layout::kPlain, Promise::kMoves}},
+      {"Concat", {&T::concat, Layout::kPlain, Promise::kRule}},
+      {"com.microsoft.QLinearConcat", {&T::quantised_concat, Layout::kPlain, Promise::kRule}},
+      {"Pad", {&T::pad, Layout::kPlain, Promise::kMoves}},
+      {"Resize", {&T::resize, Layout::kMap, Promise::kByClass}},
+      {"Upsample", {&T::resize, Layout::kMap, Promise::kByClass}},
+      {"Slice", {&T::slice, Layout::kPlain, Promise::kMoves}},
+      {"Split", {&T::split, Layout::kPlain, Promise::kMoves}},
+      {"Tile", {&T::repeat, Layout::kPlain, Promise::kMoves}},
+      {"Expand", {&T::repeat, Layout::kPlain, Promise::kMoves}},
+      {"Gather", {&T::gather, Layout::kPlain, Promise::kMoves}},
+      {"DepthToSpace", {&T::blocks, Layout::kMap, Promise::kMoves}},
+      {"SpaceToDepth", {&T::blocks, Layout::kMap, Promise::kMoves}},
+      {"Identity", {&T::same, Layout::kPlain, Promise::kMoves}},
+      {"Dropout", {&T::same, Layout::kPlain, Promise::kMoves}},
   };
   return operators;
+}
+
+std::optional<Promise> OnnxLowering::promise(const std::string& op) {
+  const auto found = table().find(op);
+  if (found != table().end()) return found->second.promise;
+  const auto exact = chain_promise(op);
+  if (!exact) return std::nullopt;
+  return *exact ? Promise::kRule : Promise::kInexact;
+}
+
+std::optional<Promise> onnx_promise(const std::string& op) {
+  return OnnxLowering::promise(op);
 }
 
 bool OnnxLowering::reads_maps(const GraphNode& node) {
@@ -133,6 +145,7 @@ ImportedNetwork OnnxLowering::run() {
   add_inputs();
   for (std::size_t i = 0; i < graph_.nodes.size(); ++i) {
     if (!done_[i]) lower(i);
+    free_operands(i);
   }
   if (!problems_.empty()) problems_.refuse(graph_.path);
   ImportedNetwork network;
@@ -202,8 +215,10 @@ void OnnxLowering::add_input(std::size_t index) {
   value.held.holder =
       builder_.add_input(tensor.name, value.held.shape, tensor.type, value.held.zero_point, source);
   const bool quantised_by_nodes =
-      std::any_of(readers_[index].begin(), readers_[index].end(),
-                  [&](std::size_t reader) { return graph_.nodes[reader].op == "QuantizeLinear"; });
+      std::any_of(readers_[index].begin(), readers_[index].end(), [&](std::size_t reader) {
+        const std::string& op = graph_.nodes[reader].op;
+        return op == "QuantizeLinear" || op == "DynamicQuantizeLinear";
+      });
   if (is_real && calibration_ != nullptr && !quantised_by_nodes) {
     const Quantisation& q = calibration_->ranges[index].value();
     value.held = emitter_.quantize(
@@ -244,21 +259,24 @@ bool OnnxLowering::folded(const GraphNode& node) {
   const KnownInputs inputs = known(node);
   for (std::size_t i = 0; i < inputs.size(); ++i) {
     if (inputs[i] == nullptr && node.inputs[i]) {
-      if (node.op != "Shape" || !values_[*node.inputs[i]]) return false;
+      const bool counts = node.op == "Shape" || node.op == "Size";
+      if (!counts || !values_[*node.inputs[i]]) return false;
       // The shape of a tensor is known even where its elements are unknown.
       const Extents& shape = values_[*node.inputs[i]]->shape;
       Constant shaped{ElementType::kInt8, shape, {}};
       OnnxValue made;
-      made.constant = evaluate(node, {&shaped}, graph_.opset).at(0);
+      made.constant = budget_.evaluate(node, {&shaped}, graph_.opset).at(0);
+      budget_.keep(*made.constant);
       made.shape = made.constant->shape;
       values_[node.outputs.at(0).value()] = std::move(made);
       return true;
     }
   }
-  const Evaluated results = evaluate(node, inputs, graph_.opset);
+  const Evaluated results = budget_.evaluate(node, inputs, graph_.opset);
   for (std::size_t i = 0; i < node.outputs.size(); ++i) {
     if (!node.outputs[i]) continue;
     if (i >= results.size()) throw Unsupported("a second output");
+    budget_.keep(results[i]);
     OnnxValue made;
     made.constant = results[i];
     made.shape = results[i].shape;
@@ -267,21 +285,48 @@ bool OnnxLowering::folded(const GraphNode& node) {
   return true;
 }
 
+/// Frees constants that no later node reads.
+void OnnxLowering::free_operands(std::size_t index) {
+  for (const auto& input : graph_.nodes[index].inputs) {
+    if (!input || is_output_[*input] || readers_[*input].back() != index) continue;
+    const auto& found = values_[*input];
+    if (!found || !found->known()) continue;
+    if (!graph_.tensors[*input].data && !found->stands) budget_.free(*found->constant);
+    values_[*input].reset();
+  }
+}
+
+/// An If whose condition is known is replaced by its branch, and lowering begins anew.
+void OnnxLowering::decide(std::size_t index) const {
+  const OnnxValue& condition = value(graph_.nodes[index], 0);
+  if (!condition.known() || condition.constant->elements() != 1)
+    throw Unsupported(
+        "its condition depends on data; export the network with a constant in its place, so that one branch "
+        "is left");
+  throw DecidedBranch{index, condition.constant->values()[0] != 0};
+}
+
 void OnnxLowering::lower(std::size_t index) {
   const GraphNode& node = graph_.nodes[index];
   const auto found = table().find(node.op);
   result_.reset();
   builder_.set_source(fmt::format("{} ({})", node.op, node.name));
   try {
-    if (found == table().end() && !evaluates(node.op)) throw Unsupported("is no operator that is built");
+    if (node.op == "If") decide(index);
+    if (found == table().end() && !evaluates(node.op)) throw Unsupported(not_built(node.op));
     const bool reads_unknown =
         std::any_of(node.inputs.begin(), node.inputs.end(), [&](const auto& i) { return i && !values_[*i]; });
     if (reads_unknown) return;  // its producer is in the list already
     if (folded(node) || tabulated(index)) return;
-    if (found == table().end()) throw Unsupported("is built for constants alone");
+    if (found == table().end())
+      throw Unsupported(is_rewritten(node.op)
+                            ? not_built(node.op)
+                            : "reads results of the network, it is built for constants alone");
     Attributes attributes(node);
+    const bool added = attributes.integer("added_bias", 0) != 0;
     (this->*found->second.lower)(node, attributes);
     attributes.finish();
+    if (added) name_product(node);
   } catch (const Unsupported& reason) {
     problems_.add(node, reason.what());
   } catch (const std::out_of_range&) {
@@ -291,13 +336,36 @@ void OnnxLowering::lower(std::size_t index) {
   }
 }
 
+/// An output that is a constant: float32, or bytes.
+OnnxValue OnnxLowering::output_constant(const OnnxValue& value, const std::string& name) {
+  const Constant& x = *value.constant;
+  if (value.stands) return held_constant(x, *value.stands, name);
+  if (x.elements() == 0 || x.shape.size() > 6)
+    throw Unsupported(fmt::format("a constant of shape {}", extents_text(x.shape)));
+  const std::vector<double> values = x.values();
+  const auto within = [&](double low, double high) {
+    return std::all_of(values.begin(), values.end(), [&](double v) { return v >= low && v <= high; });
+  };
+  const bool real =
+      x.type == ElementType::kFloat32 || x.type == ElementType::kFloat16 || x.type == ElementType::kFloat64;
+  ElementType type = ElementType::kFloat32;
+  if (!real && within(-128, 127) && x.type != ElementType::kUint8 && x.type != ElementType::kBool) {
+    type = ElementType::kInt8;
+  } else if (!real && within(0, 255)) {
+    type = ElementType::kUint8;
+  } else if (!real) {
+    throw Unsupported(fmt::format(
+        "a constant of {} beyond 8 bits, which no layer makes; leave this output out", element_name(x.type)));
+  }
+  OnnxValue made = held_constant(make_constant(type, x.shape, values), {{1}, {0}, 0}, name);
+  made.real = false;
+  return made;
+}
+
 void OnnxLowering::write_output(std::size_t index, std::size_t& copies) {
   auto& found = values_[index];
-  if (!found || found->known()) {
-    problems_.add(graph_.tensors[index].name,
-                  found ? "an output that is a constant" : "an output that is not made");
-    return;
-  }
+  if (!found) return problems_.add(graph_.tensors[index].name, "an output that is not made");
+  if (found->known()) *found = output_constant(*found, graph_.tensors[index].name);
   *found = materialised(*found);
   if (found->real) {
     found->held = emitter_.dequantize(found->held, graph_.tensors[index].name);
@@ -319,6 +387,26 @@ void OnnxLowering::add_float_reference(std::size_t index, const SourceTensor& te
   if (ssize(values) != element_count(held.shape)) return;
   builder_.add_float_reference(held.holder, make_constant(ElementType::kFloat32, held.shape, values),
                                is_byte(held.type) ? static_cast<double>(held.scale) : 1.0);
+}
+
+/// Names the layer of a product whose bias was an addition of its own, which a runtime does in float32.
+void OnnxLowering::name_product(const GraphNode& node) {
+  for (std::size_t tensor = *node.outputs.at(0);;) {
+    if (const auto& made = values_[tensor])
+      return emitter_.name_inexact(made->held, lower_case(node.op) + " with a bias behind it");
+    const auto& readers = readers_[tensor];
+    if (readers.size() != 1 || graph_.nodes[readers[0]].outputs.empty()) return;
+    tensor = graph_.nodes[readers[0]].outputs[0].value();
+  }
+}
+
+/// Whether the file itself quantises: calibration alone gives elements that no runtime defines.
+bool OnnxLowering::has_runtime_bytes() const {
+  return calibration_ == nullptr ||
+         std::any_of(graph_.nodes.begin(), graph_.nodes.end(), [](const GraphNode& node) {
+           return node.op == "QuantizeLinear" || node.op.find("QLinear") != std::string::npos ||
+                  node.op == "com.microsoft.QGemm";
+         });
 }
 
 void OnnxLowering::finish(ImportedNetwork& network) {
@@ -349,7 +437,7 @@ void OnnxLowering::finish(ImportedNetwork& network) {
   }
   network.nodes = graph_.nodes.size();
   network.layers = builder_.layers();
-  network.exact_layers = emitter_.exact_layers();
+  if (has_runtime_bytes()) network.exact_layers = emitter_.exact_layers();
   network.layer_sources = builder_.sources();
   network.files = builder_.files(std::filesystem::path(graph_.path).stem().string());
 }

@@ -6,6 +6,7 @@
 #include "import/evaluate.h"
 #include "import/graph.h"
 #include "import/imported.h"
+#include "import/operator_table.h"
 #include "import/problems.h"
 
 #include <array>
@@ -66,6 +67,8 @@ class OnnxLowering {
   /// `calibration`: none for a quantised file.
   OnnxLowering(const ModelGraph& graph, const ImportOptions& options, const Calibration* calibration);
   ImportedNetwork run();
+  /// What is promised of an operator between quantised tensors; none: there is no layer of it.
+  static std::optional<Promise> promise(const std::string& op);
 
  private:
   using Lower = void (OnnxLowering::*)(const GraphNode&, Attributes&);
@@ -73,6 +76,7 @@ class OnnxLowering {
   struct Row {
     Lower lower;
     Layout reads = Layout::kPlain;
+    Promise promise = Promise::kInexact;
   };
   static const std::map<std::string, Row>& table();
   static bool reads_maps(const GraphNode& node);
@@ -126,6 +130,8 @@ class OnnxLowering {
     std::size_t source = 0;
     std::vector<std::size_t> nodes;
   };
+  /// Whether an operator on single elements has one result in float32; none: it is no such operator.
+  static std::optional<bool> chain_promise(const std::string& op);
   std::vector<std::size_t> unknown_operands(const GraphNode& node) const;
   /// The longest chain that begins with node `first`; no nodes: there is none.
   Chain chain_from(std::size_t first) const;
@@ -135,6 +141,7 @@ class OnnxLowering {
   /// Makes one table of the chain that begins with node `first`. Returns whether there is one.
   bool tabulated(std::size_t first);
   std::vector<std::int64_t> results_of(const Chain& chain, const Held& x, const Wanted& wanted) const;
+  bool changes_nothing(const GraphNode& node) const;
   bool reads_reals(const GraphNode& node) const;
   OnnxValue real_operand(const GraphNode& node, std::size_t i);
   OnnxValue combined_reals(const std::string& op, OnnxValue a, OnnxValue b, const std::string& name);
@@ -156,6 +163,7 @@ class OnnxLowering {
                     const Wanted& wanted);
 
   // ---- onnx_shape_ops.cpp ----
+  bool between_pairs(const GraphNode& node) const;
   void quantize(const GraphNode& node, Attributes& attributes);
   void dequantize(const GraphNode& node, Attributes& attributes);
   void dynamic_quantize(const GraphNode& node, Attributes& attributes);
@@ -188,6 +196,7 @@ class OnnxLowering {
   /// Operand `i` of a real operator: integers that stand for real numbers; constants become inputs.
   OnnxValue real(const GraphNode& node, std::size_t i);
   /// The result of a quantised operator with scale input s and zero-point input z.
+  static void read_pair_attributes(Attributes& attributes);
   Wanted quantised_result(const GraphNode& node, std::size_t s, std::size_t z) const;
   /// The result of a real operator: follows activations to a QuantizeLinear, or takes the calibrated range.
   /// `range`: the initial range.
@@ -196,8 +205,6 @@ class OnnxLowering {
   /// Sets the value of the tensor that the last result went to.
   void set(const GraphNode& node, OnnxValue made, std::size_t output = 0);
   OnnxValue made_of(const Held& held, const Extents& shape, const Extents& axes) const;
-  /// Subtracts zero points that differ from the weights, whose output channels lie along `axis`.
-  static void set_zero_points(const std::vector<double>& zeros, std::int64_t axis, Kernels& kernels);
   /// The first result of a node that has been lowered.
   const OnnxValue& value_of_output(const GraphNode& node) const;
   Kernels kernels_of(const GraphNode& node, std::size_t i, std::int64_t axis, float x_scale,
@@ -220,9 +227,14 @@ class OnnxLowering {
   void add_input(std::size_t index);
   std::optional<Quantisation> input_quantisation(std::size_t index) const;
   void lower(std::size_t index);
+  void free_operands(std::size_t index);
+  [[noreturn]] void decide(std::size_t index) const;
   bool folded(const GraphNode& node);
   void finish(ImportedNetwork& network);
+  void name_product(const GraphNode& node);
+  bool has_runtime_bytes() const;
   void add_float_reference(std::size_t index, const SourceTensor& tensor);
+  OnnxValue output_constant(const OnnxValue& value, const std::string& name);
   void write_output(std::size_t index, std::size_t& copies);
 
   const ModelGraph& graph_;
@@ -231,6 +243,7 @@ class OnnxLowering {
   WorkloadBuilder builder_;
   Emitter emitter_;
   Problems problems_;
+  FoldingBudget budget_;
   Layout input_layout_ = Layout::kPlain;
   std::vector<std::optional<OnnxValue>> values_;
   std::vector<std::vector<std::size_t>> readers_;  ///< nodes, by tensor

@@ -123,6 +123,8 @@ void OnnxLowering::transposed_convolution(const GraphNode& node, Attributes& att
   const Wanted wanted = need_result(node);
   const Extents held{map[0], t.window.output[0], t.window.output[1], k[1]};
   const Held made = emitter_.conv_transpose(x.held, kernels, fields_of(t.window), t.more, held, wanted);
+  if (calibration_ == nullptr && builder_.arithmetic() != Arithmetic::kExact)
+    emitter_.name_inexact(made, "conv_transpose");
   set(node,
       made_of(made, from_map({held[0], held[3], held[1], held[2]}, rank), layout_axes(Layout::kMap, rank)));
 }

@@ -6,6 +6,7 @@
 #include "tilebeat/error.h"
 #include "workload/npy.h"
 
+#include <set>
 #include <unordered_map>
 
 #include <fmt/format.h>
@@ -17,7 +18,18 @@ namespace {
 constexpr std::int64_t kOldestOpset = 6, kNewestOpset = 25;
 
 // Values of onnx::Attribute::type.
-enum AttributeKind { kFloat = 1, kInt = 2, kString = 3, kTensor = 4, kFloats = 6, kInts = 7, kStrings = 8 };
+enum AttributeKind {
+  kFloat = 1,
+  kInt = 2,
+  kString = 3,
+  kTensor = 4,
+  kGraph = 5,
+  kFloats = 6,
+  kInts = 7,
+  kStrings = 8
+};
+
+constexpr std::size_t kDeepestBody = 16;  // branches within branches
 
 /// Converts a parsed protobuf message into a ModelGraph.
 class OnnxReader {
@@ -41,7 +53,7 @@ class OnnxReader {
       problems_.add(tensor.values().name(), "a sparse initializer");
     for (const onnx::Tensor& tensor : source.initializer()) add_initializer(tensor);
     for (const onnx::ValueInfo& info : source.input()) add_input(info);
-    for (int i = 0; i < source.node_size(); ++i) add_node(source.node(i), i);
+    for (int i = 0; i < source.node_size(); ++i) graph_.nodes.push_back(read_node(source.node(i), i));
     for (const auto* infos : {&source.value_info(), &source.output()}) {
       for (const onnx::ValueInfo& info : *infos) declare(info);
     }
@@ -65,8 +77,20 @@ class OnnxReader {
       fail(fmt::format("has opset {}, {} to {} are read", graph_.opset, kOldestOpset, kNewestOpset));
   }
 
+  /// The tensor that a node reads: the innermost one of that name.
   std::size_t tensor_named(const std::string& name) {
-    const auto [found, added] = by_name_.emplace(name, graph_.tensors.size());
+    for (std::size_t scope = scopes_.size(); scope-- > 0;) {
+      const auto found = scopes_[scope].names.find(name);
+      if (found == scopes_[scope].names.end()) continue;
+      for (std::size_t inner = scope + 1; inner < scopes_.size(); ++inner)
+        scopes_[inner].captured.insert(found->second);
+      return found->second;
+    }
+    return own_tensor(name);
+  }
+  /// The tensor of that name of the innermost graph.
+  std::size_t own_tensor(const std::string& name) {
+    const auto [found, added] = scopes_.back().names.emplace(name, graph_.tensors.size());
     if (added) {
       graph_.tensors.emplace_back();
       graph_.tensors.back().name = name;
@@ -75,7 +99,7 @@ class OnnxReader {
   }
 
   void add_initializer(const onnx::Tensor& source) {
-    GraphTensor& tensor = graph_.tensors[tensor_named(source.name())];
+    GraphTensor& tensor = graph_.tensors[own_tensor(source.name())];
     if (tensor.data) fail(fmt::format("has two initializers {}", source.name()));
     Constant data = onnx_constant(source, path_);
     tensor.type = data.type;
@@ -117,7 +141,7 @@ class OnnxReader {
     tensor.shape = std::move(shape);
   }
 
-  void add_node(const onnx::Node& source, int index) {
+  GraphNode read_node(const onnx::Node& source, int index) {
     GraphNode node;
     const bool standard = source.domain().empty() || source.domain() == "ai.onnx";
     node.op = standard ? source.op_type() : source.domain() + "." + source.op_type();
@@ -125,9 +149,25 @@ class OnnxReader {
     for (const std::string& name : source.input())
       node.inputs.push_back(name.empty() ? std::nullopt : std::optional(tensor_named(name)));
     for (const std::string& name : source.output())
-      node.outputs.push_back(name.empty() ? std::nullopt : std::optional(tensor_named(name)));
+      node.outputs.push_back(name.empty() ? std::nullopt : std::optional(own_tensor(name)));
     for (const onnx::Attribute& attribute : source.attribute()) add_attribute(attribute, node);
-    graph_.nodes.push_back(std::move(node));
+    return node;
+  }
+
+  /// A branch of an If. What it reads of the graph around it becomes an input of the node.
+  void add_body(const onnx::Attribute& a, GraphNode& node) {
+    if (scopes_.size() > kDeepestBody)
+      fail(fmt::format("has more than {} graphs within graphs", kDeepestBody));
+    GraphBody body;
+    body.name = a.name();
+    scopes_.emplace_back();
+    for (const onnx::Tensor& tensor : a.g().initializer()) add_initializer(tensor);
+    for (int i = 0; i < a.g().node_size(); ++i) body.nodes.push_back(read_node(a.g().node(i), i));
+    for (const onnx::ValueInfo& info : a.g().output()) body.outputs.push_back(tensor_named(info.name()));
+    const std::set<std::size_t> captured = std::move(scopes_.back().captured);
+    scopes_.pop_back();
+    node.inputs.insert(node.inputs.end(), captured.begin(), captured.end());
+    node.bodies.push_back(std::move(body));
   }
 
   static int kind_of(const onnx::Attribute& a) {
@@ -136,6 +176,7 @@ class OnnxReader {
     if (a.has_i()) return kInt;
     if (a.has_s()) return kString;
     if (a.has_t()) return kTensor;
+    if (a.has_g()) return kGraph;
     return a.floats_size() > 0 ? kFloats : a.ints_size() > 0 ? kInts : kStrings;
   }
 
@@ -161,9 +202,14 @@ class OnnxReader {
         return put(std::vector<std::int64_t>(a.ints().begin(), a.ints().end()));
       case kStrings:
         return put(std::vector<std::string>(a.strings().begin(), a.strings().end()));
+      case kGraph:
+        if (node.op == "If") return add_body(a, node);
+        return problems_.add(
+            node, fmt::format("its attribute {} is a graph: how often it runs depends on data; export the "
+                              "network with its loops unrolled",
+                              a.name()));
       default:
-        problems_.add(
-            node, fmt::format("its attribute {} is a graph, or of another kind that is not read", a.name()));
+        problems_.add(node, fmt::format("its attribute {} is of a kind that is not read", a.name()));
     }
   }
 
@@ -171,7 +217,12 @@ class OnnxReader {
   onnx::Model model_;
   ModelGraph graph_;
   Problems problems_;
-  std::unordered_map<std::string, std::size_t> by_name_;
+  /// The tensors of a graph by name, and those of the graphs around it that it reads.
+  struct Scope {
+    std::unordered_map<std::string, std::size_t> names;
+    std::set<std::size_t> captured;
+  };
+  std::vector<Scope> scopes_{1};  ///< the model's graph first, then those that are being read within it
 };
 
 }  // namespace

@@ -32,9 +32,24 @@ std::int64_t moved_axis(const Quantisation& q, const Extents& from, const Extent
 
 }  // namespace
 
+/// Whether a node quantises anew what a pair has made, for another pair: ONNX Runtime makes one pair of both,
+/// with a scale of its own.
+bool OnnxLowering::between_pairs(const GraphNode& node) const {
+  const auto made_by = [&](std::size_t tensor, const char* op) -> const GraphNode* {
+    for (const GraphNode& maker : graph_.nodes) {
+      if (maker.op == op && !maker.outputs.empty() && maker.outputs[0] == tensor) return &maker;
+    }
+    return nullptr;
+  };
+  const GraphNode* before = made_by(*node.inputs[0], "DequantizeLinear");
+  if (before == nullptr || !before->inputs[0] || !is_quantised_[*before->inputs[0]]) return false;
+  const auto& readers = readers_[*node.outputs[0]];
+  return std::any_of(readers.begin(), readers.end(),
+                     [&](std::size_t reader) { return graph_.nodes[reader].op == "DequantizeLinear"; });
+}
+
 void OnnxLowering::quantize(const GraphNode& node, Attributes& attributes) {
-  // irrelevant for a single scale and for int8
-  for (const char* name : {"axis", "saturate"}) attributes.without_effect(name);
+  read_pair_attributes(attributes);
   Wanted wanted = quantised_result(node, 1, 2);
   OnnxValue x = value(node, 0);
   if (x.known()) throw Unsupported("a constant");
@@ -46,13 +61,17 @@ void OnnxLowering::quantize(const GraphNode& node, Attributes& attributes) {
   } else if (!stays) {
     if (!x.real) throw Unsupported(fmt::format("an operand of {}", element_name(x.held.type)));
     x.held = emitter_.function("requantize", x.held, x.held.shape, wanted);
+    if (between_pairs(node)) emitter_.name_inexact(x.held, "requantize");
   }
   x.real = false;
   set(node, x);
 }
 
 void OnnxLowering::dequantize(const GraphNode& node, Attributes& attributes) {
-  const std::int64_t axis = attributes.integer("axis", 1);
+  const std::int64_t axis = attributes.integer("axis", 1), made = attributes.integer("output_dtype", 1);
+  read_pair_attributes(attributes);
+  if (made != 0 && onnx_type(static_cast<std::int32_t>(made)) != ElementType::kFloat32)
+    throw Unsupported(fmt::format("a result of {}", onnx_type_name(static_cast<std::int32_t>(made))));
   OnnxValue x = value(node, 0);
   Quantisation q;
   for (const double scale : numbers(node, 1)) q.scales.push_back(static_cast<float>(scale));
@@ -86,6 +105,10 @@ void OnnxLowering::dequantize(const GraphNode& node, Attributes& attributes) {
 
 void OnnxLowering::dynamic_quantize(const GraphNode& node, Attributes&) {
   OnnxValue x = value(node, 0);
+  if (!x.known() && x.real) {
+    x.held = emitter_.dequantize(x.held, graph_.tensors[*node.inputs[0]].name + "_real");
+    x.real = false;
+  }
   if (x.known() || x.held.type != ElementType::kFloat32)
     throw Unsupported("an operand that is no float32 activation");
   x = materialised(x);

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <set>
 
 #include <fmt/format.h>
 
@@ -17,7 +18,7 @@ struct ElementOp {
   std::string_view name;
   bool exact;
 };
-constexpr std::array<ElementOp, 36> kElementOps{{{"Add", true},
+constexpr std::array<ElementOp, 57> kElementOps{{{"Add", true},
                                                  {"Sub", true},
                                                  {"Mul", true},
                                                  {"Div", true},
@@ -31,11 +32,23 @@ constexpr std::array<ElementOp, 36> kElementOps{{{"Add", true},
                                                  {"Ceil", true},
                                                  {"Round", true},
                                                  {"Sign", true},
-                                                 {"Sqrt", false},
                                                  {"Reciprocal", true},
                                                  {"LeakyRelu", true},
                                                  {"PRelu", true},
                                                  {"ThresholdedRelu", true},
+                                                 {"Shrink", true},
+                                                 {"Equal", true},
+                                                 {"Greater", true},
+                                                 {"Less", true},
+                                                 {"GreaterOrEqual", true},
+                                                 {"LessOrEqual", true},
+                                                 {"And", true},
+                                                 {"Or", true},
+                                                 {"Xor", true},
+                                                 {"Not", true},
+                                                 {"Where", true},
+                                                 {"Cast", true},
+                                                 {"Sqrt", false},
                                                  {"HardSigmoid", false},
                                                  {"HardSwish", false},
                                                  {"Softsign", false},
@@ -48,6 +61,15 @@ constexpr std::array<ElementOp, 36> kElementOps{{{"Add", true},
                                                  {"Pow", false},
                                                  {"Sin", false},
                                                  {"Cos", false},
+                                                 {"Tan", false},
+                                                 {"Asin", false},
+                                                 {"Acos", false},
+                                                 {"Atan", false},
+                                                 {"Sinh", false},
+                                                 {"Cosh", false},
+                                                 {"Asinh", false},
+                                                 {"Acosh", false},
+                                                 {"Atanh", false},
                                                  {"Softplus", false},
                                                  {"Elu", false},
                                                  {"Selu", false},
@@ -60,6 +82,16 @@ const ElementOp* element_op(const std::string& name) {
   return found == kElementOps.end() ? nullptr : found;
 }
 
+/// Whether the result is a real number, not the truth of a comparison.
+bool makes_reals(const GraphNode& node) {
+  static const std::set<std::string> truths{
+      "Equal", "Greater", "Less", "GreaterOrEqual", "LessOrEqual", "And", "Or", "Xor", "Not"};
+  if (node.op != "Cast") return truths.count(node.op) == 0;
+  const auto to = node.attributes.find("to");
+  const auto* type = to == node.attributes.end() ? nullptr : std::get_if<std::int64_t>(&to->second);
+  return type != nullptr && onnx_type(static_cast<std::int32_t>(*type)) == ElementType::kFloat32;
+}
+
 bool only_bounds(const GraphNode& node) {
   return node.op == "Relu" || node.op == "Clip";
 }
@@ -67,6 +99,24 @@ bool only_bounds(const GraphNode& node) {
 constexpr std::size_t kLongestChain = 48;  // nodes that are looked at
 
 }  // namespace
+
+std::optional<bool> OnnxLowering::chain_promise(const std::string& op) {
+  const ElementOp* found = element_op(op);
+  return found == nullptr ? std::nullopt : std::optional(found->exact);
+}
+
+/// Whether a node adds 0, or multiplies or divides by 1.
+bool OnnxLowering::changes_nothing(const GraphNode& node) const {
+  const bool product = node.op == "Mul" || node.op == "Div", sum = node.op == "Add" || node.op == "Sub";
+  if (node.op == "Identity") return true;
+  if (!product && !sum) return false;
+  for (std::size_t i = node.op == "Div" || node.op == "Sub" ? 1 : 0; i < node.inputs.size(); ++i) {
+    const auto& value = values_[node.inputs[i].value()];
+    if (!value || !value->known() || value->stands || value->constant->elements() != 1) continue;
+    if (value->constant->values()[0] == (product ? 1 : 0)) return true;
+  }
+  return false;
+}
 
 /// The operands of a node that are neither numbers nor left out.
 std::vector<std::size_t> OnnxLowering::unknown_operands(const GraphNode& node) const {
@@ -102,7 +152,8 @@ OnnxLowering::Chain OnnxLowering::chain_from(std::size_t first) const {
   // The longest beginning whose inner results nobody else reads.
   while (!all.nodes.empty()) {
     const Chain whole = ancestors(all);
-    if (whole.nodes.front() == first && closed(whole)) return whole;
+    const bool is_whole = whole.nodes.front() == first && closed(whole);
+    if (is_whole && makes_reals(graph_.nodes[whole.nodes.back()])) return whole;
     all.nodes.pop_back();
   }
   return {};
@@ -156,6 +207,9 @@ bool OnnxLowering::tabulated(std::size_t first) {
     done_[i] = true;
     exact = exact && element_op(graph_.nodes[i].op)->exact;
   }
+  // ONNX Runtime removes operators that change nothing, and merges the pairs around them.
+  exact = exact && !std::all_of(chain.nodes.begin(), chain.nodes.end(),
+                                [this](std::size_t i) { return changes_nothing(graph_.nodes[i]); });
   const auto table = results_of(chain, x.held, wanted);
   const Held made = emitter_.table(x.held, table, wanted,
                                    exact || calibration_ != nullptr ? Rounding::kSame : Rounding::kExact);
@@ -195,7 +249,7 @@ std::vector<std::int64_t> OnnxLowering::results_of(const Chain& chain, const Hel
 
 // ---- float32 ----
 
-/// Whether the operands of a node are float32 tensors and numbers that no calibration quantises.
+/// Whether the operands of a node are float32 tensors, which nothing has quantised, and constants.
 bool OnnxLowering::reads_reals(const GraphNode& node) const {
   bool any = false;
   for (std::size_t i = 0; i < node.inputs.size(); ++i) {
@@ -204,7 +258,7 @@ bool OnnxLowering::reads_reals(const GraphNode& node) const {
     if (!x.known() && x.held.type != ElementType::kFloat32) return false;
     any = any || !x.known();
   }
-  return any && calibration_ == nullptr;
+  return any;
 }
 
 OnnxValue OnnxLowering::real_operand(const GraphNode& node, std::size_t i) {

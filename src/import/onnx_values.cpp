@@ -94,10 +94,20 @@ OnnxValue OnnxLowering::real(const GraphNode& node, std::size_t i) {
   return found;
 }
 
+void OnnxLowering::read_pair_attributes(Attributes& attributes) {
+  // Of a single scale, of float8 types, and of the quotient's type, which float32 is.
+  for (const char* name : {"axis", "saturate", "precision"}) attributes.without_effect(name);
+  attributes.without_effect("output_dtype");  // a zero point has the same type; quantised_result reads it
+  if (attributes.integer("block_size", 0) != 0) throw Unsupported("scales of blocks (block_size)");
+}
+
 Wanted OnnxLowering::quantised_result(const GraphNode& node, std::size_t s, std::size_t z) const {
   const std::vector<double> scales = numbers(node, s);
   if (scales.size() != 1 || !(scales[0] > 0)) throw Unsupported("a result with several scales");
   Wanted wanted{graph_.tensors[*node.outputs[0]].name, ElementType::kUint8, static_cast<float>(scales[0])};
+  const auto type = node.attributes.find("output_dtype");
+  const auto* number = type == node.attributes.end() ? nullptr : std::get_if<std::int64_t>(&type->second);
+  if (number != nullptr && *number != 0) wanted.type = onnx_type(static_cast<std::int32_t>(*number));
   if (has(node, z)) {
     const Constant& zero = *value(node, z).constant;
     const std::vector<double> zeros = numbers(node, z);
@@ -140,8 +150,7 @@ std::optional<Wanted> OnnxLowering::real_result(const GraphNode& node, std::size
     wanted = quantised_result(last, 1, 2);
     if (has(last, 2) == false) wanted->zero_point = 0;
     Attributes attributes(last);
-    // irrelevant for a single scale and for int8
-    for (const char* name : {"axis", "saturate"}) attributes.without_effect(name);
+    read_pair_attributes(attributes);
     attributes.finish();
     passed.push_back(readers_[tensor].front());
     result_ = *last.outputs[0];
@@ -196,7 +205,7 @@ Kernels OnnxLowering::kernels_of(const GraphNode& node, std::size_t i, std::int6
   return kernels;
 }
 
-void OnnxLowering::set_zero_points(const std::vector<double>& zeros, std::int64_t axis, Kernels& kernels) {
+void set_zero_points(const std::vector<double>& zeros, std::int64_t axis, Kernels& kernels) {
   if (zeros.empty()) throw Unsupported("weights without their zero points");
   kernels.zero_point = whole_number(zeros[0]);
   if (std::all_of(zeros.begin(), zeros.end(), [&](double zero) { return zero == zeros[0]; })) return;

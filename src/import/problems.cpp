@@ -71,7 +71,11 @@ namespace {
 std::vector<std::uint8_t> read_model_bytes(const std::string& path, std::uint64_t offset,
                                            std::uint64_t count) {
   std::error_code error;
-  if (std::filesystem::is_directory(path, error)) fail(path, "is a directory, a model file is needed");
+  const auto status = std::filesystem::status(path, error);
+  if (std::filesystem::is_directory(status)) fail(path, "is a directory, a model file is needed");
+  // A pipe would wait for its writer, a device might never end.
+  if (std::filesystem::exists(status) && !std::filesystem::is_regular_file(status))
+    fail(path, "is not a regular file");
   errno = 0;
   std::ifstream stream(path, std::ios::binary);
   if (!stream) fail(path, fmt::format("cannot be opened: {}", std::strerror(errno)));

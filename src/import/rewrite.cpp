@@ -2,12 +2,15 @@
 #include "import/attributes.h"
 #include "import/evaluate.h"
 #include "import/graph.h"
+#include "import/node_writer.h"
 #include "import/onnx_lowering.h"
+#include "import/operator_table.h"
 #include "import/problems.h"
 
 #include <algorithm>
 #include <functional>
 #include <map>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -15,22 +18,30 @@
 namespace tilebeat {
 namespace {
 
-using Operand = std::optional<std::size_t>;
-
 /// Replaces nodes by others.
-class Rewriter {
+class Rewriter : private NodeWriter {
  public:
-  explicit Rewriter(ModelGraph& graph) : graph_(graph) {}
+  explicit Rewriter(ModelGraph& written) : NodeWriter(written) {}
 
   void run() {
     std::vector<GraphNode> nodes;
-    nodes.swap(graph_.nodes);
+    nodes.swap(graph.nodes);
     for (GraphNode& node : nodes) {
-      const std::size_t before = graph_.nodes.size();
-      if (node.outputs.size() == 1 && node.outputs[0] && rewritten(node)) continue;
-      graph_.nodes.resize(before);
-      graph_.nodes.push_back(std::move(node));
+      const std::size_t before = graph.nodes.size();
+      try {
+        if (rewrite_recurrent(*this, node) || rewrite_by_shape(*this, node)) continue;
+        if (node.outputs.size() == 1 && node.outputs[0] && rewritten(node)) continue;
+      } catch (const Unsupported& reason) {
+        problems_.add(node, reason.what());
+      } catch (const std::out_of_range&) {
+        problems_.add(node, "its operands do not fit each other");
+      } catch (const std::bad_optional_access&) {
+        problems_.add(node, "it lacks an operand or its output");
+      }
+      take_back(before);
+      graph.nodes.push_back(std::move(node));
     }
+    if (!problems_.empty()) problems_.refuse(graph.path);
   }
 
  private:
@@ -48,34 +59,6 @@ class Rewriter {
     return false;
   }
 
-  const Constant* data(const GraphNode& node, std::size_t i) const {
-    if (i >= node.inputs.size() || !node.inputs[i]) return nullptr;
-    const auto& found = graph_.tensors[*node.inputs[i]].data;
-    return found ? &*found : nullptr;
-  }
-  std::size_t tensor(const GraphNode& node, std::optional<Constant> values = std::nullopt) {
-    GraphTensor made;
-    made.name = graph_.tensors[*node.outputs[0]].name + "_part" + std::to_string(++parts_);
-    made.type = ElementType::kFloat32;
-    if (values) made.shape = values->shape;
-    made.data = std::move(values);
-    graph_.tensors.push_back(std::move(made));
-    return graph_.tensors.size() - 1;
-  }
-  std::size_t number(const GraphNode& node, double value) {
-    return tensor(node, make_constant(ElementType::kFloat32, {}, {value}));
-  }
-  /// Adds a node with `node`'s name; its result goes to `output`, or to a new tensor.
-  std::size_t add(const GraphNode& node, const std::string& op, const std::vector<Operand>& inputs,
-                  Operand output = std::nullopt, std::map<std::string, AttributeValue> attributes = {}) {
-    const std::size_t to = output ? *output : tensor(node);
-    GraphNode made;
-    made.name = node.name, made.op = op;
-    made.inputs = inputs, made.outputs = {to};
-    made.attributes = std::move(attributes);
-    graph_.nodes.push_back(std::move(made));
-    return to;
-  }
   bool unary(const GraphNode& node, const std::string& op, std::map<std::string, AttributeValue> attributes) {
     add(node, op, {node.inputs.at(0)}, node.outputs[0], std::move(attributes));
     return true;
@@ -137,7 +120,7 @@ class Rewriter {
     for (const std::size_t i : {0U, 1U}) {
       const Constant* limit = data(node, i);
       if (limit == nullptr || limit->elements() != 1) continue;
-      const auto& other = graph_.tensors[*node.inputs[1 - i]];
+      const auto& other = graph.tensors[*node.inputs[1 - i]];
       if (limit->shape.size() > (other.shape ? other.shape->size() : 1)) continue;
       const Operand low = node.op == "Max" ? node.inputs[i] : std::nullopt,
                     high = node.op == "Max" ? std::nullopt : node.inputs[i];
@@ -245,26 +228,16 @@ class Rewriter {
     return make_constant(ElementType::kFloat32, from_map(shape, weights.shape.size()), made);
   }
 
-  ModelGraph& graph_;
-  int parts_ = 0;
+  Problems problems_;
 };
 
 }  // namespace
 
-void fold_constant_nodes(ModelGraph& graph) {
-  const auto folds = [&graph](const GraphNode& node) {
-    if (node.op != "Constant" || node.outputs.size() != 1 || !node.outputs[0]) return false;
-    try {
-      GraphTensor& tensor = graph.tensors[*node.outputs[0]];
-      Evaluated made = evaluate(node, {}, graph.opset);
-      tensor.type = made.at(0).type, tensor.shape = made[0].shape;
-      tensor.data = std::move(made[0]);
-      return true;
-    } catch (const Unsupported&) {
-      return false;  // it is reported with all others
-    }
-  };
-  graph.nodes.erase(std::remove_if(graph.nodes.begin(), graph.nodes.end(), folds), graph.nodes.end());
+bool is_rewritten(const std::string& op) {
+  static const std::set<std::string> others{
+      "Sum", "Mean", "Pow",       "Abs",      "PRelu",    "Softsign",       "LSTM",
+      "GRU", "RNN",  "ReduceMin", "ReduceL1", "ReduceL2", "ReduceSumSquare"};
+  return others.count(op) != 0 || is_written_by_shape(op);
 }
 
 void rewrite_operators(ModelGraph& graph) {

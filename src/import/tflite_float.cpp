@@ -2,6 +2,7 @@
 #include "import/tflite_float.h"
 
 #include "base/types.h"
+#include "import/operator_table.h"
 #include "import/tflite_float_form.h"
 
 #include <algorithm>
@@ -198,6 +199,10 @@ const std::map<std::string, FloatForm::Rule>& FloatForm::rules() {
       {"ARG_MAX", &F::arg_max},
   };
   return rules;
+}
+
+bool has_float_form(const std::string& op) {
+  return FloatForm::has(op);
 }
 
 ModelGraph float_form(const ModelGraph& graph) {

@@ -3,6 +3,7 @@
 #include "import/attributes.h"
 #include "import/evaluate.h"
 #include "import/graph.h"
+#include "import/operator_table.h"
 #include "import/problems.h"
 #include "import/tflite_lowering.h"
 
@@ -18,6 +19,8 @@ namespace tilebeat {
 /// Writes nodes of ONNX for the nodes of a file; tensors keep their numbers, new ones follow.
 class FloatForm {
  public:
+  /// Whether an operator has a form in ONNX.
+  static bool has(const std::string& op) { return rules().count(op) != 0 || names().count(op) != 0; }
   explicit FloatForm(const ModelGraph& source) : made_(source) {
     made_.opset = 17;
     made_.nodes.clear();
@@ -49,7 +52,7 @@ class FloatForm {
       const auto rule = rules().find(node.op);
       const auto name = names().find(node.op);
       if (rule == rules().end() && name == names().end())
-        throw Unsupported("is no operator that is built for float32");
+        throw Unsupported(fmt::format("is no operator that is built for float32: {}", why_refused(node.op)));
       Attributes attributes(node);
       if (rule != rules().end()) {
         (this->*rule->second)(node, attributes);

@@ -73,9 +73,9 @@ void TfliteLowering::lower(const GraphNode& node) {
   named.name = node_text(node, graph_);
   builder_.set_source(fmt::format("{} ({})", node.op, named.name));
   try {
-    if (found == table().end()) throw Unsupported("is no operator that is built");
+    if (found == table().end()) throw Unsupported(not_built(node.op));
     Attributes attributes(node);
-    (this->*found->second)(node, attributes);
+    (this->*found->second.lower)(node, attributes);
     attributes.finish();
   } catch (const Unsupported& reason) {
     problems_.add(named, reason.what());

@@ -4,6 +4,7 @@
 #include "import/emitter.h"
 #include "import/graph.h"
 #include "import/imported.h"
+#include "import/operator_table.h"
 #include "import/problems.h"
 
 #include <functional>
@@ -21,10 +22,16 @@ class TfliteLowering {
  public:
   TfliteLowering(const ModelGraph& graph, const ImportOptions& options);
   ImportedNetwork run();
+  /// What is promised of an operator; none: there is no layer of it.
+  static std::optional<Promise> promise(const std::string& op);
 
  private:
   using Lower = void (TfliteLowering::*)(const GraphNode&, Attributes&);
-  static const std::map<std::string, Lower>& table();
+  struct Row {
+    Lower lower;
+    Promise promise;
+  };
+  static const std::map<std::string, Row>& table();
 
   // ---- convolutions and products ----
   void convolution(const GraphNode& node, Attributes& attributes);
@@ -39,6 +46,8 @@ class TfliteLowering {
   void mean(const GraphNode& node, Attributes& attributes);
   void reduce_extreme(const GraphNode& node, Attributes& attributes);
   void extreme(const GraphNode& node, Attributes& attributes);
+  void slopes(const GraphNode& node, Attributes& attributes);
+  void product(const GraphNode& node, Attributes& attributes);
   void softmax(const GraphNode& node, Attributes& attributes);
   void function(const GraphNode& node, Attributes& attributes);
   void requantize(const GraphNode& node, Attributes& attributes);
@@ -80,7 +89,6 @@ class TfliteLowering {
   Extents reduced_axes(const GraphNode& node) const;
   /// The tensor with `axes` next to each other, and where they are then; axes of one element are none.
   Held with_neighbours(const GraphNode& node, Held x, Extents& axes);
-  Held reshaped(const GraphNode& node, const Held& x, const Extents& shape, const std::string& what);
 
   void add_inputs();
   void lower(const GraphNode& node);

@@ -70,10 +70,7 @@ Kernels TfliteLowering::kernels_of(const GraphNode& node, std::size_t weights, s
   if (q.scales.size() > 1 && q.axis != axis)
     throw Unsupported(fmt::format("weights with scales along axis {}", q.axis));
   kernels.scales = q.scales;
-  kernels.zero_point = q.zero_points.front();
-  if (std::any_of(q.zero_points.begin(), q.zero_points.end(),
-                  [&](std::int64_t z) { return z != kernels.zero_point; }))
-    throw Unsupported("weights with several zero points");
+  set_zero_points({q.zero_points.begin(), q.zero_points.end()}, axis, kernels);
   if (bias >= node.inputs.size() || !node.inputs[bias]) return kernels;
   kernels.bias = constant(node, bias);
   if (kernels.bias->type != ElementType::kInt32)
@@ -233,7 +230,8 @@ void TfliteLowering::mean(const GraphNode& node, Attributes& attributes) {
   Extents shape = x.shape;
   for (const std::int64_t axis : axes) nth(shape, axis) = 1;
   FieldsJson fields{{"axes", axes}};
-  const bool named = node.op == "MEAN" && (of_map ? !is_micro() : in_fixed_point());
+  const bool named =
+      node.op == "MEAN" && (of_map ? builder_.arithmetic() == Arithmetic::kFixed : in_fixed_point());
   if (named && !of_map) fields["rule"] = "any_axes";
   set(node, emitter_.function(node.op == "MEAN" ? "reduce_mean" : "reduce_sum", x, shape, wanted(node),
                               fields, named ? Rounding::kRuntime : Rounding::kExact));
@@ -265,6 +263,52 @@ void TfliteLowering::extreme(const GraphNode& node, Attributes&) {
   const Held made = emitter_.elementwise(node.op == "MAXIMUM" ? "max" : "min", a, b,
                                          map_shape(*output(node).shape), wanted(node), Rounding::kSame);
   set(node, made);
+}
+
+/// PRELU: what is below 0 times its slope, and what is above, of which one is 0.
+void TfliteLowering::slopes(const GraphNode& node, Attributes&) {
+  const std::size_t rank = input(node, 0).shape->size();
+  const Held x = held(node, 0), alpha = held(node, 1, rank);
+  const Wanted made = wanted(node);
+  const auto limits = byte_range(x.type), bounds = byte_range(made.type);
+  const Wanted below{made.name + "_below", x.type, x.scale, x.zero_point, {{limits[0], x.zero_point}}};
+  const Wanted above{
+      made.name + "_above", made.type, made.scale, made.zero_point, {{made.zero_point, bounds[1]}}};
+  const Wanted scaled{made.name + "_scaled", made.type, made.scale, made.zero_point};
+  const FieldsJson none = FieldsJson::object();
+  const Held negative = emitter_.function("requantize", x, x.shape, below, none, Rounding::kSame);
+  const Held sloped = emitter_.elementwise("mul", negative, alpha, x.shape, scaled, Rounding::kSame);
+  const Held positive = emitter_.function("requantize", x, x.shape, above, none, Rounding::kSame);
+  const Held sum = emitter_.elementwise("add", positive, sloped, x.shape, made, Rounding::kSame);
+  emitter_.name_inexact(sum, "prelu");
+  set(node, sum);
+}
+
+/// BATCH_MATMUL of two tensors, of which either may be a constant.
+void TfliteLowering::product(const GraphNode& node, Attributes& attributes) {
+  attributes.without_effect("asymmetric_quantize_inputs");  // of hybrid products
+  constexpr std::size_t kMapAxes = 4;
+  std::array<Held, 2> operands;
+  for (std::size_t i = 0; i < 2; ++i) {
+    if (input(node, i).shape->size() < 2) throw Unsupported("a product with a vector");
+    Extents shape = *input(node, i).shape;
+    shape.insert(shape.begin(), kMapAxes - std::min(kMapAxes, shape.size()), 1);
+    Held& x = operands.at(i);
+    x = emitter_.reshape(held(node, i), shape, fmt::format("{}_operand{}", layer_name(node), i));
+    if (attributes.integer(i == 0 ? "adj_x" : "adj_y", 0) == 0) continue;
+    Extents perm(shape.size());
+    std::iota(perm.begin(), perm.end(), 0);
+    std::swap(perm.back(), perm[perm.size() - 2]);
+    std::swap(shape.back(), shape[shape.size() - 2]);
+    x = emitter_.movement("transpose", {x}, shape, fmt::format("{}_turned{}", layer_name(node), i),
+                          {{"perm", perm}});
+  }
+  Extents shape = *output(node).shape;
+  shape.insert(shape.begin(), kMapAxes - std::min(kMapAxes, shape.size()), 1);
+  const Wanted made = wanted(node);
+  const Held result = emitter_.product(operands[0], operands[1], shape, made.name, made);
+  if (builder_.arithmetic() != Arithmetic::kExact) emitter_.name_inexact(result, "matmul");
+  set(node, result);
 }
 
 void TfliteLowering::softmax(const GraphNode& node, Attributes& attributes) {
@@ -310,55 +354,66 @@ void TfliteLowering::dequantize(const GraphNode& node, Attributes&) {
 
 // ---- all of them, by their names ----
 
-const std::map<std::string, TfliteLowering::Lower>& TfliteLowering::table() {
+const std::map<std::string, TfliteLowering::Row>& TfliteLowering::table() {
   using T = TfliteLowering;
-  static const std::map<std::string, Lower> operators{
-      {"CONV_2D", &T::convolution},
-      {"DEPTHWISE_CONV_2D", &T::depthwise},
-      {"FULLY_CONNECTED", &T::fully_connected},
-      {"TRANSPOSE_CONV", &T::transposed},
-      {"ADD", &T::elementwise},
-      {"SUB", &T::elementwise},
-      {"MUL", &T::elementwise},
-      {"AVERAGE_POOL_2D", &T::pool},
-      {"MAX_POOL_2D", &T::pool},
-      {"MAXIMUM", &T::extreme},
-      {"MINIMUM", &T::extreme},
-      {"MEAN", &T::mean},
-      {"SUM", &T::mean},
-      {"REDUCE_MAX", &T::reduce_extreme},
-      {"REDUCE_MIN", &T::reduce_extreme},
-      {"SOFTMAX", &T::softmax},
-      {"LOGISTIC", &T::function},
-      {"TANH", &T::function},
-      {"HARD_SWISH", &T::function},
-      {"LEAKY_RELU", &T::function},
-      {"RELU", &T::requantize},
-      {"RELU6", &T::requantize},
-      {"RELU_N1_TO_1", &T::requantize},
-      {"QUANTIZE", &T::requantize},
-      {"DEQUANTIZE", &T::dequantize},
-      {"RESHAPE", &T::reshape},
-      {"SQUEEZE", &T::reshape},
-      {"EXPAND_DIMS", &T::reshape},
-      {"PAD", &T::pad},
-      {"PADV2", &T::pad},
-      {"CONCATENATION", &T::concatenation},
-      {"TRANSPOSE", &T::transpose},
-      {"RESIZE_BILINEAR", &T::resize},
-      {"RESIZE_NEAREST_NEIGHBOR", &T::resize},
-      {"DEPTH_TO_SPACE", &T::blocks},
-      {"SPACE_TO_DEPTH", &T::blocks},
-      {"SLICE", &T::slice},
-      {"STRIDED_SLICE", &T::slice},
-      {"SPLIT", &T::split},
-      {"GATHER", &T::gather},
-      {"PACK", &T::pack},
-      {"UNPACK", &T::unpack},
-      {"SPACE_TO_BATCH_ND", &T::space_to_batch},
-      {"BATCH_TO_SPACE_ND", &T::batch_to_space},
+  static const std::map<std::string, Row> operators{
+      {"CONV_2D", {&T::convolution, Promise::kRule}},
+      {"DEPTHWISE_CONV_2D", {&T::depthwise, Promise::kRule}},
+      {"FULLY_CONNECTED", {&T::fully_connected, Promise::kRule}},
+      {"TRANSPOSE_CONV", {&T::transposed, Promise::kRule}},
+      {"ADD", {&T::elementwise, Promise::kRule}},
+      {"SUB", {&T::elementwise, Promise::kRule}},
+      {"MUL", {&T::elementwise, Promise::kRule}},
+      {"AVERAGE_POOL_2D", {&T::pool, Promise::kRule}},
+      {"MAX_POOL_2D", {&T::pool, Promise::kMoves}},
+      {"MAXIMUM", {&T::extreme, Promise::kMoves}},
+      {"MINIMUM", {&T::extreme, Promise::kMoves}},
+      {"PRELU", {&T::slopes, Promise::kInexact}},
+      {"BATCH_MATMUL", {&T::product, Promise::kInexact}},
+      {"MEAN", {&T::mean, Promise::kRule}},
+      {"SUM", {&T::mean, Promise::kInexact}},
+      {"REDUCE_MAX", {&T::reduce_extreme, Promise::kMoves}},
+      {"REDUCE_MIN", {&T::reduce_extreme, Promise::kMoves}},
+      {"SOFTMAX", {&T::softmax, Promise::kRule}},
+      {"LOGISTIC", {&T::function, Promise::kRule}},
+      {"TANH", {&T::function, Promise::kRule}},
+      {"HARD_SWISH", {&T::function, Promise::kRule}},
+      {"LEAKY_RELU", {&T::function, Promise::kByClass}},
+      {"RELU", {&T::requantize, Promise::kRule}},
+      {"RELU6", {&T::requantize, Promise::kRule}},
+      {"RELU_N1_TO_1", {&T::requantize, Promise::kRule}},
+      {"QUANTIZE", {&T::requantize, Promise::kRule}},
+      {"DEQUANTIZE", {&T::dequantize, Promise::kRule}},
+      {"RESHAPE", {&T::reshape, Promise::kMoves}},
+      {"SQUEEZE", {&T::reshape, Promise::kMoves}},
+      {"EXPAND_DIMS", {&T::reshape, Promise::kMoves}},
+      {"PAD", {&T::pad, Promise::kMoves}},
+      {"PADV2", {&T::pad, Promise::kMoves}},
+      {"CONCATENATION", {&T::concatenation, Promise::kByClass}},
+      {"TRANSPOSE", {&T::transpose, Promise::kMoves}},
+      {"RESIZE_BILINEAR", {&T::resize, Promise::kByClass}},
+      {"RESIZE_NEAREST_NEIGHBOR", {&T::resize, Promise::kMoves}},
+      {"DEPTH_TO_SPACE", {&T::blocks, Promise::kMoves}},
+      {"SPACE_TO_DEPTH", {&T::blocks, Promise::kMoves}},
+      {"SLICE", {&T::slice, Promise::kMoves}},
+      {"STRIDED_SLICE", {&T::slice, Promise::kMoves}},
+      {"SPLIT", {&T::split, Promise::kMoves}},
+      {"GATHER", {&T::gather, Promise::kMoves}},
+      {"PACK", {&T::pack, Promise::kMoves}},
+      {"UNPACK", {&T::unpack, Promise::kMoves}},
+      {"SPACE_TO_BATCH_ND", {&T::space_to_batch, Promise::kMoves}},
+      {"BATCH_TO_SPACE_ND", {&T::batch_to_space, Promise::kMoves}},
   };
   return operators;
+}
+
+std::optional<Promise> TfliteLowering::promise(const std::string& op) {
+  const auto found = table().find(op);
+  return found == table().end() ? std::nullopt : std::optional(found->second.promise);
+}
+
+std::optional<Promise> tflite_promise(const std::string& op) {
+  return TfliteLowering::promise(op);
 }
 
 }  // namespace tilebeat

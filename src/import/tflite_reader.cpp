@@ -104,7 +104,11 @@ class TfliteReader {
     if (source->is_variable())
       problems_.add(made.name, "a variable tensor, which keeps its values from run to run");
     add_quantisation(*source, made);
-    add_data(*source, index, made);
+    if (source->sparsity()) {
+      problems_.add(made.name, "sparse weights; convert the network with dense ones");
+    } else {
+      add_data(*source, index, made);
+    }
     graph_.tensors.push_back(std::move(made));
   }
 

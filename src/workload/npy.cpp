@@ -159,7 +159,11 @@ class NpyFile {
  public:
   explicit NpyFile(const std::string& path) : path_(path) {
     std::error_code error;
-    if (std::filesystem::is_directory(path, error)) fail(path, "is a directory, a .npy file is needed");
+    const auto status = std::filesystem::status(path, error);
+    if (std::filesystem::is_directory(status)) fail(path, "is a directory, a .npy file is needed");
+    // A pipe would wait for its writer.
+    if (std::filesystem::exists(status) && !std::filesystem::is_regular_file(status))
+      fail(path, "is not a regular file");
     errno = 0;
     stream_.open(path, std::ios::binary);
     if (!stream_) fail(path, fmt::format("cannot be opened: {}", std::strerror(errno)));

@@ -2,9 +2,16 @@
 // network stays close to the float one.
 #include "onnx_import.h"
 
+#include "import/operator_table.h"
+
+#include <fstream>
+#include <iterator>
+#include <sstream>
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
+#include <sys/stat.h>
 
 namespace tilebeat::testing {
 namespace {
@@ -54,7 +61,9 @@ TEST_F(OnnxImport, RN_1_everything_that_is_unsupported_is_listed_at_once) {
   const std::vector<std::string> lines = reasons(model);
   ASSERT_EQ(lines.size(), 3U);
   EXPECT_EQ(lines[0], "1 node: QLinearConv: its attribute strange is not known (y_node)");
-  EXPECT_EQ(lines[1], "2 nodes: LSTM: is no operator that is built (a_node, b_node)");
+  EXPECT_EQ(lines[1],
+            "2 nodes: LSTM: has no quantised form here; a float32 part of a network is quantised by "
+            "--calibrate X.npy (a_node, b_node)");
   EXPECT_THAT(lines[2], HasSubstr("com.example.Frobnicate"));
 }
 
@@ -118,6 +127,12 @@ TEST_F(OnnxImport, RN_1_damaged_files_are_refused_with_one_message) {
   OnnxModel twice = small_convolution();
   twice.node("Identity", {"x"}, {"y"});
   EXPECT_THAT(refusal([&] { imported(twice); }), HasSubstr("makes y, which is there already"));
+  ASSERT_EQ(::mkfifo(folder_.path("pipe.onnx").c_str(), 0600), 0);
+  EXPECT_THAT(refusal([&] { import_model(folder_.path("pipe.onnx"), {}); }),
+              HasSubstr("is not a regular file"));
+  std::filesystem::create_symlink("/dev/zero", folder_.path("zero.tflite"));
+  EXPECT_THAT(refusal([&] { import_model(folder_.path("zero.tflite"), {}); }),
+              HasSubstr("is not a regular file"));
   OnnxModel huge = small_convolution();
   huge.integers("huge", kInt8, {1 << 30, 1 << 30}, {});
   EXPECT_THAT(refusal([&] { imported(huge); }), HasSubstr("too many elements"));
@@ -357,6 +372,37 @@ TEST_F(OnnxImport, RN_2_integer_products_are_int32) {
   const Workload workload = loaded(imported(model));
   EXPECT_EQ(workload.tensor("y").dtype, DType::kInt32);
   EXPECT_EQ(workload.tensor("a").zero_point, 5);
+}
+
+TEST_F(OnnxImport, RN_1_pairs_of_later_opsets_are_read) {
+  OnnxModel model(25);
+  model.input("x", kFloat, {1, 4}).output("y");
+  model.floats("s", {}, {0.5F});
+  onnx::Node& first = model.node("QuantizeLinear", {"x", "s"}, {"q"});
+  for (const auto& [name, value] : {std::pair{"output_dtype", kInt8}, {"block_size", 0}, {"precision", 1}})
+    OnnxModel::attribute(first, name, {value});
+  OnnxModel::attribute(model.node("DequantizeLinear", {"q", "s"}, {"y"}), "output_dtype", {1});
+  EXPECT_EQ(workload_of(imported(model))["layers"][0]["requant"]["dtype"], "int8");
+  OnnxModel blocks(21);
+  blocks.input("x", kFloat, {1, 4}).output("y");
+  blocks.floats("s", {}, {0.5F});
+  OnnxModel::attribute(blocks.node("QuantizeLinear", {"x", "s"}, {"q"}), "block_size", {2});
+  blocks.node("DequantizeLinear", {"q", "s"}, {"y"});
+  EXPECT_THAT(reasons(blocks).at(0), HasSubstr("scales of blocks"));
+}
+
+// docs/networks.md has the importer's own tables.
+TEST_F(OnnxImport, RN_6_the_page_lists_what_the_importer_says) {
+  std::ifstream file(TILEBEAT_SOURCE_DIR "/docs/networks.md");
+  const std::string page((std::istreambuf_iterator<char>(file)), std::istreambuf_iterator<char>());
+  std::istringstream lines(operator_tables());
+  int rows = 0;
+  for (std::string line; std::getline(lines, line);) {
+    if (line.empty() || line[0] != '|') continue;
+    EXPECT_THAT(page, HasSubstr(line + "\n")) << "scripts/doc-tables writes it";
+    ++rows;
+  }
+  EXPECT_GT(rows, 40);
 }
 
 }  // namespace

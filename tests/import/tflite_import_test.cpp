@@ -5,6 +5,8 @@
 #include "tflite_model.h"
 #include "workload/workload.h"
 
+#include <cmath>
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
@@ -28,6 +30,11 @@ class TfliteImport : public ::testing::Test {
     for (const auto& [name, file] : network.files) folder_.write(name, file);
     load_workload(folder_.path("workload.json"));
     return json::parse(network.files.at("workload.json"))["layers"];
+  }
+
+  Workload loaded(const ImportedNetwork& network) const {
+    for (const auto& [name, file] : network.files) folder_.write(name, file);
+    return load_workload(folder_.path("workload.json"));
   }
 
   TemporaryFolder folder_;
@@ -110,6 +117,61 @@ TEST_F(TfliteImport, RN_1_element_operators_become_layers) {
                                            "max_pool", "dequantize"}));
 }
 
+/// Elements of y, where x holds `given`, against real numbers.
+void expect_close(const ImportedNetwork& network, Workload workload, const std::vector<int>& given,
+                  const std::vector<double>& wanted, double scale, int zero) {
+  Tensor& x = workload.input_data.at(network.tensors.at(0).holder.value());
+  for (std::size_t i = 0; i < given.size(); ++i) x.bytes.at(i) = static_cast<std::uint8_t>(given[i]);
+  const Tensor y = run_reference(workload).at(network.tensors.at(1).holder.value());
+  for (std::size_t i = 0; i < wanted.size(); ++i)
+    EXPECT_NEAR(static_cast<double>(y.at(static_cast<std::int64_t>(i))), std::round(wanted[i] / scale) + zero,
+                1)
+        << i;
+}
+
+TEST_F(TfliteImport, RN_2_slopes_may_differ_by_channel) {
+  TfliteModel model;
+  const int x = model.tensor({1, 2, 2, 3}, TensorType::INT8, 0.05F, 3),
+            y = model.tensor({1, 2, 2, 3}, TensorType::INT8, 0.04F, -5);
+  const int alpha = model.tensor({1, 1, 3}, TensorType::INT8, 0.01F, 2, {12, 52, 0xD0});  // 0.1, 0.5, -0.5
+  model.op(tflite::Builtin::PRELU, {x, alpha}, {y});
+  const std::vector<int> given{-100, -50, -20, 20, 3, 90, 127, -128, 0, -3, 60, -70};
+  std::vector<double> wanted;
+  for (std::size_t i = 0; i < given.size(); ++i) {
+    const double real = (given[i] - 3) * 0.05, slope = std::vector<double>{0.1, 0.5, -0.5}[i % 3];
+    wanted.push_back(std::clamp(real < 0 ? real * slope : real, (-128 + 5) * 0.04, (127 + 5) * 0.04));
+  }
+  const ImportedNetwork network = imported(model.bytes({x}, {y}));
+  EXPECT_EQ(network.exact_layers.size(), 1U);
+  expect_close(network, loaded(network), given, wanted, 0.04, -5);
+}
+
+TEST_F(TfliteImport, RN_2_batched_products_take_tensors_as_they_lie) {
+  for (const bool turned : {false, true}) {
+    TfliteModel model;
+    const int x = model.tensor({2, 2, 3}, TensorType::INT8, 0.05F, 3),
+              y = model.tensor({2, 2, 2}, TensorType::INT8, 0.08F, -5);
+    const std::vector<std::uint8_t> data{1, 0xFE, 3, 4, 5, 0xFA};  // [3, 2] or, turned, [2, 3]
+    const int w = model.tensor(turned ? std::vector<int>{2, 3} : std::vector<int>{3, 2}, TensorType::INT8,
+                               0.1F, 1, data);
+    model.op(tflite::Builtin::BATCH_MATMUL, {x, w}, {y}, tflite::Options::BatchMatMulOptions,
+             tflite::CreateBatchMatMulOptions(model.builder(), false, turned).Union());
+    const std::vector<int> given{10, -20, 30, 5, 6, 7, -8, 9, 10, 40, 2, -60};
+    std::vector<double> wanted;
+    for (std::size_t row = 0; row < 4; ++row) {
+      for (std::size_t column = 0; column < 2; ++column) {
+        double sum = 0;
+        for (std::size_t k = 0; k < 3; ++k)
+          sum += (given[row * 3 + k] - 3) * 0.05 *
+                 (static_cast<std::int8_t>(data[turned ? column * 3 + k : k * 2 + column]) - 1) * 0.1;
+        wanted.push_back(sum);
+      }
+    }
+    const ImportedNetwork network = imported(model.bytes({x}, {y}));
+    expect_close(network, loaded(network), given, wanted, 0.08, -5);
+  }
+}
+
 TEST_F(TfliteImport, RN_2_a_uint8_input_is_brought_to_int8_by_128) {
   TfliteModel model;
   const int x = model.tensor({1, 4, 4, 2}, TensorType::UINT8, 0.5F, 131),
@@ -142,7 +204,8 @@ TEST_F(TfliteImport, RN_1_everything_that_is_unsupported_is_listed_at_once) {
   } catch (const ImportError& error) {
     EXPECT_THAT(error.what(), HasSubstr("3 of its parts cannot be imported"));
     ASSERT_EQ(error.lines().size(), 3U);
-    EXPECT_EQ(error.lines()[0], "1 node: SVDF: is no operator that is built (operator 0 making t1)");
+    EXPECT_EQ(error.lines()[0],
+              "1 node: SVDF: is no operator that is built: no layers compute it (operator 0 making t1)");
     EXPECT_THAT(error.lines()[1],
                 HasSubstr("RESHAPE: its output has another type, scale or zero point than its input"));
     EXPECT_THAT(error.lines()[2], HasSubstr("BATCH_MATMUL"));

@@ -5,6 +5,7 @@
 #include "import/imported.h"
 #include "reference/reference.h"
 #include "tflite_model.h"
+#include "tflite_rounding.h"
 #include "tilebeat/error.h"
 #include "workload/workload.h"
 
@@ -34,29 +35,6 @@ std::int64_t count_of(const Shape& shape) {
   std::int64_t count = 1;
   for (const int extent : shape) count *= extent;
   return count;
-}
-
-/// M * 2^(s - 31), and the two ways of rounding of the kernels.
-struct Factor {
-  std::int64_t m = 0;
-  int s = 0;
-};
-Factor factor_of(double d) {
-  int s = 0;
-  const double mantissa = std::frexp(d, &s);
-  Factor made{static_cast<std::int64_t>(std::floor(mantissa * 2147483648.0 + 0.5)), s};
-  if (made.m == std::int64_t{1} << 31) made = {made.m / 2, made.s + 1};
-  return made.s < -31 ? Factor{} : made;
-}
-std::int64_t shifted(std::int64_t x, int places) {
-  if (places <= 0) return x;
-  const std::int64_t mask = (std::int64_t{1} << places) - 1;
-  return (x >> places) + ((x & mask) > (mask >> 1) + (x < 0 ? 1 : 0) ? 1 : 0);
-}
-std::int64_t twice_rounded(std::int64_t x, const Factor& f) {
-  const std::int64_t product = (x << std::max(f.s, 0)) * f.m;
-  const std::int64_t nudged = product + (product >= 0 ? 1 << 30 : 1 - (1 << 30));
-  return shifted(nudged >= 0 ? nudged >> 31 : -(-nudged >> 31), std::max(-f.s, 0));
 }
 
 class TfliteRules : public ::testing::Test {
@@ -251,6 +229,69 @@ TEST_F(TfliteRules, RN_6_int8_concatenations_that_rescale_and_what_has_no_rule_a
              tflite::Options::ResizeBilinearOptions,
              tflite::CreateResizeBilinearOptions(resized.builder(), false, true).Union());
   EXPECT_EQ(run(resized, {a}, b, {random(32, TensorType::UINT8)}).inexact.size(), 1U);
+}
+
+// XNNPACK rounds means of maps by a rule of its own; with several zero points a channel, weights are as if
+// the zero point was subtracted.
+TEST_F(TfliteRules, RN_6_means_of_maps_in_float32_are_named_inexact) {
+  for (const bool in_float : {true, false}) {
+    TfliteModel model;
+    const int x = model.tensor({1, 2, 3, 4}, TensorType::INT8, 0.5F, 3),
+              y = model.tensor({1, 1, 1, 4}, TensorType::INT8, 0.3F, 1);
+    model.op(Builtin::MEAN, {x, model.integers({1, 2})}, {y}, tflite::Options::ReducerOptions,
+             tflite::CreateReducerOptions(model.builder(), true).Union());
+    ImportOptions options;
+    if (in_float) options.arithmetic = Arithmetic::kFloat32;
+    EXPECT_EQ(run(model, {x}, y, {random(24, TensorType::INT8)}, options).inexact.size(), in_float ? 1U : 0U);
+  }
+}
+
+TEST_F(TfliteRules, RN_6_zero_points_that_differ_by_channel_are_subtracted) {
+  const std::vector<std::uint8_t> weights{1, 2, 3, 4, 5, 6, 7, 8, 9}, less{0, 1, 2, 6, 7, 8, 5, 6, 7};
+  std::vector<std::vector<int>> made;
+  const std::vector<int> given = random(3, TensorType::INT8);
+  for (const bool several : {true, false}) {
+    TfliteModel model;
+    const int x = model.tensor({1, 3}, TensorType::INT8, 0.05F, 3),
+              w = model.channels(
+                  {3, 3}, {0.1F, 0.2F, 0.15F}, 0, several ? weights : less,
+                  several ? std::vector<std::int64_t>{1, -2, 2} : std::vector<std::int64_t>(3, 0)),
+              y = model.tensor({1, 3}, TensorType::INT8, 0.06F, 1);
+    model.op(Builtin::FULLY_CONNECTED, {x, w}, {y}, tflite::Options::FullyConnectedOptions,
+             tflite::CreateFullyConnectedOptions(model.builder()).Union());
+    made.push_back(run(model, {x}, y, {given}).elements);
+  }
+  EXPECT_EQ(made[0], made[1]);
+}
+
+TEST_F(TfliteRules, RN_10_hybrid_and_sparse_files_are_refused_with_the_reason) {
+  const auto refusal_of = [&](TfliteModel& model, int x, int y, const ImportOptions& options) -> std::string {
+    try {
+      import_model(folder_.write("refused.tflite", model.bytes({x}, {y})), options);
+    } catch (const ImportError& error) {
+      return error.lines().at(0);
+    } catch (const UserError& error) {
+      return error.what();
+    }
+    return "";
+  };
+  for (const bool calibrated : {false, true}) {
+    TfliteModel model;
+    const int x = model.real({1, 3}), y = model.real({1, 3}),
+              w = model.channels({3, 3}, {0.1F, 0.2F, 0.15F}, 0, {1, 2, 3, 4, 5, 6, 7, 8, 9});
+    model.op(Builtin::FULLY_CONNECTED, {x, w}, {y}, tflite::Options::FullyConnectedOptions,
+             tflite::CreateFullyConnectedOptions(model.builder()).Union());
+    ImportOptions options;
+    if (calibrated) options.calibration[""] = make_constant(ElementType::kFloat32, {1, 3}, {1, 2, 3});
+    EXPECT_THAT(refusal_of(model, x, y, options), ::testing::HasSubstr("int8 weights beside float32"));
+  }
+  TfliteModel sparse;
+  const int x = sparse.tensor({1, 3}, TensorType::INT8, 0.05F, 3),
+            y = sparse.tensor({1, 3}, TensorType::INT8, 1, 0);
+  const int w = sparse.sparse({3, 3}, 0.1F, {1, 2, 3});
+  sparse.op(Builtin::FULLY_CONNECTED, {x, w}, {y}, tflite::Options::FullyConnectedOptions,
+            tflite::CreateFullyConnectedOptions(sparse.builder()).Union());
+  EXPECT_THAT(refusal_of(sparse, x, y, {}), ::testing::HasSubstr("sparse weights"));
 }
 
 TEST_F(TfliteRules, RN_6_bilinear_resizes_have_places_of_ten_bits) {

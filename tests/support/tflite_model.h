@@ -20,9 +20,16 @@ class TfliteModel {
     return add(shape, type, {scale}, {zero}, data);
   }
   int channels(const std::vector<int>& shape, const std::vector<float>& scales, int axis,
-               const std::vector<std::uint8_t>& data) {
-    return add(shape, tflite::TensorType::INT8, scales, std::vector<std::int64_t>(scales.size(), 0), data,
-               axis);
+               const std::vector<std::uint8_t>& data, std::vector<std::int64_t> zeros = {}) {
+    zeros.resize(scales.size(), 0);
+    return add(shape, tflite::TensorType::INT8, scales, zeros, data, axis);
+  }
+  /// A sparse tensor: `data` are its elements other than 0.
+  int sparse(const std::vector<int>& shape, float scale, const std::vector<std::uint8_t>& data) {
+    sparsity_ = tflite::CreateSparsityParameters(builder_);
+    const int made = add(shape, tflite::TensorType::INT8, {scale}, {0}, data);
+    sparsity_ = 0;
+    return made;
   }
   int real(const std::vector<int>& shape) { return add(shape, tflite::TensorType::FLOAT32, {}, {}, {}); }
   int integers(const std::vector<int>& values) {
@@ -61,11 +68,13 @@ class TfliteModel {
     const auto q = tflite::CreateQuantizationParameters(builder_, 0, 0, builder_.CreateVector(scales),
                                                         builder_.CreateVector(zeros), 0, axis);
     tensors_.push_back(tflite::CreateTensor(builder_, builder_.CreateVector(shape), type, buffer,
-                                            builder_.CreateString("t" + std::to_string(tensors_.size())), q));
+                                            builder_.CreateString("t" + std::to_string(tensors_.size())), q,
+                                            false, sparsity_));
     return static_cast<int>(tensors_.size()) - 1;
   }
 
   flatbuffers::FlatBufferBuilder builder_;
+  flatbuffers::Offset<tflite::SparsityParameters> sparsity_ = 0;
   std::vector<flatbuffers::Offset<tflite::Buffer>> buffers_;
   std::vector<flatbuffers::Offset<tflite::Tensor>> tensors_;
   std::vector<flatbuffers::Offset<tflite::OperatorCode>> codes_;
