@@ -29,6 +29,9 @@ struct RunCommand {
   std::optional<Cycle> vcd_to;  ///< first cycle behind the waveform; none: it goes to the end
   std::int64_t vcd_max_mb = 1024;
   bool has_waveform() const { return !vcd.empty() || !fst.empty(); }
+  std::string vectors;                     ///< folder for vectors of all ports; empty: none
+  std::vector<std::string> vectors_ports;  ///< shell patterns for the names of ports; none: all
+  bool vectors_text = false;               ///< a text beside each file of vectors
   std::int64_t timeline_max_mb = 48;
   bool vcd_accumulators = false;
   std::string check;                ///< "on" or "off"; empty: on up to kCheckedMacs

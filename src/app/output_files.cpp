@@ -51,6 +51,23 @@ void OutputFile::write(std::string_view text) {
   if (std::fwrite(text.data(), 1, text.size(), file_) != text.size()) error_ = errno != 0 ? errno : EIO;
 }
 
+void OutputFile::append(std::string_view text) {
+  close();
+  if (error_ != 0) return;
+  const std::string& place = temporary_.empty() ? target_ : temporary_;
+  const int descriptor = ::open(place.c_str(), O_WRONLY | O_APPEND | O_CLOEXEC | O_NOCTTY);
+  if (descriptor < 0) {
+    error_ = errno;
+    return;
+  }
+  while (!text.empty() && error_ == 0) {
+    const ssize_t written = ::write(descriptor, text.data(), text.size());
+    if (written >= 0) text.remove_prefix(to_size(written));
+    if (written < 0 && errno != EINTR) error_ = errno;
+  }
+  if (::close(descriptor) != 0 && error_ == 0) error_ = errno;
+}
+
 void OutputFile::rewrite(std::string_view text) {
   seek(SEEK_SET);
   write(text);

@@ -132,6 +132,8 @@ class OutputFile {
   OutputFile& operator=(const OutputFile&) = delete;
 
   void write(std::string_view text);
+  /// Writes to the file, which is closed before and after, so that any number of files can grow by turns.
+  void append(std::string_view text);
   /// Writes over the beginning of what has been written, as much of it as `text` is long.
   void rewrite(std::string_view text);
   void close();

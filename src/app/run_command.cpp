@@ -99,7 +99,12 @@ Granularity granularity_of(const RunCommand& command) {
     throw UserError(
         "--granularity tile and --vcd together: a waveform needs every clock, use --granularity clock");
   }
-  return command.granularity == "clock" || command.has_waveform() ? Granularity::kClock : Granularity::kTile;
+  if (command.granularity == "tile" && !command.vectors.empty())
+    throw UserError(
+        "--granularity tile and --vectors together: vectors need every clock, use --granularity clock");
+  return command.granularity == "clock" || command.has_waveform() || !command.vectors.empty()
+             ? Granularity::kClock
+             : Granularity::kTile;
 }
 
 void print_result(const RunCommand& command, const RunResult& result, bool checked,
@@ -212,7 +217,9 @@ int run_on(const RunCommand& command, HardwareConfig loaded, const std::optional
     throw UserError(
         fmt::format("{}: no tables for a layer of {} as {} maps it: shapes, layouts or parameters differ",
                     command.tables, command.layer, command.config));
-  options.trace_accumulators = command.vcd_accumulators;
+  options.trace_accumulators =
+      command.vcd_accumulators ||
+      (!command.vectors.empty() && engine_description(hardware.dataflow).traces_accumulators);
   options.jitter_seed = command.jitter_seed;
   options.build_order_seed = command.build_order_seed;
 
@@ -223,6 +230,7 @@ int run_on(const RunCommand& command, HardwareConfig loaded, const std::optional
     planning.reset();
     RunOutputs outputs(command, hardware, plan, made.files);
     options.observers = outputs.observers();
+    options.memory_after = outputs.memory_after();
     SimulatedShare share(plan.layers);
     progress.begin();
     const auto tell = [layers = plan.layers.size()](Cycle now, std::size_t done) {

@@ -4,6 +4,7 @@
 #include "config/hardware_config.h"
 #include "observe/waveform_writer.h"
 #include "report/report.h"
+#include "schema/json_file.h"
 #include "system/simulation.h"
 #include "tilebeat/error.h"
 #include "workload/npy.h"
@@ -28,6 +29,75 @@ TraceFilter filter_of(const RunCommand& command, Picoseconds period) {
   return filter;
 }
 
+// Whether lines of zeros are written.
+enum class Zeros : std::uint8_t { kShown, kLeftOut };
+
+// Bytes of a memory as $readmemh reads them (IEEE 1364, 17.2.9): lines of an address and up to 32 bytes.
+std::string memory_lines(std::uint64_t address, const std::vector<std::uint8_t>& bytes, Zeros zeros) {
+  constexpr std::size_t kLine = 32;
+  constexpr const char* kDigits = "0123456789abcdef";
+  std::string text;
+  for (std::size_t first = 0; first < bytes.size(); first += kLine) {
+    const std::size_t end = std::min(first + kLine, bytes.size());
+    const auto is_zero = [](std::uint8_t byte) { return byte == 0; };
+    if (zeros == Zeros::kLeftOut &&
+        std::all_of(bytes.begin() + to_signed(first), bytes.begin() + to_signed(end), is_zero))
+      continue;
+    text += fmt::format("@{:x}", address + first);
+    for (std::size_t i = first; i < end; ++i) {
+      text += ' ';
+      text += kDigits[bytes[i] >> 4];
+      text += kDigits[bytes[i] & 0xF];
+    }
+    text += '\n';
+  }
+  return text;
+}
+
+// The folder of vectors is new, empty, or holds earlier vectors, and none of the files that the run reads.
+void check_vectors_folder(const RunCommand& command, const OutputPlaces& places,
+                          const std::vector<std::string>& inputs) {
+  namespace fs = std::filesystem;
+  const fs::path folder = place_of(command.vectors);
+  std::error_code ignored;
+  for (const std::string& input : inputs) {
+    if (place_of(input).parent_path() == folder)
+      throw UserError(
+          fmt::format("--vectors {}: {} is read by this run and lies there", command.vectors, input));
+  }
+  if (folder == place_of(places.out) || folder == place_of(places.outputs()))
+    throw UserError(
+        fmt::format("--vectors {} and --out {}: are the same folder", command.vectors, places.out));
+  for (const auto& [option, file] : places.files()) {
+    if (place_of(file).parent_path() == folder)
+      throw UserError(fmt::format("{} {}: lies in the folder of --vectors", option, file));
+  }
+  if (fs::is_directory(folder, ignored) && !fs::is_empty(folder, ignored) &&
+      !fs::exists(folder / "ports.json", ignored))
+    throw UserError(fmt::format(
+        "--vectors {}: has other files; a new or empty folder, or one of earlier vectors, is expected",
+        command.vectors));
+}
+
+// The files of the ports that `ports.json` in a folder lists, and their texts; none where there is no such
+// file.
+std::set<std::string> files_of_vectors(const std::string& folder) {
+  std::set<std::string> files;
+  const std::string index = folder + "/ports.json";
+  std::error_code ignored;
+  if (!std::filesystem::exists(index, ignored)) return files;
+  const nlohmann::json read = read_json_file(index);
+  const nlohmann::json ports =
+      read.is_object() ? read.value("ports", nlohmann::json::array()) : nlohmann::json();
+  if (!ports.is_array()) throw UserError(index + ": is no list of ports of earlier vectors");
+  for (const nlohmann::json& port : ports) {
+    if (!port.is_object() || !port.contains("name") || !port["name"].is_string()) continue;
+    const auto name = port["name"].get<std::string>();
+    if (std::filesystem::path(name).filename() == name) files.insert({name + ".bin", name + ".txt"});
+  }
+  return files;
+}
+
 }  // namespace
 
 OutputPlaces places_of(const RunCommand& command, const Plan& plan) {
@@ -46,6 +116,7 @@ RunOutputs::RunOutputs(const RunCommand& command, const HardwareConfig& hardware
   files_.make_folder(places_.outputs());
   files_.begin_set(places_.out);
   if (command.has_waveform()) open_waveform(command);
+  if (!command.vectors.empty()) open_vectors(command, hardware, plan);
   if (!command.timeline.empty()) open_timeline(command, hardware, plan);
   if (!command.konata.empty()) {
     konata_file_ = &files_.open(command.konata);
@@ -69,6 +140,59 @@ void RunOutputs::open_waveform(const RunCommand& command) {
   waveform_.emplace(filter, period_, now_ps);
 }
 
+// The folder is new, empty, or has earlier vectors: nothing else is overwritten.
+void RunOutputs::open_vectors(const RunCommand& command, const HardwareConfig& hardware, const Plan& plan) {
+  check_vectors_folder(command, places_, inputs_);
+  files_.make_folder(command.vectors);
+  earlier_vectors_ = files_of_vectors(command.vectors);
+  VectorOptions options;
+  options.patterns = command.vectors_ports;
+  options.text = command.vectors_text;
+  options.clock_ps = period_;
+  options.dram_clock_ps = hardware.dram.clock_ps;
+  vectors_.emplace(options, [this](const std::string& file, std::string_view bytes) { append(file, bytes); });
+  append("ports.json", "");  // the folder can be written
+  TraceFilter filter;
+  filter.patterns = {"*"};
+  filter.max_bytes = INT64_MAX;
+  filter.counted = TraceSize::kChanges;
+  waveform_.emplace(filter, period_, now_ps);
+  std::vector<const MemorySegment*> segments;
+  for (const MemorySegment& segment : plan.image) segments.push_back(&segment);
+  std::sort(segments.begin(), segments.end(),
+            [](const auto* a, const auto* b) { return a->address < b->address; });
+  for (const MemorySegment* segment : segments)
+    append("dram.before.hex", memory_lines(segment->address, segment->bytes, Zeros::kShown));
+}
+
+void RunOutputs::append(const std::string& file, std::string_view bytes) {
+  OutputFile*& place = vector_files_[file];
+  if (place == nullptr) place = &files_.open(command_.vectors + "/" + file);
+  place->append(bytes);
+}
+
+std::function<void(std::uint64_t, const std::vector<std::uint8_t>&)> RunOutputs::memory_after() {
+  if (!vectors_) return {};
+  return [this](std::uint64_t address, const std::vector<std::uint8_t>& bytes) {
+    append("dram.after.hex", memory_lines(address, bytes, Zeros::kLeftOut));
+  };
+}
+
+void RunOutputs::write_vectors(Picoseconds end) {
+  waveform_->finish(end, {&*vectors_});
+  vectors_->finish(*program_vectors_);
+  if (const auto unmatched = vectors_->unmatched_patterns(); !unmatched.empty())
+    throw UserError(fmt::format("--vectors-ports {}: no port is called like that", unmatched.front()));
+}
+
+// Vectors of ports that this run does not have would be taken for its own.
+void RunOutputs::remove_earlier_vectors() const {
+  for (const std::string& file : earlier_vectors_) {
+    std::error_code ignored;
+    if (vector_files_.count(file) == 0) std::filesystem::remove(place_of(command_.vectors) / file, ignored);
+  }
+}
+
 void RunOutputs::open_timeline(const RunCommand& command, const HardwareConfig& hardware, const Plan& plan) {
   timeline_file_ = &files_.open(command.timeline);
   programs_.emplace(plan);
@@ -87,8 +211,9 @@ void RunOutputs::open_timeline(const RunCommand& command, const HardwareConfig& 
 }
 
 Observers RunOutputs::observers() {
-  return {waveform_ ? &*waveform_ : nullptr, timeline_ ? &*timeline_ : nullptr,
-          konata_ ? &*konata_ : nullptr};
+  ProgramLog* programs = konata_ ? &*konata_ : nullptr;
+  if (vectors_) programs = &program_vectors_.emplace(programs);
+  return {waveform_ ? &*waveform_ : nullptr, timeline_ ? &*timeline_ : nullptr, programs};
 }
 
 void RunOutputs::check() const {
@@ -114,7 +239,11 @@ void RunOutputs::write_waveform(const RunResult& result) {
 
 void RunOutputs::write(const HardwareConfig& hardware, const nlohmann::ordered_json& provenance,
                        RunResult& result) {
-  if (waveform_) write_waveform(result);
+  if (vectors_) {
+    write_vectors((result.cycles + 1) * period_);
+  } else if (waveform_) {
+    write_waveform(result);
+  }
   if (konata_) konata_->finish();
   if (timeline_)
     timeline_->write(result.cycles, [this](std::string_view text) { timeline_file_->write(text); });
@@ -128,6 +257,7 @@ void RunOutputs::write(const HardwareConfig& hardware, const nlohmann::ordered_j
   write_report(result, hardware_to_json(hardware), provenance,
                [&report](std::string_view text) { report.write(text); });
   files_.commit(obsolete_outputs(places_, inputs_));
+  remove_earlier_vectors();
 }
 
 std::vector<std::string> RunOutputs::remarks(const RunResult& result) const {

@@ -6,12 +6,17 @@
 #include "observe/chrome_timeline.h"
 #include "observe/fst_output.h"
 #include "observe/konata_log.h"
+#include "observe/vectors_output.h"
 #include "observe/waveform_writer.h"
 #include "program/plan.h"
 #include "program/program_file.h"
 #include "report/run_result.h"
 
+#include <cstdint>
+#include <functional>
+#include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -31,6 +36,8 @@ class RunOutputs {
              std::vector<std::string> inputs);
 
   Observers observers();
+  /// Takes the memory behind the run; empty where nobody asks for it.
+  std::function<void(std::uint64_t, const std::vector<std::uint8_t>&)> memory_after();
   /// Throws UserError when the files certainly cannot be made as requested.
   void check() const;
   /// Writes everything, and first sets `result.written`. `provenance` becomes a part of the report.
@@ -44,6 +51,10 @@ class RunOutputs {
   void open_waveform(const RunCommand& command);
   void write_waveform(const RunResult& result);
   const std::string& dump_name() const { return command_.vcd.empty() ? command_.fst : command_.vcd; }
+  void open_vectors(const RunCommand& command, const HardwareConfig& hardware, const Plan& plan);
+  void write_vectors(Picoseconds end);
+  void remove_earlier_vectors() const;
+  void append(const std::string& file, std::string_view bytes);
   void open_timeline(const RunCommand& command, const HardwareConfig& hardware, const Plan& plan);
 
   RunCommand command_;
@@ -57,6 +68,10 @@ class RunOutputs {
   std::optional<ProgramIndex> programs_;
   std::optional<ChromeTimeline> timeline_;
   std::optional<KonataLog> konata_;
+  std::optional<VectorsOutput> vectors_;
+  std::optional<ProgramVectors> program_vectors_;
+  std::map<std::string, OutputFile*> vector_files_;
+  std::set<std::string> earlier_vectors_;  // names of files in the folder that an earlier run wrote
   OutputFile* view_file_ = nullptr;
   OutputFile* timeline_file_ = nullptr;
   OutputFile* konata_file_ = nullptr;

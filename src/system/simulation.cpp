@@ -223,6 +223,17 @@ void collect(const Plan& plan, System& system, Timeline* timeline, const ClockDo
   if (plan.hand_written) std::for_each(plan.outputs.begin(), plan.outputs.end(), read);
 }
 
+// Gives the DRAM that the plan uses to the option for it.
+void read_memory_after(const Plan& plan, const SimulationOptions& options, System& system) {
+  constexpr std::uint64_t kPiece = 1 << 16;
+  std::uint64_t address = plan.dram_bytes;
+  for (const MemorySegment& segment : plan.image) address = std::min(address, segment.address);
+  for (; address < plan.dram_bytes; address += kPiece) {
+    const std::uint64_t bytes = std::min(kPiece, plan.dram_bytes - address);
+    options.memory_after(address, system.read_memory(address, to_signed(bytes)));
+  }
+}
+
 }  // namespace
 
 RunResult simulate(const HardwareConfig& hardware, Plan plan, const SimulationOptions& options) {
@@ -246,7 +257,9 @@ RunResult simulate(const HardwareConfig& hardware, Plan plan, const SimulationOp
   } catch (const sc_core::sc_report& report) {  // exceptions of processes reach sc_start's caller as reports
     failures.push_back(failure(system, report.get_msg()));
   }
-  return collect_result(hardware, plan, options, system, std::move(failures));
+  RunResult result = collect_result(hardware, plan, options, system, std::move(failures));
+  if (options.memory_after) read_memory_after(plan, options, system);
+  return result;
 }
 
 RunResult collect_result(const HardwareConfig& hardware, const Plan& plan, const SimulationOptions& options,

@@ -82,6 +82,8 @@ struct SimulationOptions {
   StartedBy started_by = StartedBy::kItself;
   std::uint32_t jitter_seed = 0;       ///< 0: no random delta delays (SPEC CY-4)
   std::uint32_t build_order_seed = 0;  ///< 0: modules are built in their usual order
+  /// Called behind the run with the bytes of DRAM that the plan uses, piece by piece; may be empty.
+  std::function<void(std::uint64_t address, const std::vector<std::uint8_t>& bytes)> memory_after;
   std::function<void(Cycle now, std::size_t layers_done)> progress;  ///< called now and then; may be empty
 };
 

@@ -1,0 +1,265 @@
+// Vectors of whole runs (SPEC CY-8): every port carries what the waveform of the same run shows, the worked
+// example what document 000 says, and the images of the memory are those that the run began and ended with.
+#include "reference/reference.h"
+#include "tilebeat_command.h"
+#include "vcd_reader.h"
+#include "workload/workload.h"
+
+#include <algorithm>
+#include <cstdint>
+#include <cstring>
+#include <filesystem>
+#include <map>
+#include <optional>
+#include <sstream>
+#include <string>
+#include <vector>
+
+#include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+
+namespace tilebeat::testing {
+namespace {
+
+/// A record of a port: its clock and the lowest eight bytes of each field, by name.
+struct VectorRecord {
+  std::int64_t clock = 0;
+  std::map<std::string, std::uint64_t> fields;
+};
+
+std::uint64_t number_at(const std::string& bytes, std::size_t at, std::size_t count) {
+  std::uint64_t number = 0;
+  for (std::size_t i = 0; i < std::min<std::size_t>(count, 8); ++i)
+    number |= std::uint64_t{static_cast<std::uint8_t>(bytes.at(at + i))} << 8 * i;
+  return number;
+}
+
+std::vector<VectorRecord> records_of(const std::string& folder, const nlohmann::json& port) {
+  const std::string path = folder + "/" + port.at("file").get<std::string>();
+  const std::string bytes = std::filesystem::exists(path) ? read_bytes(path) : "";
+  std::vector<VectorRecord> records;
+  for (std::size_t at = 0; at < bytes.size();) {
+    VectorRecord record;
+    record.clock = static_cast<std::int64_t>(number_at(bytes, at, 8));
+    at += 8;
+    for (const nlohmann::json& field : port.at("fields")) {
+      const std::size_t count = (field.at("bits").get<std::size_t>() + 7) / 8;
+      record.fields[field.at("name")] = number_at(bytes, at, count);
+      at += count;
+    }
+    records.push_back(record);
+  }
+  return records;
+}
+
+/// A memory image as $readmemh reads it: bytes by address.
+std::map<std::uint64_t, std::uint8_t> image_of(const std::string& path) {
+  std::map<std::uint64_t, std::uint8_t> image;
+  std::istringstream words(read_bytes(path));
+  std::uint64_t address = 0;
+  for (std::string word; words >> word;) {
+    if (word.front() == '@')
+      address = std::stoull(word.substr(1), nullptr, 16);
+    else
+      image[address++] = static_cast<std::uint8_t>(std::stoi(word, nullptr, 16));
+  }
+  return image;
+}
+
+/// The values of a signal, clock by clock.
+class ByClock {
+ public:
+  ByClock(const VcdSignal& signal, std::int64_t period) : signal_(signal), period_(period) {}
+  /// Clocks must not fall from call to call.
+  std::optional<std::uint64_t> at(std::int64_t clock) {
+    for (; next_ < signal_.changes.size() && signal_.changes[next_].first <= clock * period_; ++next_)
+      value_ = signal_.changes[next_].second;
+    return value_;
+  }
+
+ private:
+  const VcdSignal& signal_;
+  std::int64_t period_;
+  std::size_t next_ = 0;
+  std::optional<std::uint64_t> value_;
+};
+
+class VectorsOfEngine : public ::testing::TestWithParam<const char*> {};
+
+/// The records of a port with a strobe are the clocks in which the waveform has it high, with the values that
+/// the fields have there.
+void expect_as_in_waveform(const std::vector<VectorRecord>& records, const nlohmann::json& port,
+                           const std::map<std::string, const VcdSignal*>& signals, std::int64_t end) {
+  const std::string name = port.at("name");
+  const std::int64_t period = port.at("clock_ps");
+  const VcdSignal* strobe = nullptr;
+  for (const std::string& path : {name + "_valid", name + ".valid", name}) {
+    if (strobe == nullptr && signals.count(path) > 0) strobe = signals.at(path);
+  }
+  ASSERT_NE(strobe, nullptr) << name;
+  const std::string in_scope = strobe->path.substr(0, strobe->path.rfind('.') + 1);
+  std::map<std::string, ByClock> fields;
+  for (const nlohmann::json& field : port.at("fields")) {
+    const std::string of = field.at("name");
+    if (of != "known") fields.emplace(of, ByClock(*signals.at(in_scope + of), period));
+  }
+  ByClock high(*strobe, period);
+  std::size_t next = 0;
+  for (std::int64_t clock = 0; clock * period < end; ++clock) {
+    if (high.at(clock).value_or(0) == 0) continue;
+    ASSERT_LT(next, records.size()) << name << " has no record of clock " << clock;
+    ASSERT_EQ(records[next].clock, clock) << name;
+    for (auto& [of, values] : fields)
+      ASSERT_EQ(records[next].fields.at(of), values.at(clock).value_or(0))
+          << name << ' ' << of << ' ' << clock;
+    ++next;
+  }
+  EXPECT_EQ(next, records.size()) << name;
+}
+
+TEST_P(VectorsOfEngine, CY_8_every_port_carries_what_the_waveform_shows) {
+  const CommandFolder folder;
+  const std::string config = std::string("configs/") + GetParam() + ".json",
+                    layer = "models/worked_dilated.json";
+  ASSERT_EQ(folder.run_layer(config, layer, {"--vectors", "v", "--check", "off"}).status, 0);
+  std::vector<std::string> waveform{"--vcd", "w.vcd", "--check", "off", "--vcd-signals", "*"};
+  if (std::string(GetParam()) == "switch16") waveform.emplace_back("--vcd-accumulators");
+  ASSERT_EQ(folder.run_layer(config, layer, waveform).status, 0);
+  const Vcd dump(read_bytes(folder.path("w.vcd")));
+  std::map<std::string, const VcdSignal*> signals;
+  for (const std::string& path : dump.paths()) signals[path] = &dump.signal(path);
+  const auto index = nlohmann::json::parse(read_bytes(folder.path("v/ports.json")));
+  const std::int64_t end = (folder.report().at("total").at("cycles").get<std::int64_t>() + 1) *
+                           index.at("clock_ps").get<std::int64_t>();
+  std::size_t with_records = 0;
+  for (const nlohmann::json& port : index.at("ports")) {
+    const std::vector<VectorRecord> records = records_of(folder.path("v"), port);
+    ASSERT_EQ(port.at("records").get<std::size_t>(), records.size()) << port.at("name");
+    with_records += records.empty() ? 0 : 1;
+    if (port.at("record") == "valid") expect_as_in_waveform(records, port, signals, end);
+    if (HasFatalFailure()) return;
+  }
+  EXPECT_GT(with_records, index.at("ports").size() / 4);
+}
+
+INSTANTIATE_TEST_SUITE_P(Engines, VectorsOfEngine,
+                         ::testing::Values("switch16", "wfold16x4", "rolling16", "offset16"),
+                         [](const auto& engine) { return std::string(engine.param); });
+
+/// The worked example of dilation 2 on the 16x16 array, with its vectors.
+class WorkedVectors : public ::testing::Test {
+ protected:
+  WorkedVectors() : workload_(load_workload(source_path("models/worked_dilated.json"))) {
+    const CommandResult run = folder_.run_layer("configs/switch16.json", "models/worked_dilated.json",
+                                                {"--vectors", "v", "--vectors-text"});
+    if (run.status != 0) throw std::runtime_error(run.err);
+    const auto index = nlohmann::json::parse(read_bytes(folder_.path("v/ports.json")));
+    for (const nlohmann::json& port : index.at("ports")) ports_[port.at("name")] = port;
+  }
+  std::vector<VectorRecord> records(const std::string& port) const {
+    return records_of(folder_.path("v"), ports_.at(port));
+  }
+  /// The address that an instruction of the run has.
+  std::uint64_t address_of(const std::string& instruction) const {
+    const std::string programs = read_bytes(folder_.path("v/programs.txt"));
+    return std::stoull(programs.substr(programs.find("address=0x", programs.find(instruction)) + 8), nullptr,
+                       16);
+  }
+
+  CommandFolder folder_;
+  Workload workload_;
+  std::map<std::string, nlohmann::json> ports_;
+};
+
+TEST_F(WorkedVectors, CY_8_SW_2_lanes_get_the_pixels_of_document_000) {
+  constexpr int kWidth = 14, kChannels = 3;
+  const std::vector<VectorRecord> lane = records("soc.engine.switch.sw0");
+  ASSERT_GE(lane.size(), 9U);
+  for (std::uint64_t tap = 0; tap < 9; ++tap) {  // operation cycle 0 of lane 0: output pixel (0, 0)
+    const std::uint64_t h = 2 * (tap / 3), w = 2 * (tap % 3);
+    EXPECT_EQ(lane[tap].fields.at("sw0_h"), h);
+    EXPECT_EQ(lane[tap].fields.at("sw0_w"), w);
+    for (std::uint64_t channel = 0; channel < kChannels; ++channel) {
+      const std::int32_t x =
+          workload_.input_data.at("x").at(static_cast<std::int64_t>((h * kWidth + w) * kChannels + channel));
+      EXPECT_EQ(lane[tap].fields.at("sw0") >> 8 * channel & 0xFF, static_cast<std::uint8_t>(x));
+    }
+    EXPECT_EQ(lane[tap].clock, lane[0].clock + static_cast<std::int64_t>(tap)) << "a beat a clock";
+  }
+  EXPECT_EQ(records("soc.engine.pe").size(), 36U) << "SPEC SW-3: four operation cycles of nine beats";
+}
+
+TEST_F(WorkedVectors, CY_8_images_are_the_memory_before_and_after) {
+  const auto before = image_of(folder_.path("v/dram.before.hex")),
+             after = image_of(folder_.path("v/dram.after.hex"));
+  const auto byte_of = [](const auto& image, std::uint64_t address) {
+    const auto found = image.find(address);
+    return found == image.end() ? std::uint8_t{0} : found->second;
+  };
+  const Tensor& x = workload_.input_data.at("x");
+  const std::uint64_t input = address_of("load.input"), output = address_of("store.output");
+  for (std::int64_t i = 0; i < 8 * 14 * 3; ++i)
+    ASSERT_EQ(byte_of(before, input + static_cast<std::uint64_t>(i)), static_cast<std::uint8_t>(x.at(i)))
+        << i;
+  const Tensor y = run_reference(workload_).begin()->second;
+  bool differs = false;
+  for (std::int64_t i = 0; i < 4 * 10 * 16; ++i) {
+    const std::uint64_t address = output + static_cast<std::uint64_t>(i);
+    ASSERT_EQ(byte_of(after, address), static_cast<std::uint8_t>(y.at(i))) << i;
+    differs |= byte_of(before, address) != byte_of(after, address);
+  }
+  EXPECT_TRUE(differs) << "the output was in memory before the run";
+}
+
+TEST_F(WorkedVectors, CY_8_texts_say_the_same_as_records) {
+  const std::vector<VectorRecord> written = records("soc.engine.banks.b3_write");
+  std::istringstream lines(read_bytes(folder_.path("v/soc.engine.banks.b3_write.txt")));
+  std::size_t line = 0;
+  std::int64_t clock = 0;
+  for (std::string data, address, known; lines >> clock >> data >> address >> known; ++line) {
+    ASSERT_LT(line, written.size());
+    EXPECT_EQ(clock, written[line].clock);
+    EXPECT_EQ(std::stoull(data, nullptr, 16), written[line].fields.at("b3_write"));
+    EXPECT_EQ(std::stoull(address, nullptr, 16), written[line].fields.at("b3_write_addr"));
+  }
+  EXPECT_EQ(line, written.size());
+}
+
+TEST(Vectors, CY_8_UI_5_only_what_patterns_name_is_written) {
+  const CommandFolder folder;
+  const auto run = [&](const std::string& pattern, const std::string& to) {
+    return folder.run_layer("configs/switch16.json", "models/worked_dilated.json",
+                            {"--check", "off", "--vectors", to, "--vectors-ports", pattern});
+  };
+  ASSERT_EQ(run("*.banks.b?_write", "v").status, 0);
+  EXPECT_EQ(nlohmann::json::parse(read_bytes(folder.path("v/ports.json"))).at("ports").size(), 10U);
+  ASSERT_EQ(run("*.banks.b?", "v").status, 0);
+  EXPECT_TRUE(std::filesystem::exists(folder.path("v/soc.engine.banks.b7.bin")));
+  EXPECT_FALSE(std::filesystem::exists(folder.path("v/soc.engine.banks.b7_write.bin")))
+      << "of the run before";
+  const CommandResult unknown = run("nothing", "u");
+  EXPECT_EQ(unknown.status, 2);
+  EXPECT_NE(unknown.err.find("--vectors-ports nothing"), std::string::npos) << unknown.err;
+  EXPECT_FALSE(std::filesystem::exists(folder.path("u"))) << "nothing is half written";
+}
+
+TEST(Vectors, CY_8_UI_5_what_would_be_wrong_is_refused) {
+  const CommandFolder folder;
+  const auto refused = [&](const std::vector<std::string>& options, const std::string& reason) {
+    const CommandResult run =
+        folder.run_layer("configs/switch16.json", "models/worked_dilated.json", options);
+    EXPECT_EQ(run.status, 2);
+    EXPECT_NE(run.err.find(reason), std::string::npos) << run.err;
+    EXPECT_FALSE(std::filesystem::exists(folder.path("tilebeat-out")));
+  };
+  refused({"--vectors", "v", "--granularity", "tile"}, "vectors need every clock");
+  refused({"--vectors", "v", "--vcd", "w.vcd"}, "--vcd");
+  refused({"--vectors", source_path("models")}, "is read by this run");
+  std::filesystem::create_directory(folder.path("mine"));
+  folder.write("mine/notes", "mine");
+  refused({"--vectors", "mine"}, "has other files");
+  EXPECT_EQ(read_bytes(folder.path("mine/notes")), "mine");
+}
+
+}  // namespace
+}  // namespace tilebeat::testing
