@@ -107,6 +107,15 @@ Granularity granularity_of(const RunCommand& command) {
              : Granularity::kTile;
 }
 
+// Vectors have the accumulators of PEs that have some.
+bool traces_accumulators(const RunCommand& command, const HardwareConfig& hardware) {
+  const bool has_some = engine_description(hardware.dataflow).traces_accumulators;
+  if (command.vcd_accumulators && !has_some)
+    throw UserError(fmt::format("--vcd-accumulators: the PEs of {} have no accumulators (dataflow \"{}\")",
+                                command.config, hardware.dataflow));
+  return command.vcd_accumulators || (has_some && !command.vectors.empty());
+}
+
 void print_result(const RunCommand& command, const RunResult& result, bool checked,
                   const std::vector<std::string>& remarks, const std::vector<std::string>& written) {
   fmt::print("{}", report_table(result));
@@ -192,9 +201,7 @@ int run_on(const RunCommand& command, HardwareConfig loaded, const std::optional
     ahead->use(read_compiled(command.tables), command.tables);
   }
   const HardwareConfig hardware = std::move(loaded);
-  if (command.vcd_accumulators && !engine_description(hardware.dataflow).traces_accumulators)
-    throw UserError(fmt::format("--vcd-accumulators: the PEs of {} have no accumulators (dataflow \"{}\")",
-                                command.config, hardware.dataflow));
+  options.trace_accumulators = traces_accumulators(command, hardware);
   for (const std::string& fault : command.faults) options.faults.push_back(parse_fault(fault, hardware));
   std::optional<Workload> workload;
   const InputFiles given = input_files(command.inputs);
@@ -217,9 +224,6 @@ int run_on(const RunCommand& command, HardwareConfig loaded, const std::optional
     throw UserError(
         fmt::format("{}: no tables for a layer of {} as {} maps it: shapes, layouts or parameters differ",
                     command.tables, command.layer, command.config));
-  options.trace_accumulators =
-      command.vcd_accumulators ||
-      (!command.vectors.empty() && engine_description(hardware.dataflow).traces_accumulators);
   options.jitter_seed = command.jitter_seed;
   options.build_order_seed = command.build_order_seed;
 
