@@ -73,11 +73,13 @@ struct Outcome {
   }
   std::int64_t cycles() const { return report.at("total").at("cycles"); }
 };
-Outcome outcome(const json& config, const json& workload, const json& groups = {}) {
+Outcome outcome(const json& config, const json& workload, const json& groups = {},
+                const std::string& granularity = "tile") {
   const CommandFolder folder;
   folder.write("c.json", config.dump());
   folder.write("n.json", workload.dump());
-  std::vector<std::string> arguments{"run", "--config", "c.json", "--layer", "n.json"};
+  std::vector<std::string> arguments{"run",    "--config",      "c.json",   "--layer",
+                                     "n.json", "--granularity", granularity};
   if (!groups.is_null()) {
     folder.write("m.json", json{{"tilebeat_mapping", 1}, {"groups", groups}}.dump());
     arguments.insert(arguments.end(), {"--mapping", "m.json"});
@@ -99,7 +101,7 @@ TEST(FusionPyramid, FU_11_maps_stay_in_nram_where_that_is_faster) {
       const Outcome sram = made("sram"), chosen = made("auto"), nram = made("nram");
       ASSERT_EQ(chosen.command.status, 0) << chosen.command.err;
       EXPECT_LT(chosen.cycles(), sram.cycles() * 4 / 5) << dataflow << ", " << planner;
-      EXPECT_EQ(chosen.cycles(), nram.cycles()) << dataflow << ", " << planner;
+      EXPECT_LE(chosen.cycles(), nram.cycles() * 102 / 100) << dataflow << ", " << planner;
       // The map crosses the bus of the SRAM once, on its way to the cores, which hand on nothing there.
       const std::int64_t map = 32 * 32 * 64;
       EXPECT_EQ(chosen.sum(R"(cluster0\.memory\.bus\.core\d+)", "read"), map) << dataflow << ", " << planner;
@@ -113,8 +115,11 @@ TEST(FusionPyramid, FU_11_halos_of_parts_are_made_again) {
   const json groups{{{"layers", {"a", "b", "sum"}}, {"holding", "nram"}}};
   json config = chip_of("dilated", 64, json::object());
   const Outcome tile = outcome(config, pyramid_network(true), groups);
+  const Outcome clock = outcome(config, pyramid_network(true), groups, "clock");
   ASSERT_EQ(tile.command.status, 0) << tile.command.err;
+  ASSERT_EQ(clock.command.status, 0) << clock.command.err;
   EXPECT_THAT(tile.command.out, HasSubstr("passed"));
+  EXPECT_EQ(tile.cycles(), clock.cycles());
   const Outcome held =
       outcome(config, pyramid_network(true), {{{"layers", {"a", "b", "sum"}}, {"step_rows", 32}}});
   const auto macs = [](const Outcome& result) {
@@ -159,6 +164,36 @@ TEST(FusionPyramid, MA_6_clusters_that_do_not_pay_are_unused) {
       EXPECT_LE(cycles, most) << planner << ", " << clusters;
       least = least == 0 ? cycles : std::min(least, cycles);
     }
+  }
+}
+
+// Parts go to cores in turn also where a step has fewer parts than a cluster has cores.
+TEST(FusionPyramid, FU_4_FU_11_all_cores_make_parts_of_small_steps) {
+  json config = chip_of("dilated", 64, json::object());
+  config["chip"]["cores_per_cluster"] = 4;
+  const json group{
+      {"layers", {"a", "b", "c", "d"}}, {"holding", "nram"}, {"step_rows", 1}, {"step_columns", 8}};
+  const Outcome made = outcome(config, pyramid_network(false), json::array({group}));
+  ASSERT_EQ(made.command.status, 0) << made.command.err;
+  for (const json& core : made.report.at("cores")) EXPECT_GT(core.at("macs"), 0) << core.dump();
+}
+
+// What `fusion.inner` asks for is done, by both planners, also where the SRAM is expected to be faster.
+TEST(FusionPyramid, FU_11_nram_is_taken_when_asked) {
+  for (const char* planner : {"rules", "optimal"}) {
+    const json fusion{{"planner", planner}, {"inner", "nram"}, {"keep_where_slower", true}};
+    const Outcome made = outcome(chip_of("dilated", 64, fusion), pyramid_network(true));
+    ASSERT_EQ(made.command.status, 0) << made.command.err;
+    bool held = false;
+    for (const json& layer : made.report.at("layers")) {
+      for (const json& fact : layer.at("facts")) {
+        held = held || fact.at("name") == "in NRAM";
+        const bool inside =
+            fact.at("name") == "in SRAM" && fact.at("text").get<std::string>().rfind("x:", 0) != 0;
+        EXPECT_FALSE(inside) << planner << ": " << fact.dump();
+      }
+    }
+    EXPECT_TRUE(held) << planner;
   }
 }
 

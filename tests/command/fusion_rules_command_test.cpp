@@ -181,8 +181,7 @@ TEST(FusionRules, MA_3_the_estimate_of_a_group_knows_what_an_SRAM_delivers) {
               0.2 * group.at("cycles").get<double>());
 }
 
-// What was decided about a group is in the report: why it ends, what both ways cost, and which groups were
-// dropped.
+// What was decided about a group is in the report: its form, why it ends, and what both ways cost.
 TEST(FusionRules, FU_12_a_report_has_the_decisions_about_groups) {
   const json net = network(
       {1, 32, 32, 32}, {conv("c1", "x", 32, 3, 2), conv("c2", "c1", 32, 3, 3), conv("c3", "c2", 32, 3, 4)});

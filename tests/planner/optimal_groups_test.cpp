@@ -17,7 +17,7 @@ namespace {
 
 using nlohmann::json;
 
-/// A chain of convolutions and poolings, or such a chain with a sum of its last map and an earlier one.
+/// A chain of two or three convolutions, or such a chain and the sum of its last map with the first one.
 json random_workload() {
   const int channels = 16 * number(1, 3), extent = number(4, 12);
   json layers = json::array();

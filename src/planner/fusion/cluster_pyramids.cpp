@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <optional>
+#include <utility>
 #include <vector>
 
 namespace tilebeat {
@@ -41,22 +42,22 @@ std::vector<std::optional<LayerMapping>> ClusterTasks::fixed_mappings() const {
   return fixed;
 }
 
-// Cores take parts in turn. Each computes its parts two by two, a layer of one and the same layer of the
-// other: what one part needs is moved while the other one is computed.
+// Cores take parts in turn, also from step to step. Each computes its parts two by two, a layer of one and
+// the same layer of the other: what one part needs is moved while the other one is computed.
 void ClusterTasks::run_pyramid(const Pyramid& pyramid) {
   std::vector<PyramidPart> parts;
   for (int i = 0; i < part().images; ++i) {
     for (const Region& outs : parts_of(pyramid, made_region(pyramid.layers.back()))) {
-      const int core = to_int(ssize(parts) % chip_.cores_per_cluster);
-      parts.push_back({part().image + i, core, regions_of(pyramid, work_, axes_, column_axes_, outs)});
+      const int core = std::exchange(next_core_, (next_core_ + 1) % chip_.cores_per_cluster);
+      const std::size_t place = nth(cores_, core).parts++ % kPartsAtATime;
+      parts.push_back({part().image + i, core, place, regions_of(pyramid, work_, axes_, column_axes_, outs)});
     }
   }
-  const auto cores = to_size(chip_.cores_per_cluster);
-  const std::size_t together = kPartsAtATime * cores;
+  const auto together = to_size(kPartsAtATime * chip_.cores_per_cluster);
   for (std::size_t first = 0; first < parts.size(); first += together) {
     for (const std::size_t l : pyramid.layers) {
       for (std::size_t i = first; i < std::min(parts.size(), first + together); ++i) {
-        nth(cores_, parts[i].core).part = (i - first) / cores;
+        nth(cores_, parts[i].core).part = parts[i].place;
         run_part(l, parts[i]);
       }
     }

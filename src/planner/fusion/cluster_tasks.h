@@ -157,7 +157,8 @@ class ClusterTasks {
     BufferId unit = 0;
     int turns = 0;
     std::map<int, std::vector<NramPart>> held;  // by tensor of a pyramid: for one part in two, and the other
-    std::size_t part = 0;                       // of these two
+    std::size_t part = 0;                       // of these two, the one that is computed
+    std::size_t parts = 0;                      // parts of pyramids so far
     NramPart* nram(int tensor) {
       const auto found = held.find(tensor);
       return found == held.end() ? nullptr : &found->second[part];
@@ -212,6 +213,7 @@ class ClusterTasks {
   // A part of a pyramid's output, and what the pyramid makes for it, by tensor.
   struct PyramidPart {
     int image = 0, core = 0;
+    std::size_t place = 0;  // of the two for parts that a core holds at a time
     std::vector<Region> regions;
   };
   void run_part(std::size_t l, const PyramidPart& part);
@@ -294,6 +296,7 @@ class ClusterTasks {
   std::vector<Core> cores_;
   std::vector<std::optional<RowBuffer>> held_;  // by tensor
   std::vector<Pyramid> pyramids_;
+  int next_core_ = 0;  // the core that makes the next part of a pyramid
   std::int64_t operands_at_ = 0, operand_bytes_ = 0, result_bytes_ = 0, slice_bytes_ = 0, inner_bytes_ = 0;
   int largest_reduction_group_ = 1;
   std::optional<PartialSumExchange> sums_;      // set where a layer is cut along its channels

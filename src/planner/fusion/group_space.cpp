@@ -44,6 +44,16 @@ GroupSpace::GroupSpace(const Workload& workload, const HardwareConfig& hardware,
   }
 }
 
+std::optional<std::string> GroupSpace::unused_clusters(int begin, int end,
+                                                       const GroupRequest& request) const {
+  const GroupGraph made = graph(begin, end);
+  const GroupTensor& output = nth(made.tensors, made.output());
+  const int most = std::min(hardware_.chip->clusters, output.images() * output.height());
+  if (request.clusters.value_or(most) >= most) return std::nullopt;
+  return fmt::format("{} of {} clusters: kernels and halos come less often, which is expected to be better",
+                     hardware_.chip->clusters - *request.clusters, hardware_.chip->clusters);
+}
+
 std::optional<int> GroupSpace::next_end(int begin, int end) const {
   for (int last = end; last < layers(); ++last) {
     const Layer& added = layer(last);
@@ -155,13 +165,14 @@ void tell_dropped(const std::vector<ChosenGroup>& way, const FusionSummary::Tota
         std::find_if(network.plan.layers.begin(), network.plan.layers.end(), [&](const LayerPlan& l) {
           return l.name == layers.back() || std::count(l.layers.begin(), l.layers.end(), layers.back()) > 0;
         });
-    if (made || plan == network.plan.layers.end()) continue;
+    // A layer that is in another group now is not told of: its own group says why it is taken.
+    if (made || plan == network.plan.layers.end() || !plan->layers.empty()) continue;
     plan->facts.emplace_back(
         "not fused",
-        fmt::format("{} to {}: with the groups of this way the network takes {} cycles and {} bytes over "
-                    "DRAM, both as planned, instead of {} and {}",
-                    layers.front(), layers.back(), with.cycles, bytes_of(with), taken.cycles,
-                    bytes_of(taken)));
+        fmt::format(
+            "{} to {}: with this group and others beside it the network takes {} cycles and {} bytes over "
+            "DRAM, both as planned, instead of {} and {}",
+            layers.front(), layers.back(), with.cycles, bytes_of(with), taken.cycles, bytes_of(taken)));
   }
 }
 

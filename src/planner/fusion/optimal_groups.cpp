@@ -291,8 +291,14 @@ class OptimalChooser {
 
   enum class Outcome { kDoesNotFit, kCostsMore, kBest };
   // Replaces the trial's group by one that costs less.
-  Outcome consider(const GroupRequest& request, Trial& trial) {
+  Outcome consider(const GroupRequest& asked, Trial& trial) {
     ++visited_;
+    GroupRequest request = asked;
+    if (space_.hardware().fusion.inner == FusionInner::kNram) {
+      if (request.kernels == GroupKernels::kStreamed) return Outcome::kDoesNotFit;
+      request.holding = Holding::kNram, request.reductions.clear();
+      for (const std::string& layer : request.layers) request.holdings.erase(layer);  // inputs keep theirs
+    }
     std::optional<double> cost;
     if (objective_ == FusionObjective::kCycles) {
       if (const auto estimate = space_.fused(request, trial.cost)) cost = estimate->careful;
@@ -326,6 +332,8 @@ class OptimalChooser {
       if (count_of(cut.group->layers) <= kRefinedLayers) refine(space_.graph(cut.begin, end), trial);
       ChosenGroup group{*trial.group, {}};
       group.reasons.emplace_back("least", nth(kFusionObjectiveNames, objective_));
+      if (const auto unused = space_.unused_clusters(cut.begin, end, *trial.group))
+        group.reasons.emplace_back("unused", *unused);
       group.reasons.push_back(compared(space_.alone(cut.begin, end), *space_.fused(*trial.group)));
       groups.push_back(std::move(group));
     }

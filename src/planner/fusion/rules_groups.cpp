@@ -337,7 +337,8 @@ class RulesChooser {
     if (!best) return Verdict::kDoesNotFit;
     const bool in_nram = hold_in_nram(*best, least);
     if (!least) return Verdict::kDoesNotFit;
-    const int clusters = use_fewer_clusters(begin, grown.end, *best, *least);
+    if (config_.inner == FusionInner::kNram) instead = "fusion.inner asks for it";
+    use_fewer_clusters(begin, grown.end, *best, *least);
     if (chip_.dram_path == DramPath::kAuto) store_by_sram(*best, *least);
     const bool pays = least->bytes <= alone.bytes && least->careful <= alone.cycles;
     if (!pays && !config_.keep_where_slower) return Verdict::kDoesNotPay;
@@ -348,10 +349,8 @@ class RulesChooser {
           fmt::format("{} a step instead of {}, which {}", unit_map(*best), unit_map(grown.trial.request),
                       largest_fits ? "takes longer" : "does not fit with what is on its way"));
     if (in_nram) chosen.reasons.emplace_back("maps between", "in NRAM: " + instead);
-    if (clusters < chip_.clusters)
-      chosen.reasons.emplace_back("unused",
-                                  fmt::format("{} of {} clusters: kernels and halos come less often",
-                                              chip_.clusters - clusters, chip_.clusters));
+    if (const auto unused = space_.unused_clusters(begin, grown.end, *best))
+      chosen.reasons.emplace_back("unused", *unused);
     chosen.reasons.push_back(compared(alone, *least));
     chosen_.push_back(std::move(chosen));
     return Verdict::kTaken;
@@ -370,8 +369,8 @@ class RulesChooser {
     if (better) best = request, least = group;
     return better;
   }
-  // Leaves clusters without work as long as that is expected to be faster (SPEC MA-6). Returns how many work.
-  int use_fewer_clusters(int begin, int end, GroupRequest& best, GroupEstimate& least) {
+  // Leaves clusters without work where that is expected to be faster (SPEC MA-6).
+  void use_fewer_clusters(int begin, int end, GroupRequest& best, GroupEstimate& least) {
     const GroupGraph graph = space_.graph(begin, end);
     const GroupTensor& output = nth(graph.tensors, graph.output());
     const int rows = output.images() * output.height();
@@ -390,7 +389,6 @@ class RulesChooser {
         best = request, least = *group, used = clusters;
       if (clusters == 1) break;
     }
-    return used;
   }
   // Collects a step's results in the SRAM where that is expected to be faster.
   void store_by_sram(GroupRequest& best, GroupEstimate& least) {
