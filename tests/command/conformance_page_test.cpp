@@ -29,7 +29,8 @@ TEST(Conformance, RN_4_at_least_600_tests_pass_and_few_differ) {
   EXPECT_GE(pass + differ + refused, 1000) << "all tests of the package";
   EXPECT_GE(pass, 600) << "nothing is out of scope by name";
   EXPECT_GE(pass * 100, 95 * (pass + differ));
-  EXPECT_NE(page.find("The " + std::to_string(pass + differ + refused) + " backend tests"), std::string::npos);
+  EXPECT_NE(page.find("The " + std::to_string(pass + differ + refused) + " backend tests"),
+            std::string::npos);
 }
 
 }  // namespace
