@@ -43,13 +43,13 @@ struct FusionConfig {
   FusionObjective objective = FusionObjective::kCycles;  ///< objective of the optimal planner
   StartRule start = StartRule::kFirstLayer;
   FusionDirection direction = FusionDirection::kForward;
-  std::vector<int> rules_off{6, 7};  ///< rules of 4 to 19 that are switched off
-  int least_main_layers = 2;         ///< rule 5
-  int redundancy_percent = 100;      ///< rule 11
-  bool share_in_and_out = false;     ///< rule 12: a unit map and its result share their places
-  int most_maps = 8;                 ///< rule 18
-  int stride_redundancy = 4;         ///< rule 19
-  FusionInner inner = FusionInner::kAuto;
+  std::vector<int> rules_off{6, 7};        ///< rules of 4 to 19 that are switched off
+  int least_main_layers = 2;               ///< rule 5
+  int redundancy_percent = 100;            ///< rule 11
+  bool share_in_and_out = false;           ///< rule 12: a unit map and its result share their places
+  int most_maps = 8;                       ///< rule 18
+  int stride_redundancy = 4;               ///< rule 19
+  FusionInner inner = FusionInner::kAuto;  ///< memory of the maps between layers
   FusionCut cut = FusionCut::kRowsFirst;
   std::vector<int> ratios{50, 75, 80};  ///< percentages to which a map is cut, one after the other
   /// Whether the planner `rules` keeps groups that are slower than their layers one by one or move more

@@ -311,13 +311,13 @@ void OnnxLowering::lower(std::size_t index) {
   const auto found = table().find(node.op);
   result_.reset();
   builder_.set_source(fmt::format("{} ({})", node.op, node.name));
-  try {
+  problems_.collect(node, [&] {
     if (node.op == "If") decide(index);
     if (found == table().end() && !evaluates(node.op)) throw Unsupported(not_built(node.op));
     const bool reads_unknown =
         std::any_of(node.inputs.begin(), node.inputs.end(), [&](const auto& i) { return i && !values_[*i]; });
-    if (reads_unknown) return;  // its producer is in the list already
-    if (folded(node) || tabulated(index)) return;
+    if (reads_unknown) return false;  // its producer is in the list already
+    if (folded(node) || tabulated(index)) return true;
     if (found == table().end())
       throw Unsupported(is_rewritten(node.op)
                             ? not_built(node.op)
@@ -327,13 +327,8 @@ void OnnxLowering::lower(std::size_t index) {
     (this->*found->second.lower)(node, attributes);
     attributes.finish();
     if (added) name_product(node);
-  } catch (const Unsupported& reason) {
-    problems_.add(node, reason.what());
-  } catch (const std::out_of_range&) {
-    problems_.add(node, "its operands do not fit each other");
-  } catch (const std::bad_optional_access&) {
-    problems_.add(node, "it lacks an operand or its output");
-  }
+    return true;
+  });
 }
 
 /// An output that is a constant: float32, or bytes.

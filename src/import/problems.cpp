@@ -32,6 +32,19 @@ void Problems::add(const GraphNode& node, const std::string& reason) {
   add(node.name, fmt::format("{}: {}", node.op, reason));
 }
 
+bool Problems::collect(const GraphNode& node, const std::function<bool()>& made) {
+  try {
+    return made();
+  } catch (const Unsupported& reason) {
+    add(node, reason.what());
+  } catch (const std::out_of_range&) {
+    add(node, "its operands do not fit each other");
+  } catch (const std::bad_optional_access&) {
+    add(node, "it lacks an operand or its output");
+  }
+  return false;
+}
+
 void Problems::refuse(const std::string& path) const {
   std::vector<std::string> lines;
   for (const auto& [reason, nodes] : found_)

@@ -5,6 +5,8 @@
 
 #include <cmath>
 #include <cstdint>
+#include <functional>
+#include <optional>
 #include <stdexcept>
 #include <string>
 #include <utility>
@@ -34,6 +36,9 @@ class Problems {
   void add(const std::string& node, const std::string& reason);
   void add(const GraphNode& node, const std::string& reason);
   bool empty() const { return found_.empty(); }
+  /// Adds the reason for which `made` gives up: Unsupported, or operands that are missing or do not fit.
+  /// Returns what it returns, false where it gives up.
+  bool collect(const GraphNode& node, const std::function<bool()>& made);
   /// Throws ImportError with a line per reason: the number and names of the nodes.
   [[noreturn]] void refuse(const std::string& path) const;
 

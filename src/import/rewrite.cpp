@@ -28,16 +28,11 @@ class Rewriter : private NodeWriter {
     nodes.swap(graph.nodes);
     for (GraphNode& node : nodes) {
       const std::size_t before = graph.nodes.size();
-      try {
-        if (rewrite_recurrent(*this, node) || rewrite_by_shape(*this, node)) continue;
-        if (node.outputs.size() == 1 && node.outputs[0] && rewritten(node)) continue;
-      } catch (const Unsupported& reason) {
-        problems_.add(node, reason.what());
-      } catch (const std::out_of_range&) {
-        problems_.add(node, "its operands do not fit each other");
-      } catch (const std::bad_optional_access&) {
-        problems_.add(node, "it lacks an operand or its output");
-      }
+      const bool made = problems_.collect(node, [&] {
+        if (rewrite_recurrent(*this, node) || rewrite_by_shape(*this, node)) return true;
+        return node.outputs.size() == 1 && node.outputs[0] && rewritten(node);
+      });
+      if (made) continue;
       take_back(before);
       graph.nodes.push_back(std::move(node));
     }

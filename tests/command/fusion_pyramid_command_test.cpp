@@ -167,6 +167,19 @@ TEST(FusionPyramid, MA_6_clusters_that_do_not_pay_are_unused) {
   }
 }
 
+// The optimal planner fuses three of four layers; the rules fuse all four, which the network as a whole does
+// not pay for: the layer that stays alone says so.
+TEST(FusionPyramid, FU_12_a_report_names_groups_that_were_dropped) {
+  const json fusion{{"planner", "optimal"}, {"inner", "sram"}};
+  const Outcome made = outcome(chip_of("dilated", 64, fusion), pyramid_network(false));
+  ASSERT_EQ(made.command.status, 0) << made.command.err;
+  std::string dropped;
+  for (const json& fact : made.report.at("layers").back().at("facts")) {
+    if (fact.at("name") == "not fused") dropped = fact.at("text");
+  }
+  EXPECT_THAT(dropped, HasSubstr("a to d: with this group and others beside it the network takes "));
+}
+
 // Parts go to cores in turn also where a step has fewer parts than a cluster has cores.
 TEST(FusionPyramid, FU_4_FU_11_all_cores_make_parts_of_small_steps) {
   json config = chip_of("dilated", 64, json::object());

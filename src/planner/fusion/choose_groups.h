@@ -104,7 +104,8 @@ ChosenGroups choose_groups(const Workload& workload, const HardwareConfig& hardw
 /// layers plus one group or layer: one pass over the layers finds the optimum. The cost of a group is that of
 /// its best form. The forms that are tried: all clusters, half of them and so on (for cycles as long as that
 /// is better); rows of a step halved from a cluster's share down to one; tensors in row buffers or, in the
-/// best of those forms, recomputed. Tensors held whole take more SRAM and save nothing against row buffers.
+/// best of those forms, recomputed or in NRAM. In small networks, and of chosen groups of few layers, other
+/// rows and holdings of single tensors are tried, too.
 /// `visited`: number of groups whose cost was estimated.
 std::vector<ChosenGroup> optimal_groups(GroupSpace& space, int& visited);
 

@@ -30,7 +30,7 @@ struct GroupWork {
   int clusters = 1, step_rows = 1, step_columns = 1, step_maps = 1;  ///< as GroupMapping
   std::vector<Holding> holdings;                                     ///< by tensor; unused for the output
   GroupKernels kernels = GroupKernels::kResident;
-  DataPath results = DataPath::kDirect;
+  DataPath results = DataPath::kDirect;  ///< kDirect or kSram
   std::vector<GroupLayerWork> layers;
   std::vector<std::uint64_t> addresses;  ///< by tensor: DRAM address; unused for tensors on the chip
   std::vector<StoredMapPointer> stored;  ///< by tensor: layout in DRAM; unused for tensors on the chip

@@ -126,7 +126,7 @@ void describe(V& v, GroupRequest& u) {
                      "loads of the group's kernels that are made while an earlier layer runs");
   v.optional_text("weight_prefetch_during", u.weight_prefetch_during,
                   "that layer, or the last one of a group; where it is left out, the one before");
-  v.special("holdings", HoldingsValue{u.holdings}, "how single tensors are held in the SRAM, by name");
+  v.special("holdings", HoldingsValue{u.holdings}, "how single tensors are held, by name");
   v.special("reductions", ReductionsValue{u.reductions},
             "cores of a cluster that share the input channels of a layer and add up their sums, by layer");
 }

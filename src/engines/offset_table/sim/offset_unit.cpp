@@ -396,8 +396,7 @@ void OffsetUnit::finish_jobs(Cycle now) {
     Job& front = *jobs_.front();
     if (!front.done || *front.done > now || (reading_ && jobs_.size() == 1)) return;
     show_work(context_, *this, front.instruction, front.began, now, {{}, front.macs});
-    // The last write was in the cycle before: the unit's next run may read what this one wrote.
-    close_all(front.writes, *front.done - 1);
+    close_all(front.writes, now);
     tell(UnitMessage::Kind::kDone, front.instruction.done_signals);
     jobs_.pop_front();
     if (jobs_.empty() && !reading_ && ledger.settled_at() <= now) ledger.enter(blocker_, now);
