@@ -224,10 +224,12 @@ int check_in(const CheckCommand& command, const LoadedSuite& suite, const Scratc
              int& signal) {
   const std::vector<SuiteRun> all = suite_runs(suite.file, command.suite, folder.path());
   const std::vector<const SuiteRun*> chosen = chosen_runs(all, command);
-  if (!command.junit.empty())
-    check_not_read("--junit", command.junit, files_of(suite.file, command.suite, all));
+  if (!command.junit.empty()) {
+    note_inputs(files_of(suite.file, command.suite, all));
+    check_not_read("--junit", command.junit);
+  }
   OutputFiles files;  // what cannot be written is found before anything runs
-  OutputFile* suite_file = command.update ? &files.open(command.suite) : nullptr;
+  OutputFile* suite_file = command.update ? &files.open(command.suite, OverInput::kAllowed) : nullptr;
   OutputFile* junit = command.junit.empty() ? nullptr : &files.open(command.junit);
   signal = run_all(chosen, folder, jobs_of(command.jobs));
   if (signal != 0) return 0;

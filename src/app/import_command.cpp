@@ -1,6 +1,7 @@
 #include "app/command_options.h"
 #include "app/commands.h"
 #include "app/output_files.h"
+#include "app/progress.h"
 #include "import/imported.h"
 #include "reference/reference.h"
 #include "report/text_table.h"
@@ -14,7 +15,6 @@
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
-#include <fstream>
 
 #include <fmt/format.h>
 
@@ -38,13 +38,9 @@ std::string in_words_of_the_source(const std::string& reason, const ImportedNetw
 
 /// The workload as `run` is going to load it: what it would refuse is refused before anything is written.
 Workload loaded(const ImportCommand& command, const ImportedNetwork& network) {
+  const Interruption interruption;
   const ScratchFolder folder("import");
-  for (const auto& [name, bytes] : network.files) {
-    std::ofstream stream(folder.file(name), std::ios::binary);
-    stream.write(bytes.data(), static_cast<std::streamsize>(bytes.size()));
-    stream.close();
-    if (!stream) throw UserError(folder.file(name) + ": cannot be written");
-  }
+  for (const auto& [name, bytes] : network.files) folder.write(name, bytes);
   try {
     return load_workload(folder.file("workload.json"));
   } catch (const UserError& error) {
@@ -104,17 +100,6 @@ void print_qualities(const std::vector<std::pair<std::string, Quality>>& layers)
 }
 
 void write_files(const ImportCommand& command, const ImportedNetwork& network) {
-  for (const auto& [name, bytes] : network.files) {
-    std::error_code ignored;
-    const std::string path = command.out + "/" + name;
-    std::vector<std::string> read_files{command.model};
-    for (const std::string& option : command.calibrate) read_files.push_back(sample_file(option).second);
-    for (const std::string& read : read_files) {
-      if (!read.empty() && fs::equivalent(path, read, ignored))
-        throw UserError(
-            fmt::format("--out {}: {} is read by this command and would be overwritten", command.out, read));
-    }
-  }
   OutputFiles files;
   files.make_folder(command.out);
   files.lock_folder(command.out);

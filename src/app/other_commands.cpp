@@ -5,6 +5,7 @@
 #include "app/suite_file.h"
 #include "app/sweep_file.h"
 #include "config/hardware_config.h"
+#include "planner/fusion/fusion_rules.h"
 #include "report/report.h"
 #include "report/text_table.h"
 #include "schema/fields.h"
@@ -33,6 +34,10 @@ void print_fusion(const PlannedNetwork& planned, const FusionSummaries& made, co
   fmt::print("fusion, planner {}: {} layers in {} {}, {} by themselves\n", name_of(config.planner), layers,
              planned.groups.size(), planned.groups.size() == 1 ? "group" : "groups",
              planned.plan.layers.size() - planned.groups.size());
+  if (config.planner == FusionPlanner::kRules) {
+    for (const auto& [rule, why] : rules_that_always_hold(config))
+      fmt::print("rule {} cannot be violated: {}\n", rule, why);
+  }
   const std::string_view objective = nth(kFusionObjectiveNames, config.objective);
   const FusionSummary &rules = made.rules, &optimal = made.optimal;
   // The duration is not part of the output, which is the same for the same files.
@@ -53,10 +58,11 @@ void print_fusion(const PlannedNetwork& planned, const FusionSummaries& made, co
 // Writes the files of `plan`, all or none.
 void write_files(const PlanCommand& command,
                  const std::vector<std::pair<std::string, std::string>>& outputs) {
+  note_inputs(files_read(command.config, command.layer));
   OutputFiles files;
   for (const auto& [option, path] :
        {std::pair("--mapping", command.mapping), std::pair("--picture", command.picture)}) {
-    if (!path.empty()) check_not_read(option, path, files_read(command.config, command.layer));
+    if (!path.empty()) check_not_read(option, path);
   }
   if (!command.mapping.empty() && !command.picture.empty() &&
       place_of(command.mapping) == place_of(command.picture))

@@ -1,11 +1,13 @@
 #include "app/output_files.h"
 
+#include "base/inputs_read.h"
 #include "tilebeat/error.h"
 
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
+#include <fstream>
 #include <string>
 
 #include <fcntl.h>
@@ -142,7 +144,9 @@ void OutputFiles::begin_set(const std::string& out) {
   set_.emplace(out);
 }
 
-OutputFile& OutputFiles::open(const std::string& path) {
+OutputFile& OutputFiles::open(const std::string& path, OverInput over) {
+  if (over == OverInput::kRefused && is_input(path))
+    throw UserError(fmt::format("{}: is read by this command and would be overwritten", path));
   struct stat status {};
   const bool exists = stat(path.c_str(), &status) == 0;
   if (exists && S_ISDIR(status.st_mode))
@@ -181,6 +185,18 @@ void OutputFiles::write(const std::string& path, std::string_view bytes) {
   file.check();
 }
 
+void ScratchFolder::write(const std::string& name, std::string_view bytes) const {
+  const std::string path = file(name);
+  {
+    Uninterrupted uninterrupted;
+    uninterrupted.hold(path);
+  }
+  std::ofstream stream(path, std::ios::binary);
+  stream.write(bytes.data(), static_cast<std::streamsize>(bytes.size()));
+  stream.close();
+  if (!stream) throw UserError(path + ": cannot be written");
+}
+
 void OutputFiles::check() const {
   for (const OutputFile& file : files_) file.check();
 }
@@ -199,6 +215,7 @@ void OutputFiles::commit(const std::vector<std::string>& obsolete) {
   folders_.clear();
   of_set_.clear();
   uninterrupted.let_go();
+  uninterrupted.ignore_arrived();
 }
 
 }  // namespace tilebeat

@@ -110,16 +110,21 @@ std::filesystem::path place_of(const std::string& path);
 std::vector<std::string> files_read(const std::string& config, const std::string& layer);
 /// The tensor files that `workload` names, with paths that begin at `folder`.
 std::vector<std::string> tensors_read(const nlohmann::json& workload, const std::string& folder);
-/// Throws UserError when `path`, which `option` names, is one of the files `inputs`, also under another name.
-void check_not_read(const char* option, const std::string& path, const std::vector<std::string>& inputs);
+/// Calls note_input for each file: some are read later than outputs are begun.
+void note_inputs(const std::vector<std::string>& files);
+/// Throws UserError when `path`, which `option` names, is an input (is_input), also under another name.
+void check_not_read(const char* option, const std::string& path);
 
-/// Throws UserError when two outputs would be one file, when an output would overwrite one of `inputs`, or
-/// when a folder has the place of an output file, or vice versa.
-void check_places(const OutputPlaces& places, const std::vector<std::string>& inputs);
+/// Throws UserError when two outputs would be one file, when an output would overwrite an input, or when a
+/// folder has the place of an output file, or vice versa.
+void check_places(const OutputPlaces& places);
 
 /// Tensors in the output folder that an earlier run wrote, by its report there, and that this run neither
 /// writes nor reads: they would be taken for its results.
-std::vector<std::string> obsolete_outputs(const OutputPlaces& places, const std::vector<std::string>& inputs);
+std::vector<std::string> obsolete_outputs(const OutputPlaces& places);
+
+/// Whether a file that the command has read may be written: where it changes the file on purpose.
+enum class OverInput { kRefused, kAllowed };
 
 /// A file while it is being written. Keeps the first error; later data are dropped.
 class OutputFile {
@@ -170,8 +175,8 @@ class OutputFiles {
   void lock_folder(const std::string& path);
   /// From now on the report and the tensors of the output folder `out`, which exists, are a ResultSet.
   void begin_set(const std::string& out);
-  /// Begins a file. Throws UserError when it cannot be written.
-  OutputFile& open(const std::string& path);
+  /// Begins a file. Throws UserError when it cannot be written, or is an input of the command (is_input).
+  OutputFile& open(const std::string& path, OverInput over = OverInput::kRefused);
   /// Writes a whole file. Throws UserError when that fails.
   void write(const std::string& path, std::string_view bytes);
   /// Throws UserError when any writing has failed so far.
@@ -192,27 +197,38 @@ class OutputFiles {
   std::vector<std::string> of_set_;  // paths of its files
 };
 
-/// A folder for files that nobody keeps; it goes with the object.
+/// A folder for files that nobody keeps; it goes with the object, or with an Interruption.
 class ScratchFolder {
  public:
   /// `purpose` is a part of its name. Throws UserError when it cannot be made.
   explicit ScratchFolder(const std::string& purpose) {
     std::error_code error;
     const std::filesystem::path parent = std::filesystem::temp_directory_path(error);
+    if (error) {
+      const char* named = std::getenv("TMPDIR");
+      throw UserError(fmt::format("TMPDIR {}: no folder for temporary files: {}",
+                                  named != nullptr ? named : "(unset)", error.message()));
+    }
     path_ = (parent / fmt::format("tilebeat-{}-XXXXXX", purpose)).string();
-    if (error || mkdtemp(path_.data()) == nullptr)
-      throw UserError(fmt::format("{}: cannot be made: {}; TMPDIR names the folder for it", path_,
-                                  error ? error.message() : std::strerror(errno)));
+    Uninterrupted uninterrupted;
+    if (mkdtemp(path_.data()) == nullptr)
+      throw UserError(
+          fmt::format("{}: cannot be made: {}; TMPDIR names the folder for it", path_, std::strerror(errno)));
+    uninterrupted.hold(path_);
   }
   ~ScratchFolder() {
+    Uninterrupted uninterrupted;
     std::error_code ignored;
     std::filesystem::remove_all(path_, ignored);
+    uninterrupted.let_go();
   }
   ScratchFolder(const ScratchFolder&) = delete;
   ScratchFolder& operator=(const ScratchFolder&) = delete;
 
   const std::string& path() const { return path_; }
   std::string file(const std::string& name) const { return (std::filesystem::path(path_) / name).string(); }
+  /// A new file of the folder, which goes with it.
+  void write(const std::string& name, std::string_view bytes) const;
 
  private:
   std::string path_;

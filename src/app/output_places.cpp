@@ -1,4 +1,5 @@
 #include "app/output_files.h"
+#include "base/inputs_read.h"
 #include "schema/json_file.h"
 #include "tilebeat/error.h"
 
@@ -217,12 +218,16 @@ std::vector<std::string> tensors_read(const nlohmann::json& workload, const std:
   return tensors;
 }
 
-void check_not_read(const char* option, const std::string& path, const std::vector<std::string>& inputs) {
-  if (FileSet(inputs).has(path))
+void note_inputs(const std::vector<std::string>& files) {
+  for (const std::string& file : files) note_input(place_of(file).string());
+}
+
+void check_not_read(const char* option, const std::string& path) {
+  if (is_input(path))
     throw UserError(fmt::format("{} {}: is read by this command, it cannot be written", option, path));
 }
 
-void check_places(const OutputPlaces& places, const std::vector<std::string>& inputs) {
+void check_places(const OutputPlaces& places) {
   const std::vector<FileOption> options = places.files();
   for (std::size_t i = 0; i < options.size(); ++i) {
     for (std::size_t j = 0; j < i; ++j) {
@@ -236,26 +241,24 @@ void check_places(const OutputPlaces& places, const std::vector<std::string>& in
 
   check_distinct(places);
 
-  const FileSet read(inputs);
   for (const FileOption& option : options) {
-    if (read.has(option.second)) refuse_input(option.first, option.second);
+    if (is_input(option.second)) refuse_input(option.first, option.second);
   }
-  if (read.has(places.report())) refuse_input("--out", places.report());
+  if (is_input(places.report())) refuse_input("--out", places.report());
   for (const std::string& name : places.names) {
-    if (read.has(places.tensor(name))) refuse_input("--out", places.tensor(name));
+    if (is_input(places.tensor(name))) refuse_input("--out", places.tensor(name));
   }
 }
 
-std::vector<std::string> obsolete_outputs(const OutputPlaces& places,
-                                          const std::vector<std::string>& inputs) {
+std::vector<std::string> obsolete_outputs(const OutputPlaces& places) {
   std::vector<std::string> obsolete;
-  const FileSet read(inputs);
+  const std::set<std::string> written(places.names.begin(), places.names.end());
   for (const std::string& name : outputs_of_report(places.report())) {
     if (fs::path(name).filename() != name) continue;
-    if (std::find(places.names.begin(), places.names.end(), name) != places.names.end()) continue;
+    if (written.count(name) > 0) continue;
     const std::string file = places.tensor(name);
     std::error_code ignored;
-    if (!read.has(file) && fs::symlink_status(file, ignored).type() == fs::file_type::regular)
+    if (!is_input(file) && fs::symlink_status(file, ignored).type() == fs::file_type::regular)
       obsolete.push_back(file);
   }
   return obsolete;

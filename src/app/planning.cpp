@@ -3,6 +3,7 @@
 #include "app/command_options.h"
 #include "app/commands.h"
 #include "app/output_files.h"
+#include "base/inputs_read.h"
 #include "config/engine_config.h"
 #include "config/hardware_config.h"
 #include "planner/language/mapping_file.h"
@@ -156,7 +157,8 @@ void compile(const TablesCommand& command) {
   HardwareConfig hardware = load_hardware(command.config);
   const std::shared_ptr<CompiledAhead> ahead = ahead_of(hardware);
   const Workload workload = load_workload(command.layer);
-  check_not_read("--out", command.out, files_read(command.config, command.layer));
+  note_inputs(files_read(command.config, command.layer));
+  check_not_read("--out", command.out);
   ahead->record();
   plan_workload(workload, hardware, command.layer);
   const std::vector<std::uint8_t> bytes = ahead->file();
@@ -182,6 +184,7 @@ std::vector<std::uint8_t> read_compiled(const std::string& path) {
   if (std::filesystem::is_directory(path, error)) throw UserError(fmt::format("{}: is a folder", path));
   std::ifstream stream(path, std::ios::binary);
   if (!stream) throw UserError(fmt::format("{}: cannot be read", path));
+  note_input(path);
   std::vector<std::uint8_t> bytes{std::istreambuf_iterator<char>(stream), std::istreambuf_iterator<char>()};
   if (stream.bad()) throw UserError(fmt::format("{}: cannot be read", path));
   return bytes;

@@ -173,6 +173,13 @@ void Uninterrupted::let_go() {
   held().clear();
 }
 
+void Uninterrupted::ignore_arrived() {
+  const sigset_t set = ending_signals();
+  constexpr timespec kNoTime{0, 0};
+  while (sigtimedwait(&set, nullptr, &kNoTime) > 0) {
+  }
+}
+
 namespace {
 
 std::string time_left(double seconds) {

@@ -82,6 +82,8 @@ class Uninterrupted {
   void hold(const std::string& path);
   /// Releases all held paths; they stay.
   void let_go();
+  /// Drops the signals that have arrived while it exists: what they would have ended is done.
+  void ignore_arrived();
 
  private:
   sigset_t before_;

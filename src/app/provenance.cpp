@@ -14,6 +14,27 @@
 #include <openssl/evp.h>
 
 namespace tilebeat {
+
+class Sha256 {
+ public:
+  Sha256() : context_(EVP_MD_CTX_new(), EVP_MD_CTX_free) {
+    EVP_DigestInit_ex(context_.get(), EVP_sha256(), nullptr);
+  }
+  void add(std::string_view bytes) { EVP_DigestUpdate(context_.get(), bytes.data(), bytes.size()); }
+  /// In hexadecimal digits; ends the calculation.
+  std::string end() {
+    std::array<unsigned char, EVP_MAX_MD_SIZE> digest{};
+    unsigned size = 0;
+    EVP_DigestFinal_ex(context_.get(), digest.data(), &size);
+    std::string text;
+    for (unsigned i = 0; i < size; ++i) text += fmt::format("{:02x}", digest[i]);
+    return text;
+  }
+
+ private:
+  std::unique_ptr<EVP_MD_CTX, decltype(&EVP_MD_CTX_free)> context_;
+};
+
 namespace {
 
 std::optional<std::string> sha256_of(const std::string& path) {
@@ -21,18 +42,23 @@ std::optional<std::string> sha256_of(const std::string& path) {
   if (!std::filesystem::is_regular_file(path, ignored)) return std::nullopt;
   std::ifstream file(path, std::ios::binary);
   if (!file) throw UserError(fmt::format("{}: {}", path, std::strerror(errno)));
-  const std::unique_ptr<EVP_MD_CTX, decltype(&EVP_MD_CTX_free)> context(EVP_MD_CTX_new(), EVP_MD_CTX_free);
-  EVP_DigestInit_ex(context.get(), EVP_sha256(), nullptr);
+  Sha256 hash;
   std::array<char, 65536> block{};
   while (file.read(block.data(), block.size()), file.gcount() > 0)
-    EVP_DigestUpdate(context.get(), block.data(), to_size(file.gcount()));
+    hash.add({block.data(), to_size(file.gcount())});
   if (file.bad()) throw UserError(fmt::format("{}: {}", path, std::strerror(errno)));
-  std::array<unsigned char, EVP_MAX_MD_SIZE> digest{};
-  unsigned size = 0;
-  EVP_DigestFinal_ex(context.get(), digest.data(), &size);
-  std::string text;
-  for (unsigned i = 0; i < size; ++i) text += fmt::format("{:02x}", digest[i]);
-  return text;
+  return hash.end();
+}
+
+// The digest's place in a report's text: behind the last such key.
+constexpr std::string_view kDigestKey = "\"digest\": \"";
+constexpr std::size_t kDigestSize = 64;
+
+std::optional<std::size_t> place_of_digest(std::string_view text) {
+  const std::size_t key = text.rfind(kDigestKey);
+  if (key == std::string_view::npos || key + kDigestKey.size() + kDigestSize > text.size())
+    return std::nullopt;
+  return key + kDigestKey.size();
 }
 
 // The options that results follow from, each with its key.
@@ -50,6 +76,60 @@ InputHashes hashes_of(const std::vector<std::string>& files, InputHashes known) 
     if (known.count(file) == 0) known[file] = sha256_of(file);
   }
   return known;
+}
+
+OutputHashes hashes_of_outputs(const std::string& folder, const OrderedJson& report) {
+  OutputHashes hashes;
+  if (!report["provenance"].contains("outputs")) return hashes;
+  for (const OrderedJson& output : report["provenance"]["outputs"]) {
+    const auto name = output["name"].get<std::string>();
+    hashes[name] = sha256_of(fmt::format("{}/outputs/{}.npy", folder, name)).value_or("");
+  }
+  return hashes;
+}
+
+OutputHashes recorded_outputs(const OrderedJson& report) {
+  OutputHashes hashes;
+  if (!report["provenance"].contains("outputs")) return hashes;
+  for (const OrderedJson& output : report["provenance"]["outputs"])
+    hashes[output["name"].get<std::string>()] = output["sha256"].get<std::string>();
+  return hashes;
+}
+
+std::string sha256_of_bytes(std::string_view bytes) {
+  Sha256 hash;
+  hash.add(bytes);
+  return hash.end();
+}
+
+OrderedJson with_outputs(OrderedJson provenance, const OutputHashes& outputs) {
+  OrderedJson& list = provenance["outputs"] = OrderedJson::array();
+  for (const auto& [name, hash] : outputs) list.push_back({{"name", name}, {"sha256", hash}});
+  provenance["digest"] = std::string(kDigestSize, '0');
+  return provenance;
+}
+
+DigestedText::DigestedText(std::function<void(std::string_view)> sink)
+    : sink_(std::move(sink)), hash_(std::make_unique<Sha256>()) {}
+DigestedText::~DigestedText() = default;
+
+void DigestedText::write(std::string_view text) {
+  sink_(held_);
+  hash_->add(text);
+  held_ = text;
+}
+
+void DigestedText::end() {
+  if (const auto place = place_of_digest(held_)) held_.replace(*place, kDigestSize, hash_->end());
+  sink_(held_);
+}
+
+bool is_as_written(std::string text) {
+  const auto place = place_of_digest(text);
+  if (!place) return text.find("\"digest\"") == std::string::npos;
+  const std::string digest = text.substr(*place, kDigestSize);
+  text.replace(*place, kDigestSize, std::string(kDigestSize, '0'));
+  return sha256_of_bytes(text) == digest;
 }
 
 OrderedJson provenance_json(const RunCommand& command, const InputHashes& inputs) {

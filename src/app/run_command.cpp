@@ -180,7 +180,8 @@ void check_command(const RunCommand& command) {
 }  // namespace
 
 void check_run_places(const RunCommand& command, const Plan& plan) {
-  check_places(places_of(command, plan), files_read(command.config, command.layer));
+  note_inputs(files_read(command.config, command.layer));
+  check_places(places_of(command, plan));
 }
 
 int run(const RunCommand& command) {

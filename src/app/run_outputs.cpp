@@ -1,6 +1,7 @@
 #include "app/run_outputs.h"
 
 #include "app/output_files.h"
+#include "app/provenance.h"
 #include "config/hardware_config.h"
 #include "observe/waveform_writer.h"
 #include "report/report.h"
@@ -86,7 +87,7 @@ std::set<std::string> files_of_vectors(const std::string& folder) {
   const std::string index = folder + "/ports.json";
   std::error_code ignored;
   if (!std::filesystem::exists(index, ignored)) return files;
-  const nlohmann::json read = read_json_file(index);
+  const nlohmann::json read = parse_json(read_file(index, kMaxJsonBytes), index);
   const nlohmann::json ports =
       read.is_object() ? read.value("ports", nlohmann::json::array()) : nlohmann::json();
   if (!ports.is_array()) throw UserError(index + ": is no list of ports of earlier vectors");
@@ -110,7 +111,8 @@ RunOutputs::RunOutputs(const RunCommand& command, const HardwareConfig& hardware
       places_(places_of(command, plan)),
       inputs_(std::move(inputs)),
       period_(hardware.clock_ps()) {
-  check_places(places_, inputs_);
+  note_inputs(inputs_);
+  check_places(places_);
   files_.make_folder(places_.out);
   files_.lock_folder(places_.out);
   files_.make_folder(places_.outputs());
@@ -247,16 +249,21 @@ void RunOutputs::write(const HardwareConfig& hardware, const nlohmann::ordered_j
   if (konata_) konata_->finish();
   if (timeline_)
     timeline_->write(result.cycles, [this](std::string_view text) { timeline_file_->write(text); });
+  OutputHashes hashes;
   for (const std::string& name : places_.names) {
     const auto output = result.outputs.find(name);
     if (output == result.outputs.end()) continue;  // never computed: `failures` says why
-    files_.write(places_.tensor(name), npy_bytes(output->second));
+    const auto bytes = npy_bytes(output->second);
+    hashes[name] = sha256_of_bytes(bytes);
+    files_.write(places_.tensor(name), bytes);
     result.written.push_back(name);
   }
   OutputFile& report = files_.open(places_.report());
-  write_report(result, hardware_to_json(hardware), provenance,
-               [&report](std::string_view text) { report.write(text); });
-  files_.commit(obsolete_outputs(places_, inputs_));
+  DigestedText text([&report](std::string_view part) { report.write(part); });
+  write_report(result, hardware_to_json(hardware), with_outputs(provenance, hashes),
+               [&text](std::string_view part) { text.write(part); });
+  text.end();
+  files_.commit(obsolete_outputs(places_));
   remove_earlier_vectors();
 }
 

@@ -62,13 +62,10 @@ std::vector<PointFolder> folders_of(const SweepFile& file, const SweepCommand& c
 }
 
 // Refuses a workflow path that would overwrite an input or a result.
-void check_workflow_place(const SweepCommand& command, const SweepFile& file) {
-  const fs::path folder = fs::path(command.sweep).parent_path();
-  std::vector<std::string> taken{command.sweep, (folder / file.config).string(),
-                                 (folder / file.layer).string(), command.out + "/sweep.csv",
-                                 command.out + "/sweep.html"};
-  for (const std::string& path : taken) {
-    if (place_of(path) == place_of(command.snakemake))
+void check_workflow_place(const SweepCommand& command) {
+  check_not_read("--snakemake", command.snakemake);
+  for (const char* name : {"/sweep.csv", "/sweep.html"}) {
+    if (place_of(command.out + name) == place_of(command.snakemake))
       throw UserError(
           fmt::format("--snakemake {}: is a file of the sweep, it cannot be written", command.snakemake));
   }
@@ -115,7 +112,10 @@ int run_missing(const std::vector<PointFolder>& folders, const SweepLock& lock, 
   std::vector<const PointFolder*> missing;
   for (const PointFolder& folder : folders) {
     folder.prepare();
-    if (!folder.finished()) missing.push_back(&folder);
+    if (folder.finished())
+      folder.restore_status();
+    else
+      missing.push_back(&folder);
   }
   const std::size_t before = folders.size() - missing.size();
   if (before > 0) print_message(fmt::format("{} of {} points are there already", before, folders.size()));
@@ -138,7 +138,8 @@ int sweep(const SweepCommand& command) {
   const SweepFile file = load_sweep(command.sweep);
   const ParetoAxes axes = pareto_axes(command.pareto, file);
   const std::vector<PointFolder> folders = folders_of(file, command);
-  if (!command.snakemake.empty()) check_workflow_place(command, file);
+  if (!command.snakemake.empty()) check_workflow_place(command);
+  for (const char* name : {"/sweep.csv", "/sweep.html"}) check_not_read("--out", command.out + name);
   std::error_code error;
   fs::create_directories(command.out, error);
   if (error) throw UserError(fmt::format("--out {}: {}", command.out, error.message()));

@@ -61,7 +61,10 @@ class PointFolder {
   void prepare() const;
   /// Records how the run ended. Throws UserError.
   void write_status(int status) const;
-  /// Whether it has the report of exactly this run, by this build, of these files as they are now.
+  /// Records how the run of the report ended, where the sweep was ended before it could. Throws UserError.
+  void restore_status() const;
+  /// Whether it has the report of exactly this run, by this build, of these files as they are now, with the
+  /// bytes and the tensors that the run wrote.
   bool finished() const;
   PointResult result() const;
   /// The row of the point (SweepTable), from what is there.

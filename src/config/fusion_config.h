@@ -24,6 +24,11 @@ constexpr std::array<std::string_view, 2> kFusionDirectionNames{"forward", "back
 enum class FusionCut : std::uint8_t { kRowsFirst, kAlternating };
 constexpr std::array<std::string_view, 2> kFusionCutNames{"rows_first", "alternating"};
 
+/// The order in which unit maps are tried: from the whole map down, cut by ratios; or from one map, else one
+/// row, up to the largest that fits ([0064], [0080]).
+enum class FusionSplit : std::uint8_t { kRatios, kBottomUp };
+constexpr std::array<std::string_view, 2> kFusionSplitNames{"ratios", "bottom_up"};
+
 /// The planner that chooses the fusion groups (SPEC FU-8), and the objective that the optimal planner
 /// minimises.
 enum class FusionPlanner : std::uint8_t { kRules, kOptimal };
@@ -50,6 +55,7 @@ struct FusionConfig {
   int most_maps = 8;                       ///< rule 18
   int stride_redundancy = 4;               ///< rule 19
   FusionInner inner = FusionInner::kAuto;  ///< memory of the maps between layers
+  FusionSplit split = FusionSplit::kRatios;
   FusionCut cut = FusionCut::kRowsFirst;
   std::vector<int> ratios{50, 75, 80};  ///< percentages to which a map is cut, one after the other
   /// Whether the planner `rules` keeps groups that are slower than their layers one by one or move more

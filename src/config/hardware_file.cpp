@@ -243,6 +243,10 @@ void describe(V& v, FusionConfig& c) {
       "inner", c.inner, kFusionInnerNames,
       "where maps between the layers of a group lie: in the SRAM, in the NRAM of the core that makes and "
       "reads them, or as is better");
+  v.choice(
+      "split", c.split, kFusionSplitNames,
+      "how the unit map is found: cut by ratios until it fits, or grown from one map or row as long as it "
+      "does");
   v.choice("cut", c.cut, kFusionCutNames,
            "what of a unit map that is too large is cut: rows, and columns once there is one row, or both in "
            "turn");

@@ -1,5 +1,6 @@
 #include "import/problems.h"
 
+#include "base/inputs_read.h"
 #include "base/types.h"
 #include "import/imported.h"
 #include "schema/place.h"
@@ -99,6 +100,7 @@ std::vector<std::uint8_t> read_model_bytes(const std::string& path, std::uint64_
   if (wanted > left)
     fail(path, fmt::format("has {} bytes behind byte {}, {} are wanted", left, offset, wanted));
   if (wanted > kMaxModelBytes) fail(path, fmt::format("is larger than {} bytes", kMaxModelBytes));
+  note_input(path);
   std::vector<std::uint8_t> bytes(wanted);
   stream.seekg(static_cast<std::streamoff>(offset));
   stream.read(reinterpret_cast<char*>(bytes.data()), static_cast<std::streamsize>(wanted));

@@ -1,5 +1,6 @@
 #include "program/program_file.h"
 
+#include "base/inputs_read.h"
 #include "base/types.h"
 #include "isa/operations.h"
 #include "program/plan.h"
@@ -26,6 +27,7 @@ class ProgramReader {
   ProgramReader(const std::string& path, const HardwareConfig& hardware) : path_(path), hardware_(hardware) {}
 
   HandPrograms read() {
+    note_input(path_);
     std::istringstream stream(read_file(path_, kMaxProgramBytes));
     files_.push_back(path_);
     int number = 0;

@@ -164,10 +164,17 @@ Json provenance() {
   Json file = object("a file", {{"file", text("path as typed, or as another file names it")},
                                 {"sha256", text("of its bytes; left out where it is no regular file")}});
   file["required"] = {"file"};
-  return object("where the report comes from", {{"version", text("of tilebeat")},
-                                                {"revision", text("of its sources")},
-                                                {"run", run},
-                                                {"inputs", list("files that the run read", file)}});
+  const Json output =
+      object("a tensor", {{"name", text("its layer")}, {"sha256", text("of the file's bytes")}});
+  Json all = object("where the report comes from",
+                    {{"version", text("of tilebeat")},
+                     {"revision", text("of its sources")},
+                     {"run", run},
+                     {"inputs", list("files that the run read", file)},
+                     {"outputs", list("tensors that the run wrote", output)},
+                     {"digest", text("SHA-256 of the report's text with zeros in this place")}});
+  all["required"] = {"version", "revision", "run", "inputs"};  // earlier reports have no more
+  return all;
 }
 
 Json total() {

@@ -1,5 +1,6 @@
 #include "schema/json_file.h"
 
+#include "base/inputs_read.h"
 #include "base/types.h"
 #include "schema/place.h"
 #include "tilebeat/error.h"
@@ -163,6 +164,7 @@ json parse_json(const std::string& text, const std::string& file) {
 
 json read_json_file(const std::string& path) {
   const std::string text = read_file(path, kMaxJsonBytes);
+  note_input(path);
   const std::string ending = std::filesystem::path(path).extension().string();
   if (ending == ".onnx" || ending == ".tflite")
     fail(path,

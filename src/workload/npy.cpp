@@ -1,5 +1,6 @@
 #include "workload/npy.h"
 
+#include "base/inputs_read.h"
 #include "base/types.h"
 #include "schema/place.h"
 #include "tilebeat/error.h"
@@ -167,6 +168,7 @@ class NpyFile {
     errno = 0;
     stream_.open(path, std::ios::binary);
     if (!stream_) fail(path, fmt::format("cannot be opened: {}", std::strerror(errno)));
+    note_input(path);
     left_ = to_signed(std::filesystem::file_size(path, error));
     if (error) fail(path, "is not a regular file");
   }

@@ -142,6 +142,28 @@ TEST_P(AtomicOutputs, UI_5_a_file_system_that_refuses_a_call_leaves_all_old_or_a
   EXPECT_GE(refused, 1) << "without a folder for the new set";
 }
 
+// A signal that comes while outputs are put in place comes too late: the run ends as if it had not come.
+TEST_P(AtomicOutputs, UI_5_a_run_that_SIGTERM_ends_has_written_nothing) {
+  const Results results;
+  int ended = 0, late = 0;
+  for (int call = 1; call <= 40; ++call) {
+    results.reset(GetParam());
+    const std::string when = fmt::format("SIGTERM at call {}", call);
+    const CommandResult result = results.run("new", failing(call, "term"));
+    results.expect_files_of_the_user(when);
+    if (result.status == 0) {
+      EXPECT_EQ(results.set(), results.of_new()) << when;
+      ++late;
+    } else {
+      EXPECT_EQ(result.status, 128 + SIGTERM) << when;
+      EXPECT_EQ(results.set(), results.of_old()) << when;
+      ++ended;
+    }
+    EXPECT_EQ(results.hidden(), std::vector<std::string>{}) << when;
+  }
+  EXPECT_GE(late, 6);
+}
+
 INSTANTIATE_TEST_SUITE_P(Reports, AtomicOutputs, ::testing::Bool(),
                          [](const auto& test) { return test.param ? "a_plain_file" : "a_link"; });
 

@@ -1,5 +1,6 @@
 // Preloaded into the command line by atomic_outputs_test: of the calls that change folders, number
-// FAILING_CALL ends the process as SIGKILL does (FAILING_HOW=kill) or returns an error (FAILING_HOW=fail).
+// FAILING_CALL ends the process as SIGKILL does (FAILING_HOW=kill), comes with a SIGTERM (FAILING_HOW=term)
+// or returns an error (FAILING_HOW=fail).
 #include <cerrno>
 #include <csignal>
 #include <cstdio>
@@ -21,6 +22,10 @@ bool fails() {
   ++calls;
   if (at == nullptr || how == nullptr || std::atoi(at) != calls) return false;
   if (std::strcmp(how, "kill") == 0) raise(SIGKILL);
+  if (std::strcmp(how, "term") == 0) {
+    raise(SIGTERM);
+    return false;
+  }
   errno = EIO;
   return true;
 }

@@ -5,6 +5,7 @@
 #include <string>
 
 #include <fmt/format.h>
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
@@ -12,6 +13,8 @@ namespace tilebeat::testing {
 namespace {
 
 using nlohmann::json;
+using ::testing::HasSubstr;
+using ::testing::Not;
 
 /// A convolution with an odd kernel that keeps the size of the map.
 json conv(const std::string& name, const std::string& input, int channels, int kernel, int seed) {
@@ -48,8 +51,17 @@ json hardware(int clusters, int cores, int sram, const json& fusion) {
 /// A run: the layers of its groups, as the report has them, and its cost.
 struct FusedRun {
   std::vector<json> groups;
+  std::vector<std::string> steps;  ///< what a group makes a step, such as "2 maps a step"
   std::int64_t cycles = 0, bytes = 0;
 };
+/// What a group makes a step, from the decisions that the report tells.
+std::string step_of(const json& layer) {
+  for (const json& fact : layer.at("facts")) {
+    const std::string text = fact.at("text");
+    if (fact.at("name") == "clusters") return text.substr(text.find(", ") + 2);
+  }
+  return "";
+}
 FusedRun run(const json& config, const json& workload) {
   const CommandFolder folder;
   folder.write("c.json", config.dump());
@@ -60,7 +72,8 @@ FusedRun run(const json& config, const json& workload) {
   FusedRun made;
   for (const json& layer : report.at("layers")) {
     EXPECT_EQ(layer.at("check"), "passed");
-    if (layer.at("op") == "fused") made.groups.push_back(layer.at("layers"));
+    if (layer.at("op") != "fused") continue;
+    made.groups.push_back(layer.at("layers")), made.steps.push_back(step_of(layer));
   }
   made.cycles = report.at("total").at("cycles");
   made.bytes = report.at("total").at("dram_read_bytes").get<std::int64_t>() +
@@ -114,6 +127,79 @@ TEST(FusionRules, FU_12_rule_10_counts_the_kernels_of_a_core) {
   EXPECT_EQ(groups(8960, {6, 7}), 1U) << "a core's kernels fit, all do not";
   EXPECT_EQ(groups(8960, {6, 7, 10}), 1U) << "a rule that is off loses no group";
   EXPECT_EQ(groups(2560, {6, 7}), 0U) << "a core's kernels do not fit";
+}
+
+// The steps of the group of a network on two cores, with rules switched off beside 6 and 7.
+std::vector<std::string> steps(const json& net, int sram_kib, const std::vector<int>& off, json fusion,
+                               const json& core = json::object()) {
+  fusion.update({{"planner", "rules"}, {"inner", "sram"}, {"keep_where_slower", true}});
+  fusion["rules_off"] = {6, 7};
+  for (const int rule : off) fusion["rules_off"].push_back(rule);
+  json config = hardware(1, 2, sram_kib << 10, fusion);
+  if (!core.empty()) config["chip"]["core"] = core;
+  return run(config, net).steps;
+}
+using Steps = std::vector<std::string>;
+
+// The unit map and the rows between the layers take 25 KiB of the SRAM at 9 rows a step, kernels on their way
+// 3 KiB.
+TEST(FusionRules, FU_12_rule_13_leaves_room_for_kernels_on_their_way) {
+  const json net = network({1, 16, 16, 64}, {conv("c1", "x", 64, 3, 2), conv("c2", "c1", 64, 3, 3)});
+  EXPECT_EQ(steps(net, 25, {12}, {}), Steps{"8 output rows a step"});
+  EXPECT_EQ(steps(net, 25, {12, 13}, {}), Steps{"9 output rows a step"}) << "the rule alone";
+}
+
+TEST(FusionRules, FU_12_rule_14_counts_the_part_of_a_core) {
+  const json net = network({1, 16, 16, 64}, {conv("c1", "x", 64, 3, 2), conv("c2", "c1", 64, 3, 3)});
+  EXPECT_EQ(steps(net, 22, {12, 13}, {}), Steps{"8 output rows a step"});
+  EXPECT_EQ(steps(net, 22, {12, 13, 14}, {}), Steps{"4 output rows a step"}) << "the rule alone";
+}
+
+// Kernels of 18 KiB come in portions to 8 KiB of WRAM, in each of two steps; the results of a core are 64 KiB
+// a step.
+TEST(FusionRules, FU_12_rule_15_counts_results_beside_the_next_kernels) {
+  const json net = network({4, 16, 16, 8}, {conv("c1", "x", 8, 3, 2), conv("c2", "c1", 256, 3, 3)});
+  const json core{{"wram", {{"size_bytes", 8192}}}}, two{{"most_maps", 2}};
+  EXPECT_EQ(steps(net, 40, {12, 13, 14}, two, core), Steps{"16 output rows a step"});
+  EXPECT_EQ(steps(net, 40, {12, 13, 14, 15}, two, core), Steps{"2 maps a step"}) << "the rule alone";
+}
+
+TEST(FusionRules, FU_12_a_plan_names_the_rules_that_no_group_can_violate) {
+  const auto said = [](const json& off) {
+    const CommandFolder folder;
+    folder.write("c.json", hardware(1, 2, 1 << 20, {{"planner", "rules"}, {"rules_off", off}}).dump());
+    folder.write("n.json",
+                 network({1, 16, 16, 16}, {conv("c1", "x", 16, 3, 2), conv("c2", "c1", 16, 3, 3)}).dump());
+    return folder.run({"plan", "--config", "c.json", "--layer", "n.json"}).out;
+  };
+  EXPECT_THAT(said({6, 7}), HasSubstr("rule 16 cannot be violated: "));
+  EXPECT_THAT(said({6, 7}), HasSubstr("rule 17 cannot be violated: "));
+  EXPECT_THAT(said({6, 7, 16, 17}), Not(HasSubstr("cannot be violated")));
+}
+
+// Kernels that do not fit WRAM come in portions of their output channels where no shorter group saves more.
+TEST(FusionRules, FU_11_kernels_are_streamed_where_that_pays) {
+  const json net = network({1, 16, 16, 64}, {conv("c1", "x", 64, 3, 2), conv("c2", "c1", 64, 3, 3)});
+  const auto made = [&](bool fused) {
+    json config =
+        hardware(1, 2, 36 << 10, {{"planner", "rules"}, {"inner", "sram"}, {"rules_off", {6, 7, 12, 13}}});
+    config["chip"]["core"] = {{"wram", {{"size_bytes", 20480}}}};
+    config["fused"] = fused;
+    return run(config, net);
+  };
+  const FusedRun fused = made(true);
+  EXPECT_EQ(fused.groups.size(), 1U);
+  EXPECT_LT(fused.cycles, made(false).cycles);
+}
+
+// Ratios of a half cut 16 rows to 8, 4, 2; from below all of them are tried.
+TEST(FusionRules, FU_2_unit_maps_are_found_by_ratios_or_bottom_up) {
+  const json net = network({1, 16, 16, 64}, {conv("c1", "x", 64, 3, 2), conv("c2", "c1", 64, 3, 3)});
+  const json halves{{"ratios", {50}}};
+  json upward = halves;
+  upward["split"] = "bottom_up";
+  EXPECT_EQ(steps(net, 27, {}, halves), Steps{"8 output rows a step"});
+  EXPECT_EQ(steps(net, 27, {}, upward), Steps{"9 output rows a step"});
 }
 
 TEST(FusionRules, FU_13_several_maps_a_step_are_found) {

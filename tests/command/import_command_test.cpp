@@ -239,6 +239,50 @@ TEST(ImportCommand, RN_3_wrong_float_values_are_refused) {
   EXPECT_THAT(refusal(wrong), HasSubstr("/float_references/0/file: "));
 }
 
+// The model and its samples, under any name that import writes.
+TEST(ImportCommand, UI_5_RN_1_a_file_that_is_read_is_not_overwritten) {
+  const CommandFolder folder;
+  std::filesystem::create_directory(folder.path("o"));
+  const std::string model = read_bytes(source_path("tests/data/models/kws/model.tflite"));
+  folder.write("o/workload.json", model);
+  std::filesystem::create_hard_link(folder.path("o/workload.json"), folder.path("model.tflite"));
+  const CommandResult result = folder.run({"import", "model.tflite", "--out", "o"});
+  EXPECT_EQ(result.status, 2);
+  EXPECT_EQ(result.err, "tilebeat: o/workload.json: is read by this command and would be overwritten\n");
+  EXPECT_EQ(read_bytes(folder.path("o/workload.json")), model);
+  EXPECT_EQ(folder.files().size(), 3U);
+}
+
+TEST(ImportCommand, UI_5_a_folder_for_temporary_files_that_is_not_there_is_named) {
+  const CommandFolder folder;
+  CommandSetting setting;
+  setting.environment = {{"TMPDIR", "/nonexistent"}};
+  const CommandResult result =
+      folder.run({"import", source_path("tests/data/models/kws/model.tflite"), "--out", "o"}, setting);
+  EXPECT_EQ(result.status, 2);
+  EXPECT_THAT(result.err, HasSubstr("tilebeat: TMPDIR /nonexistent: no folder for temporary files: "));
+}
+
+// Whenever the signal comes, the folder for temporary files is empty behind it.
+TEST(ImportCommand, UI_5_SIGTERM_leaves_no_temporary_files) {
+  const CommandFolder folder;
+  std::filesystem::create_directory(folder.path("tmp"));
+  int ended = 0;
+  for (int call = 1; call <= 12; ++call) {
+    CommandSetting setting;
+    setting.environment = {{"LD_PRELOAD", TILEBEAT_FAILING_CALLS},
+                           {"FAILING_CALL", std::to_string(call)},
+                           {"FAILING_HOW", "term"},
+                           {"TMPDIR", folder.path("tmp")},
+                           {"ASAN_OPTIONS", "verify_asan_link_order=0:detect_leaks=0"}};
+    const CommandResult result =
+        folder.run({"import", source_path("tests/data/models/kws/model.tflite"), "--out", "o"}, setting);
+    ended += result.status == 128 + SIGTERM ? 1 : 0;
+    EXPECT_TRUE(std::filesystem::is_empty(folder.path("tmp"))) << "SIGTERM at call " << call;
+  }
+  EXPECT_GE(ended, 1);
+}
+
 TEST(ImportCommand, RN_1_a_changed_file_leaves_nothing_behind) {
   std::mt19937_64 random(30);
   const CommandFolder folder;

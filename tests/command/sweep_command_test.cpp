@@ -138,6 +138,45 @@ TEST(SweepCommand, UI_9_only_what_changed_is_run_again) {
   EXPECT_NE(read_bytes(folder.path("tilebeat-sweep/sweep.csv")).substr(0, table.size()), table);
 }
 
+// What a point has is what its run wrote, or it is run again.
+TEST(SweepCommand, UI_9_points_whose_results_were_changed_are_run_again) {
+  const CommandFolder folder;
+  nlohmann::json sweep = small_sweep();
+  sweep["axes"] = {config_axis("rows", "/switch_array/rows", {8, 16, 32})};
+  const std::string file = write_sweep(folder, sweep);
+  ASSERT_EQ(folder.run({"sweep", file}).status, 0);
+  const auto before = folder.files();
+  const std::string points = folder.path("tilebeat-sweep/points/");
+  std::string tensor;
+  for (const auto& entry : fs::directory_iterator(points + "rows=8/outputs")) {
+    if (entry.path().extension() == ".npy") tensor = entry.path().string();
+  }
+  fs::remove(tensor);
+  std::string report = read_bytes(points + "rows=16/report.json");
+  const std::size_t cycles = report.find("\"cycles\": ") + 10;
+  report[cycles] = report[cycles] == '9' ? '8' : '9';
+  folder.write("tilebeat-sweep/points/rows=16/outputs/report.json", report);
+  fs::remove(points + "rows=32/status");
+  const CommandResult again = folder.run({"sweep", file});
+  EXPECT_EQ(again.status, 0);
+  EXPECT_NE(again.err.find("1 of 3 points are there already"), std::string::npos) << again.err;
+  EXPECT_EQ(folder.files(), before);
+}
+
+// A second name of a file that a point writes keeps what it had.
+TEST(SweepCommand, UI_5_UI_9_files_behind_links_in_a_point_stay) {
+  const CommandFolder folder;
+  nlohmann::json sweep = small_sweep();
+  sweep["axes"] = {config_axis("rows", "/switch_array/rows", {8})};
+  const std::string file = write_sweep(folder, sweep);
+  const std::string mine = folder.write("mine.txt", "mine");
+  fs::create_directories(folder.path("tilebeat-sweep/points/rows=8"));
+  fs::create_hard_link(mine, folder.path("tilebeat-sweep/points/rows=8/log.txt"));
+  fs::create_symlink(mine, folder.path("tilebeat-sweep/points/rows=8/errors.txt"));
+  EXPECT_EQ(folder.run({"sweep", file}).status, 0);
+  EXPECT_EQ(read_bytes(mine), "mine");
+}
+
 TEST(SweepCommand, UI_9_a_tensor_with_other_contents_is_another_input) {
   const CommandFolder folder;
   const auto tensor = [](std::uint8_t value) {

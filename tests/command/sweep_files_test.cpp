@@ -85,7 +85,7 @@ TEST(SweepFiles, UI_9_wrong_options_are_refused) {
         {"--pareto", "cycles,cycles", "two different columns"},
         {"--pareto", "cycles,largest_stall", "two of cycles, "},
         {"--jobs", "0", "--jobs"},
-        {"--snakemake", "sweep.json", "--snakemake sweep.json: is a file of the sweep"}}) {
+        {"--snakemake", "sweep.json", "--snakemake sweep.json: is read by this command"}}) {
     const CommandResult result = folder.run({"sweep", "sweep.json", option, value});
     EXPECT_EQ(result.status, 2) << option << ' ' << value;
     EXPECT_NE(result.err.find(wanted), std::string::npos) << result.err;
@@ -115,6 +115,33 @@ TEST(SweepFiles, UI_9_files_where_the_sweep_writes_are_no_inputs) {
 }
 
 // Names of axes and labels may hold every character that a name of a point joins them with but '=' and '+'.
+// Neither by name, nor through a link, nor by a second name.
+TEST(SweepFiles, UI_5_UI_9_a_sweep_writes_over_none_of_its_files) {
+  const auto refused = [](const CommandFolder& folder, const std::string& sweep, const std::string& path) {
+    const auto before = folder.files();
+    const CommandResult result = folder.run({"sweep", sweep, "--out", "o"});
+    EXPECT_EQ(result.status, 2);
+    EXPECT_EQ(result.err, "tilebeat: --out " + path + ": is read by this command, it cannot be written\n");
+    for (const auto& [name, bytes] : before) EXPECT_EQ(folder.files().at(name), bytes) << name;
+  };
+  const CommandFolder own, hardware, link;
+  std::filesystem::create_directory(own.path("o"));
+  own.write("o/sweep.csv", two_rows().dump());
+  refused(own, "o/sweep.csv", "o/sweep.csv");
+
+  std::filesystem::create_directory(hardware.path("o"));
+  hardware.write("o/sweep.html", read_bytes(source_path("configs/switch16.json")));
+  nlohmann::json sweep = two_rows();
+  sweep["config"] = "o/sweep.html";
+  hardware.write("s.json", sweep.dump());
+  refused(hardware, "s.json", "o/sweep.html");
+
+  std::filesystem::create_directory(link.path("o"));
+  link.write("s.json", two_rows().dump());
+  std::filesystem::create_symlink("../s.json", link.path("o/sweep.csv"));
+  refused(link, "s.json", "o/sweep.csv");
+}
+
 TEST(SweepFiles, UI_9_points_of_a_product_never_share_a_name) {
   const CommandFolder folder;
   nlohmann::json sweep = small_sweep();

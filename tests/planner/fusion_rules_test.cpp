@@ -157,6 +157,7 @@ GroupFacts small_maps() {
   GroupFacts facts;
   facts.in = 100, facts.cache = 40;
   facts.sub_in = {10, 30}, facts.sub_out = {50, 5}, facts.step_weights = {20, 60};
+  facts.step_wram = {25, 55};
   facts.sram = 1'000'000, facts.wram = 1'000'000;
   return facts;
 }

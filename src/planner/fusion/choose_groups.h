@@ -72,8 +72,10 @@ class GroupSpace {
   bool may_hold_in_nram(const GroupGraph& graph) const {
     return hardware_.fusion.inner != FusionInner::kSram && count_of(graph.layers) > 1;
   }
-  /// WRAM bytes that kernels and records of a fusion group take in the core with the most; nothing: it cannot
-  /// be made.
+  /// What a fusion group takes of memories, as its executor says (SPEC FU-12); nothing: its kernels or
+  /// factors do not fit a core, or it cannot be made.
+  std::optional<GroupNeeds> needs(const GroupRequest& request);
+  /// WRAM bytes of the core with the most; nothing: as for `needs`.
   std::optional<std::int64_t> wram_bytes(const GroupRequest& request);
   /// `request` with reduction groups for layers that leave cores without work (SPEC FU-2), or, with `to_fit`,
   /// for layers that then take less memory of a core; nothing: there are no such layers.

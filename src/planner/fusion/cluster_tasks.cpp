@@ -124,7 +124,8 @@ void ClusterTasks::make_loads(bool ahead) {
   std::int64_t largest = ahead ? 0 : weights_.largest_load();
   if (loads_.empty() && largest == 0) return;
   for (const GroupWeights::Load& load : loads_) largest = std::max(largest, bytes_of(load.transfers));
-  loads_stream_ = staging_.add_stream(std::min(largest, staging_.share(kBuffers)), kBuffers);
+  loads_stream_ = staging_.add_stream(std::min(largest, staging_.share(Staging::kStreamBuffers)),
+                                      Staging::kStreamBuffers);
 }
 
 void ClusterTasks::make_sums() {

@@ -69,6 +69,9 @@ class FusionGroup {
   PlannedUse add_estimated_tasks(TaskGraph& graph, const EnoughTasks& enough = {}) const;
   PlannedUse add_prefetch(TaskGraph& graph, const Prefetch& prefetch, std::int64_t sram) const;
   std::vector<std::int64_t> wram_of_loads() const;
+  /// What the group takes of memories. Throws UserError where kernels or factors do not fit a core. Call
+  /// after `place` or `place_for_trial`.
+  GroupNeeds needs() const { return needs_of_unit(work()); }
   /// WRAM bytes of a core that the group takes
   std::int64_t wram_bytes(const Prefetch& prefetch = {}) const;
   int regions() const;  ///< regions of WRAM

@@ -100,9 +100,9 @@ Why result_and_next_weights_fit(const GroupFacts& f, const FusionConfig&) {
                     [&](std::size_t i) { return f.sub_out[i] + f.step_weights[i + 1] + f.cache; });
 }
 Why neighbouring_weights_fit(const GroupFacts& f, const FusionConfig&) {
-  if (f.large_map || f.step_weights.empty()) return {};
-  return every_step(f.step_weights.size() - 1, f.wram, "WRAM",
-                    [&](std::size_t i) { return f.step_weights[i] + f.step_weights[i + 1]; });
+  if (f.large_map || f.step_wram.empty()) return {};
+  return every_step(f.step_wram.size() - 1, f.wram, "WRAM",
+                    [&](std::size_t i) { return f.step_wram[i] + f.step_wram[i + 1]; });
 }
 Why sub_map_fits(const GroupFacts& f, const FusionConfig&) {
   if (f.large_map && f.sram_is_all_nram) return {};
@@ -159,6 +159,17 @@ std::optional<std::size_t> start_layer(const std::vector<StartCandidate>& layers
 std::optional<std::string> violation(int rule, const GroupFacts& facts, const FusionConfig& config) {
   if (std::count(config.rules_off.begin(), config.rules_off.end(), rule) > 0) return {};
   return rule_of(rule).check(facts, config);
+}
+
+std::vector<std::pair<int, std::string>> rules_that_always_hold(const FusionConfig& config) {
+  std::vector<std::pair<int, std::string>> rules{
+      {16, "kernels that do not stay in WRAM come in portions of at most half of it"},
+      {17, "a core cuts its part of a unit map into tiles that fit its NRAM"}};
+  const auto off = [&](const auto& rule) {
+    return std::count(config.rules_off.begin(), config.rules_off.end(), rule.first) > 0;
+  };
+  rules.erase(std::remove_if(rules.begin(), rules.end(), off), rules.end());
+  return rules;
 }
 
 Remedy remedy_of(int rule) {

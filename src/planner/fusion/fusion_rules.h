@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace tilebeat {
@@ -38,8 +39,9 @@ struct GroupFacts {
   std::int64_t loaded = 0, loaded_once = 0;  ///< from DRAM to the SRAM: with and without overlap
   std::int64_t in = 0, out = 0;              ///< a unit map, and its result
   std::int64_t cache = 0;                    ///< IN2: a sub-map and its result, twice
-  std::vector<std::int64_t> sub_in, sub_out, step_weights;  ///< by step: SubIN_i, SubOUT_i, W_i
-  std::int64_t sub_map = 0;                                 ///< the largest sub-map in a core's NRAM
+  /// By step: SubIN_i, SubOUT_i, and W_i on its way through the SRAM and in a core's WRAM.
+  std::vector<std::int64_t> sub_in, sub_out, step_weights, step_wram;
+  std::int64_t sub_map = 0;       ///< the largest sub-map in a core's NRAM
   bool sram_is_all_nram = false;  ///< the SRAM is as large as all NRAM of its cluster
   int maps = 1;                   ///< images in a unit map
   /// height and width; layers inside whole blocks do not count
@@ -50,6 +52,8 @@ struct GroupFacts {
 /// does not apply in this mode. Rules 1 to 3 concern the order in which layers are added.
 constexpr int kFirstRule = 4, kLastRule = 19;
 std::optional<std::string> violation(int rule, const GroupFacts& facts, const FusionConfig& config);
+/// The rules of those that apply which no group of the executor can violate, with the reason (SPEC FU-12).
+std::vector<std::pair<int, std::string>> rules_that_always_hold(const FusionConfig& config);
 /// Rules 5 to 7 count layers that compute and layers on vector units: they judge a complete group, the other
 /// rules judge every layer that is added.
 constexpr bool judges_complete_groups(int rule) {

@@ -123,6 +123,15 @@ std::optional<std::int64_t> GroupSpace::fused_bytes(const GroupRequest& request)
     return std::nullopt;
   }
 }
+std::optional<GroupNeeds> GroupSpace::needs(const GroupRequest& request) {
+  try {
+    FusionGroup group(workload_, hardware_, request);
+    group.place_for_trial(parts_);
+    return group.needs();
+  } catch (const UserError&) {
+    return std::nullopt;
+  }
+}
 std::optional<std::int64_t> GroupSpace::wram_bytes(const GroupRequest& request) {
   try {
     FusionGroup group(workload_, hardware_, request);

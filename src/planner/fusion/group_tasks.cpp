@@ -175,14 +175,92 @@ std::vector<std::int64_t> wram_of_unit_loads(const GroupWork& work) {
   return clusters_of(graph, work, use, 0).front()->weights().wram_of_loads();
 }
 
-std::int64_t wram_of_unit(const GroupWork& work) {
-  TaskGraph graph;
-  PlannedUse use;
-  const Clusters clusters = clusters_of(graph, work, use, 0);
-  const GroupWeights& weights = clusters.front()->weights();
+namespace {
+
+std::int64_t wram_of(const GroupWeights& weights) {
   if (weights.streamed()) return weights.kernel_bytes();
   const std::vector<std::int64_t> bytes = weights.wram_of_loads();
   return bytes.empty() ? 0 : bytes.back();
+}
+
+}  // namespace
+
+std::int64_t wram_of_unit(const GroupWork& work) {
+  TaskGraph graph;
+  PlannedUse use;
+  return wram_of(clusters_of(graph, work, use, 0).front()->weights());
+}
+
+namespace {
+
+// The bytes that a step's layers read, and those of the results, of a tensor.
+std::int64_t step_bytes(const ClusterRows& of, std::size_t part, Interval rows, const GroupTensor& tensor,
+                        int number) {
+  return std::int64_t{of.parts[part].images} * rows.size() * nth(of.columns[part], number).size() *
+         tensor.pixel_bytes();
+}
+
+// Adds what the steps of a cluster read, make and load.
+void add_steps(const GroupWork& work, const ClusterTasks& cluster, GroupNeeds& needs) {
+  const ClusterRows& of = cluster.rows();
+  const std::int64_t cores = work.hardware.chip->cores_per_cluster;
+  const GroupWeights& weights = cluster.weights();
+  const bool through_sram = work.hardware.chip->dram_path != DramPath::kDirect;
+  std::int64_t load = weights.largest_load();
+  for (const GroupWeights::Load& one : cluster.loads()) load = std::max(load, bytes_of(one.transfers));
+  const std::int64_t staged = through_sram ? Staging::wanted(load, work.hardware.chip->sram_bytes()) : 0;
+  for (std::size_t p = 0; p < of.parts.size(); ++p) {
+    for (int s = 0; s < of.schedules[p].steps(); ++s) {
+      std::int64_t in = 0;
+      for (std::size_t t = 0; t < work.graph.tensors.size(); ++t) {
+        const GroupTensor& tensor = work.graph.tensors[t];
+        if (tensor.producer < 0)
+          in += step_bytes(of, p, of.schedules[p].read(s, to_int(t)), tensor, to_int(t));
+      }
+      const int output = work.graph.output();
+      const std::int64_t out =
+          step_bytes(of, p, of.schedules[p].made(s, output), nth(work.graph.tensors, output), output);
+      const bool loads = weights.streamed() || needs.step_in.empty();
+      needs.step_in.push_back(ceil_div(in, cores)), needs.step_out.push_back(ceil_div(out, cores));
+      needs.step_kernels.push_back(loads ? staged : 0);
+      needs.step_wram.push_back(weights.streamed() ? weights.slot_bytes() : loads ? needs.kernels : 0);
+    }
+  }
+}
+
+}  // namespace
+
+GroupNeeds needs_of_unit(const GroupWork& work) {
+  TaskGraph graph;
+  PlannedUse use;
+  const Clusters clusters = clusters_of(graph, work, use, 0);
+  GroupNeeds needs;
+  needs.kernels = wram_of(clusters.front()->weights());
+  needs.nram = clusters.front()->nram_bytes();
+  for (std::size_t t = 0; t < work.graph.tensors.size(); ++t) {
+    const GroupTensor& tensor = work.graph.tensors[t];
+    const auto number = to_int(t);
+    if (number == work.graph.output() || work.holdings[t] == Holding::kNram) continue;
+    std::int64_t held = 0;
+    for (const auto& cluster : clusters) {
+      const ClusterRows& of = cluster->rows();
+      held =
+          std::max(held, std::int64_t{of.most_live(number)} * of.most_columns(number) * tensor.pixel_bytes());
+    }
+    (tensor.producer < 0 ? needs.in : needs.cache) += held;
+    if (tensor.producer >= 0) continue;
+    const std::int64_t loaded = made_pixels(work, {}, number) * tensor.pixel_bytes();
+    needs.loaded += loaded, needs.loaded_once += std::min(loaded, tensor.info.size_bytes());
+  }
+  const int output = work.graph.output();
+  for (const auto& cluster : clusters) {
+    const ClusterRows& of = cluster->rows();
+    needs.out = std::max(needs.out, std::int64_t{of.most_made(output)} * of.most_columns(output) *
+                                        nth(work.graph.tensors, output).pixel_bytes());
+  }
+  if (work.results == DataPath::kSram) needs.cache += needs.out;
+  add_steps(work, *clusters.front(), needs);
+  return needs;
 }
 
 namespace {

@@ -102,6 +102,21 @@ struct ClusterRows {
 /// The output's rows, counted over all images, divided evenly; one entry per cluster that makes some.
 std::vector<ClusterRows> rows_of_clusters(const GroupWork& work);
 
+/// What a fusion group takes of the memories of a cluster and of its cores (SPEC FU-12); bytes.
+struct GroupNeeds {
+  std::int64_t in = 0, out = 0;              ///< SRAM: rows of the inputs that are live; a step's results
+  std::int64_t cache = 0;                    ///< SRAM: all other rows that a cluster holds
+  std::int64_t loaded = 0, loaded_once = 0;  ///< rows of the inputs over DRAM: with and without overlap
+  std::int64_t kernels = 0;                  ///< WRAM of a core
+  std::int64_t nram = 0;                     ///< NRAM of a core: its tiles, results, held maps and factors
+  /// By step of a cluster: inputs and results of a core, and kernels on their way through the SRAM.
+  std::vector<std::int64_t> step_in, step_out, step_kernels;
+  /// By step: kernels that come to a core's WRAM at a time; resident ones come in the first step.
+  std::vector<std::int64_t> step_wram;
+};
+/// Throws UserError where the kernels or the factors do not fit a core.
+GroupNeeds needs_of_unit(const GroupWork& work);
+
 /// Pixels of a tensor that all clusters make, recomputed ones included, between steps and between cores.
 /// `pyramids` are those of shaped_pyramids.
 std::int64_t made_pixels(const GroupWork& work, const std::vector<Pyramid>& pyramids, int tensor);

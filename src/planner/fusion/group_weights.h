@@ -67,6 +67,8 @@ class GroupWeights {
   /// WRAM bytes of a core that the first n kernel loads take, for n from 1 on; empty for streamed kernels.
   std::vector<std::int64_t> wram_of_loads() const;
 
+  /// WRAM bytes of a slot for streamed kernels, which holds a portion; 0 for resident kernels.
+  std::int64_t slot_bytes() const { return slots_.empty() ? 0 : kernel_bytes_ / ssize(slots_); }
   bool streamed() const { return work_.kernels == GroupKernels::kStreamed; }
   /// The most bytes of a load of streamed kernels.
   std::int64_t largest_load() const;

@@ -63,15 +63,21 @@ bool in_block(const GroupGraph& graph, int layer) {
 struct Trial {
   GroupRequest request;
   std::string mode;
-  std::string rows_violated;  ///< by whole rows, where it is cut into strips
+  std::string rows_violated;     ///< by whole rows, where it is cut into strips
+  std::string kernels_violated;  ///< by resident kernels, where they are streamed
 };
 
 // A smaller unit map than the largest that fits is taken when it needs at most this part of the cycles:
 // estimates are not more exact.
 constexpr double kWorthASmallerMap = 0.98;
 
-bool in_strips(const Trial& trial) {
-  return trial.request.step_columns.has_value();
+// Whether halo columns are made twice, and kernels loaded in every step: what the layers cost so says nothing
+// of fewer layers without that.
+std::pair<bool, bool> way_of(const Trial& trial) {
+  return {trial.request.step_columns.has_value(), trial.request.kernels.has_value()};
+}
+const std::string& violated_otherwise(const Trial& trial) {
+  return trial.request.step_columns ? trial.rows_violated : trial.kernels_violated;
 }
 
 // Layers that may be a fusion group by the rules for layers that are added.
@@ -83,8 +89,9 @@ struct Grown {
 
 class RulesChooser {
  public:
-  explicit RulesChooser(GroupSpace& space)
-      : space_(space), config_(space.hardware().fusion), chip_(*space.hardware().chip) {}
+  /// `streams`: kernels that do not fit WRAM may come in portions of their output channels.
+  RulesChooser(GroupSpace& space, bool streams)
+      : space_(space), config_(space.hardware().fusion), chip_(*space.hardware().chip), streams_(streams) {}
 
   std::vector<ChosenGroup> run() {
     std::vector<StartCandidate> candidates;
@@ -95,13 +102,15 @@ class RulesChooser {
     }
     return std::move(chosen_);
   }
+  /// The estimated cycles that the groups save.
+  double saved() const { return saved_; }
 
  private:
   // Grows a group from layer `start` and takes it when it pays off. Returns the layer behind it, or behind
   // `start`.
   int try_unit(int start) {
     const int begin = first_layer(start);
-    std::vector<Grown> grown;  // those without strips, behind them those in strips
+    std::vector<Grown> grown;  // those that load all once first
     std::string ended_by = "no further layer can be fused";
     for (auto end = space_.next_end(begin, start); end; end = space_.next_end(begin, *end)) {
       Trial trial;
@@ -109,14 +118,14 @@ class RulesChooser {
         ended_by = *why;
         break;
       }
-      if (in_strips(trial) && !grown.empty() && !in_strips(grown.back().trial))
-        grown.back().ended_by = trial.rows_violated;
+      if (!grown.empty() && way_of(trial) != way_of(grown.back().trial))
+        grown.back().ended_by = violated_otherwise(trial);
       grown.push_back({std::move(trial), *end, {}});
     }
     if (!grown.empty() && grown.back().ended_by.empty()) grown.back().ended_by = ended_by;
     // The longest group is taken. One that its cores and SRAM cannot hold, or that rules for complete groups
-    // refuse, loses its last layer; where it does not pay off, no shorter one is asked but the longest
-    // without strips, which make halo columns twice.
+    // refuse, loses its last layer; where it does not pay off, no shorter one is asked but the longest of
+    // another way: without strips, or with resident kernels.
     while (!grown.empty()) {
       const Grown group = std::move(grown.back());
       grown.pop_back();
@@ -133,7 +142,7 @@ class RulesChooser {
               fmt::format("layers up to '{}': {}", space_.layer(group.end - 1).name, *dropped);
         continue;
       }
-      while (!grown.empty() && in_strips(grown.back().trial) == in_strips(group.trial)) grown.pop_back();
+      while (!grown.empty() && way_of(grown.back().trial) == way_of(group.trial)) grown.pop_back();
     }
     return start + 1;
   }
@@ -151,98 +160,131 @@ class RulesChooser {
     return first;
   }
 
+  // The output that a cluster makes in a step: rows of one map, strips of such rows, or several maps.
+  struct UnitMap {
+    int rows = 1, columns = 1, maps = 1;
+    bool large = false;
+    GroupKernels kernels = GroupKernels::kResident;
+  };
+  // Layers whose unit map is looked for.
+  struct Candidate {
+    int begin = 0, end = 0;
+    GroupGraph graph;
+  };
+  // The reason why layers are no group with a unit map, and what may help: a smaller map, or fewer kernels at
+  // a time.
+  struct Violation {
+    std::string why;
+    bool smaller_map = false, fewer_kernels = false;
+  };
+  using Found = std::optional<Violation>;
+
   // Sets the mode and the unit map of layers [begin, end). Returns the reason why they are no group, if any.
   std::optional<std::string> shape(int begin, int end, Trial& trial) {
-    const GroupGraph graph = space_.graph(begin, end);
-    const GroupTensor& output = nth(graph.tensors, graph.output());
+    const Candidate layers{begin, end, space_.graph(begin, end)};
+    const GroupTensor& output = nth(layers.graph.tensors, layers.graph.output());
     std::int64_t map = 0;
-    for (const GroupTensor& tensor : graph.tensors) {
+    for (const GroupTensor& tensor : layers.graph.tensors) {
       if (tensor.producer < 0) map = std::max(map, tensor.info.size_bytes());
     }
     const bool large = map > chip_.sram_bytes();
     const int share = ceil_div(output.images() * output.height(), chip_.clusters);
-    std::string why;
-    // All maps that a cluster has of a batch at first, then fewer, then rows of one map, finally strips of a
-    // row (SPEC FU-2).
     UnitMap group{std::min(output.height(), share), output.map.width, std::max(1, share / output.height()),
                   large};
-    for (int cut = 0; group.columns > 0; ++cut) {
-      const GroupFacts facts = facts_of(begin, end, graph, group);
-      const auto found = violated(facts);
+    trial.mode = large ? "large map" : "small map";
+    const bool grows = config_.split == FusionSplit::kBottomUp;
+    const Found found = grows ? grow(layers, group, trial) : cut(layers, group, trial);
+    if (!found || !found->fewer_kernels) return found ? std::optional(found->why) : std::nullopt;
+    // The kernels of a smaller unit map: those of some output channels at a time (SPEC FU-11).
+    group.kernels = GroupKernels::kStreamed;
+    trial.kernels_violated = found->why;
+    const Found streamed = grows ? grow(layers, group, trial) : cut(layers, group, trial);
+    return streamed ? std::optional(found->why) : std::nullopt;
+  }
+
+  // Cuts a unit map until all rules hold. All maps that a cluster has of a batch at first, then fewer, then
+  // rows of one map, finally strips of a row (SPEC FU-2).
+  Found cut(const Candidate& layers, UnitMap group, Trial& trial) {
+    Found last;
+    for (int cuts = 0; group.columns > 0; ++cuts) {
+      const Found found = violated(layers, group);
       if (!found) {
-        trial.request = request_of(begin, end, graph, group);
-        trial.rows_violated = why;
-        trial.mode = large ? "large map" : "small map";
+        trial.request = request_of(layers, group);
+        trial.rows_violated = last ? last->why : "";
         return std::nullopt;
       }
-      why = found->why;
-      if (!found->may_shrink) return why;
+      last = found;
+      if (!found->smaller_map) return found;
       if (group.maps > 1) {
         --group.maps;
         continue;
       }
       const std::vector<int>& ratios = config_.ratios;
-      const bool columns_now = config_.cut == FusionCut::kAlternating && cut % 2 == 1 && group.columns > 1;
+      const bool columns_now = config_.cut == FusionCut::kAlternating && cuts % 2 == 1 && group.columns > 1;
       int& extent = group.rows > 1 && !columns_now ? group.rows : group.columns;
-      extent = extent * ratios[std::min(to_size(cut), ratios.size() - 1)] / 100;
+      extent = extent * ratios[std::min(to_size(cuts), ratios.size() - 1)] / 100;
     }
-    return why;
+    return last;
   }
 
-  // The output that a cluster makes in a step: rows of one map, strips of such rows, or several maps.
-  struct UnitMap {
-    int rows = 1, columns = 1, maps = 1;
-    bool large = false;
-  };
-  GroupRequest request_of(int begin, int end, const GroupGraph& graph, const UnitMap& map) const {
-    GroupRequest request = space_.request(begin, end);
+  // Finds the largest unit map for which all rules hold from one map on, else from one row on ([0064]).
+  Found grow(const Candidate& layers, const UnitMap& largest, Trial& trial) {
+    UnitMap group = largest;
+    group.maps = 1;
+    int* extent = &group.maps;
+    int most = largest.maps;
+    Found found = violated(layers, group);
+    if (found && found->smaller_map) {
+      extent = &group.rows, most = largest.rows - 1;
+      *extent = 1;
+      found = violated(layers, group);
+    }
+    if (found) return found;
+    for (int step = most - *extent; step > 0;) {
+      UnitMap before = group;
+      *extent += step;
+      if (violated(layers, group))
+        group = before, step /= 2;
+      else
+        step = std::min(step, most - *extent);
+    }
+    trial.request = request_of(layers, group);
+    return std::nullopt;
+  }
+
+  GroupRequest request_of(const Candidate& layers, const UnitMap& map) const {
+    GroupRequest request = space_.request(layers.begin, layers.end);
     request.step_rows = map.rows, request.step_maps = map.maps;
-    if (map.columns < nth(graph.tensors, graph.output()).map.width) request.step_columns = map.columns;
+    if (map.columns < nth(layers.graph.tensors, layers.graph.output()).map.width)
+      request.step_columns = map.columns;
     request.holding = map.large ? Holding::kRecompute : Holding::kRowBuffer;
+    if (map.kernels == GroupKernels::kStreamed) request.kernels = map.kernels;
     return request;
   }
-  GroupFacts facts_of(int begin, int end, const GroupGraph& graph, const UnitMap& map) const {
+  // The facts of layers with a unit map, as the group's executor states them (SPEC FU-12); nothing: their
+  // kernels or factors do not fit a core.
+  std::optional<GroupFacts> facts_of(const Candidate& layers, const UnitMap& map) const {
+    const auto needs = space_.needs(request_of(layers, map));
+    if (!needs) return std::nullopt;
     GroupFacts f;
     f.large_map = map.large, f.maps = map.maps;
     f.wram = chip_.core.wram.size_bytes, f.nram = chip_.core.nram.size_bytes, f.sram = chip_.sram_bytes();
     f.sram_is_all_nram = f.sram == chip_.cores_per_cluster * f.nram;
-    for (int i = begin; i < end; ++i) {
+    for (int i = layers.begin; i < layers.end; ++i) {
       f.weights_are_output = f.weights_are_output || has_computed_kernels(space_.layer(i));
       f.weights_are_shared = f.weights_are_shared || shares_kernels(i);
     }
     // A core has the kernel blocks that it computes alone (the variant of rule 10 in [0109]).
-    f.weights = space_.wram_bytes(request_of(begin, end, graph, map)).value_or(0);
-    const GroupTensor& output = nth(graph.tensors, graph.output());
-    const std::vector<Holding> holdings(graph.tensors.size(),
-                                        map.large ? Holding::kRecompute : Holding::kRowBuffer);
-    const RowSchedule schedule(graph, holdings, row_axes(space_.workload(), graph),
-                               {0, 1, {0, output.height()}, map.rows});
-    const StripColumns columns = columns_of_strips(graph, map.columns);
-    f.out = map.maps * map.rows * map.columns * output.pixel_bytes();
-    std::int64_t held = 0;
-    for (std::size_t t = 0; t < graph.tensors.size(); ++t) {
-      const GroupTensor& tensor = graph.tensors[t];
-      const auto number = to_int(t);
-      const std::int64_t live = number == graph.output() ? 0
-                                                         : map.maps * schedule.live_rows(number) *
-                                                               columns.most[t] * tensor.pixel_bytes();
-      held += live;
-      if (tensor.producer >= 0) continue;
-      f.in += live;
-      f.loaded += schedule.made_rows(number) * columns.all[t] * tensor.pixel_bytes();
-      f.loaded_once += tensor.info.size_bytes() / tensor.images();
-    }
-    f.loaded_once = std::min(f.loaded_once, f.loaded);
-    // The cores of a cluster compute a unit map side by side. Kernels are in WRAM from the beginning of the
-    // group on, so a step loads none. A core's part is always cut into tiles that fit its NRAM
-    // (split_over_cluster), which is rule 17's remedy: the rule finds no larger sub-map.
-    const std::int64_t cores = chip_.cores_per_cluster;
-    f.cache = held - f.in;
-    f.sub_in = {ceil_div(f.in, cores)}, f.sub_out = {ceil_div(f.out, cores)}, f.step_weights = {0};
-    for (std::size_t l = 0; l < graph.layers.size(); ++l) {
-      if (in_block(graph, to_int(l))) continue;
+    f.weights = needs->kernels;
+    f.loaded = needs->loaded, f.loaded_once = needs->loaded_once;
+    f.in = needs->in, f.out = needs->out, f.cache = needs->cache;
+    f.sub_in = needs->step_in, f.sub_out = needs->step_out;
+    f.step_weights = needs->step_kernels, f.step_wram = needs->step_wram;
+    f.sub_map = needs->nram;
+    for (std::size_t l = 0; l < layers.graph.layers.size(); ++l) {
+      if (in_block(layers.graph, to_int(l))) continue;
       for (std::size_t axis = 0; axis < 2; ++axis)
-        f.stride_redundancy[axis] += reach(*graph.layers[l].layer, axis);
+        f.stride_redundancy[axis] += reach(*layers.graph.layers[l].layer, axis);
     }
     return f;
   }
@@ -257,48 +299,29 @@ class RulesChooser {
     return false;
   }
 
-  // By tensor: the most columns of a strip, and the sum over all strips.
-  struct StripColumns {
-    std::vector<int> most;
-    std::vector<std::int64_t> all;
-  };
-  StripColumns columns_of_strips(const GroupGraph& graph, int strip) const {
-    const GroupAxes axes = row_axes(space_.workload(), graph, MapAxis::kColumns);
-    const int width = nth(graph.tensors, graph.output()).map.width;
-    StripColumns columns{std::vector<int>(graph.tensors.size()),
-                         std::vector<std::int64_t>(graph.tensors.size())};
-    for (int column = 0; column < width; column += strip) {
-      const auto needed = columns_of(graph, axes, {column, std::min(width, column + strip)});
-      for (std::size_t t = 0; t < needed.size(); ++t) {
-        // An uncut row is loaded completely, including columns that no layer needs.
-        const int size = strip < width ? needed[t].size() : graph.tensors[t].map.width;
-        columns.most[t] = std::max(columns.most[t], size), columns.all[t] += size;
-      }
-    }
-    return columns;
-  }
-
-  // The reason why layers are no group with a unit map, and whether a smaller map may help.
-  struct Violation {
-    std::string why;
-    bool may_shrink = false;
-  };
-  std::optional<Violation> violated(const GroupFacts& facts) const {
+  Found violated(const Candidate& layers, const UnitMap& map) const {
+    const auto facts = facts_of(layers, map);
+    if (!facts) return Violation{"kernels and factors do not fit a core", false, may_stream(map)};
     for (int rule = kFirstRule; rule <= kLastRule; ++rule) {
       if (judges_complete_groups(rule)) continue;
-      const auto why = violation(rule, facts, config_);
+      const auto why = violation(rule, *facts, config_);
       if (!why) continue;
       const Remedy remedy = remedy_of(rule);
+      const bool streams = remedy == Remedy::kReduceMap && may_stream(map);
       return Violation{fmt::format("rule {}: {}", rule, *why),
-                       remedy == Remedy::kReduceMap || remedy == Remedy::kCutFiner ||
-                           remedy == Remedy::kFewerMaps || rule == 12};
+                       !streams && (remedy == Remedy::kReduceMap || remedy == Remedy::kCutFiner ||
+                                    remedy == Remedy::kFewerMaps || rule == 12),
+                       streams};
     }
     // For large maps, too, everything that is held must fit the SRAM (SPEC FU-10); rule 13 checks small maps.
-    const std::int64_t held = facts.in + facts.cache;
-    if (facts.large_map && held > facts.sram)
-      return Violation{fmt::format("unit map and caches take {} bytes, SRAM has {}", held, facts.sram), true};
+    const std::int64_t held = facts->in + facts->cache;
+    if (facts->large_map && held > facts->sram)
+      return Violation{fmt::format("unit map and caches take {} bytes, SRAM has {}", held, facts->sram), true,
+                       false};
     return std::nullopt;
   }
+  bool may_stream(const UnitMap& map) const { return streams_ && map.kernels == GroupKernels::kResident; }
+
   // Checks rules 5 to 7.
   std::optional<std::string> end_rules(int begin, int end) const {
     GroupFacts f;
@@ -348,10 +371,14 @@ class RulesChooser {
           "repaired",
           fmt::format("{} a step instead of {}, which {}", unit_map(*best), unit_map(grown.trial.request),
                       largest_fits ? "takes longer" : "does not fit with what is on its way"));
+    if (!grown.trial.kernels_violated.empty())
+      chosen.reasons.emplace_back(
+          "repaired", "kernels come in portions of their output channels, " + grown.trial.kernels_violated);
     if (in_nram) chosen.reasons.emplace_back("maps between", "in NRAM: " + instead);
     if (const auto unused = space_.unused_clusters(begin, grown.end, *best))
       chosen.reasons.emplace_back("unused", *unused);
     chosen.reasons.push_back(compared(alone, *least));
+    saved_ += alone.cycles - least->careful;
     chosen_.push_back(std::move(chosen));
     return Verdict::kTaken;
   }
@@ -400,7 +427,9 @@ class RulesChooser {
 
   // The estimate of a group, in reduction groups where these are better, which `request` then has.
   std::optional<GroupEstimate> estimate(GroupRequest& request, const GroupEstimate& alone) {
-    auto group = space_.fused(request);
+    // Streamed groups have many steps: one that does not pay is not looked at to the end.
+    const bool short_look = request.kernels && !config_.keep_where_slower;
+    auto group = short_look ? space_.fused(request, alone.cycles) : space_.fused(request);
     if (const auto reduction_groups = space_.in_reduction_groups(request, !group)) {
       const auto with = space_.fused(*reduction_groups);
       if (with && with->bytes <= alone.bytes &&
@@ -429,14 +458,20 @@ class RulesChooser {
   GroupSpace& space_;
   const FusionConfig& config_;
   const ChipConfig& chip_;
-  int taken_ = 0;  // end of the layers that are decided
+  const bool streams_;
+  int taken_ = 0;     // end of the layers that are decided
+  double saved_ = 0;  // cycles
   std::vector<ChosenGroup> chosen_;
 };
 
 }  // namespace
 
 std::vector<ChosenGroup> units_by_rules(GroupSpace& space) {
-  return RulesChooser(space).run();
+  // The longest group is taken, which with streamed kernels may be a worse one than shorter groups without.
+  RulesChooser resident(space, false), streamed(space, true);
+  std::vector<ChosenGroup> shorter = resident.run(), longer = streamed.run();
+  const bool longest = space.hardware().fusion.keep_where_slower || streamed.saved() > resident.saved();
+  return longest ? longer : shorter;
 }
 
 ChosenGroups choose_groups(const Workload& workload, const HardwareConfig& hardware, const Plan& alone) {

@@ -4,6 +4,7 @@
 #include "planner/language/task_graph.h"
 #include "planner/language/transfer.h"
 
+#include <algorithm>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -39,6 +40,14 @@ class Staging {
   /// A larger buffer would not let more copies overlap, but would leave no room for prefetched kernels of
   /// later layers.
   static constexpr std::int64_t kLargestBuffer = 65536;
+  /// Buffers of a stream of kernels: one is filled while the other one is read.
+  static constexpr int kStreamBuffers = 2;
+  /// Bytes of the SRAM that a stream of loads of at most `load` bytes is given where maps leave as much: with
+  /// less it works, but slowly.
+  static std::int64_t wanted(std::int64_t load, std::int64_t sram) {
+    constexpr std::int64_t kParts = 16;  // a buffer takes at most this part of the SRAM
+    return kStreamBuffers * std::min({load, kLargestBuffer, sram / kParts});
+  }
   /// Bytes of each of `buffers` buffers that share the free SRAM, at most `kLargestBuffer`. Throws UserError
   /// when that is too little.
   std::int64_t share(int buffers) const;
