@@ -5,6 +5,7 @@
 
 #include <chrono>
 #include <csignal>
+#include <system_error>
 
 #include <fmt/format.h>
 
@@ -37,18 +38,24 @@ ReferenceRun::ReferenceRun(const Workload& workload) : workload_(workload) {
     workload.tensor(layer.name);  // remembers the places of all layers before two threads ask
   }
   const SignalsBlocked blocked;
-  thread_ = std::thread([this] {
-    try {
-      made_.set_value(compute());
-    } catch (...) {
-      made_.set_exception(std::current_exception());
-    }
-  });
+  try {
+    thread_ = std::thread([this] { make(); });
+  } catch (const std::system_error&) {
+    // The machine has no further thread: `take` makes the outputs.
+  }
+}
+
+void ReferenceRun::make() {
+  try {
+    made_.set_value(compute());
+  } catch (...) {
+    made_.set_exception(std::current_exception());
+  }
 }
 
 ReferenceRun::~ReferenceRun() {
   given_up_ = true;
-  thread_.join();
+  if (thread_.joinable()) thread_.join();
 }
 
 std::map<std::string, Tensor> ReferenceRun::compute() {
@@ -61,6 +68,7 @@ std::map<std::string, Tensor> ReferenceRun::compute() {
 std::map<std::string, Tensor> ReferenceRun::take(Progress& progress) {
   constexpr std::chrono::milliseconds kLook{100};
   progress.begin();
+  if (!thread_.joinable()) make();
   while (outputs_.wait_for(kLook) != std::future_status::ready) {
     const std::size_t done = done_;
     progress.tell(fmt::format("checking outputs, {} of {} layers", done, macs_.size()), share(done));

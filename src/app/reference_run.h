@@ -39,6 +39,8 @@ class ReferenceRun {
   std::atomic<bool> given_up_ = false;
   std::promise<std::map<std::string, Tensor>> made_;
   std::future<std::map<std::string, Tensor>> outputs_ = made_.get_future();
+  void make();
+
   std::thread thread_;
 };
 

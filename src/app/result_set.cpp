@@ -1,11 +1,11 @@
 #include "app/output_files.h"
 #include "tilebeat/error.h"
 
-#include <algorithm>
 #include <cerrno>
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
+#include <set>
 
 #include <fcntl.h>
 #include <fmt/format.h>
@@ -114,12 +114,12 @@ bool ResultSet::exchange(const std::vector<std::string>& obsolete) {
     for (const std::string& name : added) unlink(name.c_str());
     return false;
   };
+  std::set<std::string> gone;
+  for (const std::string& path : obsolete) gone.insert(fs::path(path).filename().string());
   for (const auto& entry : fs::directory_iterator(outputs_, ignored)) {
     const fs::path name = entry.path().filename();
-    const bool gone = std::any_of(obsolete.begin(), obsolete.end(),
-                                  [&](const std::string& path) { return fs::path(path).filename() == name; });
     const std::string mine = (folder_ / name).string();
-    if (gone || name == kReportName || exists(mine)) continue;
+    if (gone.count(name.string()) > 0 || name == kReportName || exists(mine)) continue;
     if (linkat(AT_FDCWD, entry.path().c_str(), AT_FDCWD, mine.c_str(), 0) != 0) return give_up();
     added.push_back(mine);
   }

@@ -5,7 +5,9 @@
 #include "schema/place.h"
 
 #include <algorithm>
+#include <map>
 #include <set>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -179,6 +181,23 @@ void expand(SweepAxis& axis, const Place& place) {
   check_labels(axis.choices, place.key(labels));
 }
 
+// Of two axes that change one place, the values of the first would never be seen.
+void check_distinct_places(const std::vector<SweepAxis>& axes, const Place& place) {
+  std::map<std::pair<std::size_t, std::string>, std::size_t> axis_of;  // by target and pointer
+  for (std::size_t a = 0; a < axes.size(); ++a) {
+    for (const SweepChange& change : axes[a].choices) {
+      for (std::size_t t = 0; t < kSweepTargets; ++t) {
+        for (const auto& [pointer, value] : change.set[t]) {
+          const std::size_t first = axis_of.try_emplace({t, pointer}, a).first->second;
+          if (first != a)
+            place.item(a).fail(fmt::format("axis '{}' changes {} of the {} as axis '{}' does", axes[a].name,
+                                           pointer, nth(kSweepTargetNames, t), axes[first].name));
+        }
+      }
+    }
+  }
+}
+
 }  // namespace
 
 SweepFile load_sweep(const std::string& path) {
@@ -200,6 +219,7 @@ SweepFile load_sweep(const std::string& path) {
     if (!names.insert(name).second) place.key("name").fail(fmt::format("'{}' stands there twice", name));
     expand(file.axes[i], place);
   }
+  check_distinct_places(file.axes, root.key("axes"));
   return file;
 }
 

@@ -103,7 +103,8 @@ void OnnxLowering::read_pair_attributes(Attributes& attributes) {
 
 Wanted OnnxLowering::quantised_result(const GraphNode& node, std::size_t s, std::size_t z) const {
   const std::vector<double> scales = numbers(node, s);
-  if (scales.size() != 1 || !(scales[0] > 0)) throw Unsupported("a result with several scales");
+  if (scales.size() != 1) throw Unsupported("a result with several scales");
+  if (!(scales[0] > 0)) throw Unsupported(fmt::format("a result with the scale {}", scales[0]));
   Wanted wanted{graph_.tensors[*node.outputs[0]].name, ElementType::kUint8, static_cast<float>(scales[0])};
   const auto type = node.attributes.find("output_dtype");
   const auto* number = type == node.attributes.end() ? nullptr : std::get_if<std::int64_t>(&type->second);

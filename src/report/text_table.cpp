@@ -1,5 +1,7 @@
 #include "report/text_table.h"
 
+#include "schema/place.h"
+
 #include <algorithm>
 
 #include <fmt/format.h>
@@ -12,7 +14,9 @@ std::string grouped(std::int64_t value) {
   return digits;
 }
 
-std::string format_rows(const std::vector<std::vector<std::string>>& rows) {
+std::string format_rows(const std::vector<std::vector<std::string>>& cells) {
+  std::vector<std::vector<std::string>> rows = cells;
+  for (auto& row : rows) std::transform(row.begin(), row.end(), row.begin(), one_line);
   std::vector<std::size_t> widths;
   for (const auto& row : rows) {
     widths.resize(std::max(widths.size(), row.size()));

@@ -12,7 +12,7 @@ namespace tilebeat {
 std::string grouped(std::int64_t value);
 
 /// Rows of cells as lines, columns as wide as their widest cell; the first column to the left, the others to
-/// the right.
+/// the right. Control characters become blanks (one_line).
 std::string format_rows(const std::vector<std::vector<std::string>>& rows);
 
 /// A line of comma-separated values (RFC 4180), with its line feed.

@@ -34,10 +34,33 @@ std::size_t edit_distance(const std::string& a, const std::string& b) {
 
 }  // namespace
 
+namespace {
+
+// Bytes at the beginning of `text` that are the UTF-8 of a control character beyond ASCII: one that a
+// terminal obeys (U+0080 to U+009F), or that turns the direction of what follows; 0: none.
+std::size_t control_bytes(std::string_view text) {
+  const auto byte = [&](std::size_t i) { return i < text.size() ? static_cast<unsigned char>(text[i]) : 0U; };
+  if (byte(0) == 0xC2 && byte(1) >= 0x80 && byte(1) <= 0x9F) return 2;
+  if (byte(0) == 0xD8 && byte(1) == 0x9C) return 2;
+  if (byte(0) != 0xE2) return 0;
+  const unsigned last = byte(2);
+  const bool turns = (byte(1) == 0x80 && (last == 0x8E || last == 0x8F || (last >= 0xAA && last <= 0xAE))) ||
+                     (byte(1) == 0x81 && last >= 0xA6 && last <= 0xA9);
+  return turns ? 3 : 0;
+}
+
+}  // namespace
+
 std::string one_line(const std::string& text) {
-  std::string line = text;
-  for (char& c : line) {
-    if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f) c = ' ';
+  std::string line;
+  for (std::size_t i = 0; i < text.size();) {
+    const auto byte = static_cast<unsigned char>(text[i]);
+    if (const std::size_t control = control_bytes(std::string_view(text).substr(i)); control > 0) {
+      line += ' ', i += control;
+      continue;
+    }
+    line += byte < 0x20 || byte == 0x7f ? ' ' : text[i];
+    ++i;
   }
   return line;
 }

@@ -57,11 +57,12 @@ bool worked(const LayerMark& before, const LayerMark& after) {
 template <class Expect>
 void assert_losses(const RunResult& run, const Expect& expect) {
   const std::int64_t peak = run.peak_macs_per_clock / run.cores;
-  for (const LayerResult& layer : run.layers) {
+  for (std::size_t i = 0; i < run.layers.size(); ++i) {
+    const LayerResult& layer = run.layers[i];
     if (!layer.losses) continue;
     const std::int64_t lost = std::accumulate(layer.losses->begin(), layer.losses->end(), std::int64_t{0});
     const std::int64_t least = *std::min_element(layer.losses->begin(), layer.losses->end());
-    expect(layer.macs + lost == layer.beats * peak && least >= 0,
+    expect(layer.macs + lost == layer.beats * peak && least >= 0, fmt::format("/layers/{}/lost_macs", i),
            fmt::format("layer '{}': {} useful multiply-accumulates and {} lost ones are not {} beats of {}, "
                        "or some are negative",
                        layer.name, layer.macs, lost, layer.beats, peak));
@@ -79,8 +80,9 @@ void assert_bounds(const Plan& plan, const RunResult& run, const Expect& expect)
     const std::string and_before = plan.layers[i].overlaps ? "and those that overlap it " : "";
     cycles += layer.cycles, bound += layer.bound;
     if (i + 1 < run.layers.size() && plan.layers[i + 1].overlaps) continue;
-    expect(cycles >= bound.cycles(), fmt::format("layer '{}' {}took {} cycles, the lower bound is {}",
-                                                 layer.name, and_before, cycles, bound.cycles()));
+    expect(cycles >= bound.cycles(), fmt::format("/layers/{}/cycles", i),
+           fmt::format("layer '{}' {}took {} cycles, the lower bound is {}", layer.name, and_before, cycles,
+                       bound.cycles()));
     cycles = 0, bound = {};
   }
 }
@@ -88,18 +90,24 @@ void assert_bounds(const Plan& plan, const RunResult& run, const Expect& expect)
 // Checks the invariants at the end of a run (SPEC CY-1).
 void assert_invariants(const HardwareConfig& hardware, const Plan& plan, StartedBy started_by,
                        RunResult& run) {
-  const auto expect = [&](bool holds, const std::string& text) {
-    if (!holds) run.failures.push_back("invariant broken: " + text);
+  const auto expect = [&](bool holds, const std::string& field, const std::string& text) {
+    if (!holds)
+      run.failures.push_back(
+          fmt::format("invariant broken: {}: {}; this is a defect of tilebeat: please report it "
+                      "with the files of --config and --layer",
+                      field, text));
   };
-  for (const ModuleCycles& module : run.modules) {
+  for (std::size_t i = 0; i < run.modules.size(); ++i) {
+    const ModuleCycles& module = run.modules[i];
+    const std::string field = fmt::format("/modules/{}/cycles", i);
     // Clocks of different domains may differ by one cycle of either.
     const Picoseconds period = module.clock == "dram" ? hardware.dram.clock_ps : hardware.clock_ps();
     const Picoseconds apart = module.cycles * period - run.cycles * hardware.clock_ps();
-    expect(module.clock == "dram" ? std::abs(apart) <= period + hardware.clock_ps() : apart == 0,
+    expect(module.clock == "dram" ? std::abs(apart) <= period + hardware.clock_ps() : apart == 0, field,
            fmt::format("{}: {} cycles of {} ps are accounted for, the run has {} of {} ps", module.name,
                        module.cycles, period, run.cycles, hardware.clock_ps()));
     const Cycle sum = std::accumulate(module.activity.begin(), module.activity.end(), Cycle{0});
-    expect(sum == module.cycles,
+    expect(sum == module.cycles, field,
            fmt::format("{}: busy and stalls are {} cycles of {}", module.name, sum, module.cycles));
   }
   Cycle layer_cycles = 0;
@@ -108,21 +116,25 @@ void assert_invariants(const HardwareConfig& hardware, const Plan& plan, Started
     const LayerPlan& planned = plan.layers[i];
     layer_cycles += layer.cycles;
     if (plan.hand_written) continue;
-    expect(layer.macs == planned.macs, fmt::format("layer '{}' did {} useful multiply-accumulates of {}",
-                                                   layer.name, layer.macs, planned.macs));
+    const auto field = [i](const char* key) { return fmt::format("/layers/{}/{}", i, key); };
+    expect(layer.macs == planned.macs, field("macs"),
+           fmt::format("layer '{}' did {} useful multiply-accumulates of {}", layer.name, layer.macs,
+                       planned.macs));
     // An outside master writes to DRAM as well.
     expect(started_by == StartedBy::kOutside || layer.bytes.dram_write == planned.output_bytes,
+           field("dram_write_bytes"),
            fmt::format("layer '{}' wrote {} bytes to DRAM, its output has {}", layer.name,
                        layer.bytes.dram_write, planned.output_bytes));
-    expect(layer.beats == planned.beats, fmt::format("layer '{}' took {} beats, its schedules have {}",
-                                                     layer.name, layer.beats, planned.beats));
-    expect(nth(layer.activity, Activity::kBusy) == layer.beats,
+    expect(layer.beats == planned.beats, field("beats"),
+           fmt::format("layer '{}' took {} beats, its schedules have {}", layer.name, layer.beats,
+                       planned.beats));
+    expect(nth(layer.activity, Activity::kBusy) == layer.beats, field("beats"),
            fmt::format("layer '{}': the array was busy in {} cycles, with {} beats", layer.name,
                        nth(layer.activity, Activity::kBusy), layer.beats));
   }
   if (!plan.hand_written) assert_bounds(plan, run, expect);
   assert_losses(run, expect);
-  expect(layer_cycles == run.cycles,
+  expect(layer_cycles == run.cycles, "/total/cycles",
          fmt::format("the layers' cycles sum to {}, the run took {}", layer_cycles, run.cycles));
 }
 

@@ -53,6 +53,22 @@ TEST(CompareCommand, UI_1_layers_of_one_report_alone_are_shown) {
   EXPECT_EQ(line_of(result.out, "only_right: cycles"), "only_right: cycles no layer 4,567");
 }
 
+// Neither a terminal nor a page obeys what stands in a report: an escape sequence, a change of direction.
+TEST(CompareCommand, UI_1_UI_2_control_characters_of_a_report_are_blanks) {
+  const CommandFolder folder;
+  ASSERT_EQ(folder.run_layer(kConfig, kDilated).status, 0);
+  nlohmann::json left = folder.report(), right = left;
+  left["layers"][0]["name"] = "a\x1b[31m\u202eb\u009bc";
+  folder.write("l.json", left.dump());
+  folder.write("r.json", right.dump());
+  const CommandResult result = folder.run({"compare", "l.json", "r.json", "--layers"});
+  EXPECT_EQ(line_of(result.out, "a [31m b c: cycles").rfind("a [31m b c: cycles", 0), 0U) << result.out;
+  ASSERT_EQ(folder.run({"report", "l.json", "--html", "l.html"}).status, 0);
+  for (const std::string& text : {result.out, read_bytes(folder.path("l.html"))}) {
+    for (const char* control : {"\x1b", "\u202e", "\u009b"}) EXPECT_EQ(text.find(control), std::string::npos);
+  }
+}
+
 TEST(CompareCommand, FU_9_UI_1_a_fused_unit_stands_beside_its_layers) {
   const CommandFolder folder;
   const std::string units = folder.write("units.json", R"({"tilebeat_mapping": 1, "groups": [

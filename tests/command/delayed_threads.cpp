@@ -1,6 +1,7 @@
 // Preloaded into the command line by determinism_test: some threads begin late, and some locks of mutexes
-// wait, the first thread's too, for times that DELAY_SEED draws.
+// wait, the first thread's too, for times that DELAY_SEED draws. With NO_THREADS no thread can be made.
 #include <atomic>
+#include <cerrno>
 #include <cstdint>
 #include <cstdlib>
 #include <memory>
@@ -44,6 +45,7 @@ extern "C" {
 
 int pthread_create(pthread_t* thread, const pthread_attr_t* attributes, void* (*function)(void*),
                    void* argument) noexcept {
+  if (std::getenv("NO_THREADS") != nullptr) return EAGAIN;
   static const auto create = real(&pthread_create, "pthread_create");
   return create(thread, attributes, begin_late, new Start{function, argument});
 }

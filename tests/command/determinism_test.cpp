@@ -115,6 +115,26 @@ TEST(DelayedThreads, CY_4_plans_do_not_depend_on_which_thread_comes_first) {
     ASSERT_EQ(planned(folder, hardware, workload, seed), plain) << "delays of seed " << seed;
 }
 
+// A machine that has no further thread gives the same answers, later.
+TEST(DelayedThreads, CY_4_no_thread_can_be_made) {
+  const CommandFolder folder;
+  CommandSetting alone;
+  alone.environment = {{"LD_PRELOAD", TILEBEAT_DELAYED_THREADS}, {"NO_THREADS", "1"}};
+  const std::vector<std::string> arguments{"run",
+                                           "--config",
+                                           source_path("configs/wfold_cluster4x4.json"),
+                                           "--layer",
+                                           source_path("models/alexnet_small.json"),
+                                           "--check",
+                                           "on"};
+  const auto outputs = [&](const CommandSetting& setting) {
+    const CommandResult result = folder.run(arguments, setting);
+    EXPECT_EQ(result.status, 0) << result.err;
+    return folder.files();
+  };
+  EXPECT_TRUE(outputs(alone) == outputs({}));
+}
+
 TEST(DelayedThreads, CY_4_plans_of_many_candidates) {
   const CommandFolder folder;
   const std::string hardware = source_path("configs/wfold_cluster4x4.json");

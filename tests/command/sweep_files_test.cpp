@@ -56,6 +56,8 @@ TEST(SweepFiles, UI_2_UI_9_mistakes_are_named_and_nothing_is_written) {
        "/axes/1/choices/0: \"7\" is not allowed, allowed is an index from 0 to 0"},
       {"/axes/1", R"({"name": "w", "choices": [{"label": "a", "set": {"work": {}}}]})",
        "/axes/1/choices/0/set/work: unknown key \"work\""},
+      {"/axes/1", R"({"name": "w", "target": "config", "pointer": "/switch_array/rows", "values": [4]})",
+       "/axes/1: axis 'w' changes /switch_array/rows of the config as axis 'rows' does"},
       {"/axes/1", R"({"name": "w", "choices": []})", "/axes/1/choices: at least one entry"},
   };
   for (const Mistake& mistake : mistakes) {

@@ -9,6 +9,7 @@
 #include <limits>
 #include <map>
 #include <set>
+#include <system_error>
 #include <thread>
 #include <tuple>
 #include <vector>
@@ -184,10 +185,14 @@ class Chooser {
     };
     std::vector<std::future<void>> others;
     for (std::size_t t = 1; t < std::min<std::size_t>(threads_, batch.second - batch.first); ++t) {
-      others.push_back(std::async(std::launch::async, [&] {
-        TaskGraph graph;
-        take_looks(graph);
-      }));
+      try {
+        others.push_back(std::async(std::launch::async, [&] {
+          TaskGraph graph;
+          take_looks(graph);
+        }));
+      } catch (const std::system_error&) {
+        break;  // the machine has no further thread: those that there are look at everything
+      }
     }
     take_looks(graph_);
     for (std::future<void>& other : others) other.get();

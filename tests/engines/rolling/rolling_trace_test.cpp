@@ -430,6 +430,9 @@ TEST(RollingUnit, programs_that_make_no_sense_are_refused) {
   part = work.run();
   part.rows = part.columns = 65535;
   EXPECT_THAT(error(setup, part), HasSubstr("more than can be counted"));
+  setup.useful_taps = 1000;
+  EXPECT_THAT(error(setup, work.run()), HasSubstr("useful_taps 1000: the kernel has "));
+  setup.useful_taps = 1;
   setup.pixel_bytes = work.run().channels;
   part = work.run();
   part.first_channel = 1;

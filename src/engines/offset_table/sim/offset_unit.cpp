@@ -35,6 +35,8 @@ void check_fields(const ConvSetup& c, const OffsetSetup& s, const OffsetMap& m, 
     refuse(fmt::format("channels {} to {} of {}, kernels {} to {} of {} groups", r.first_channel,
                        r.first_channel + r.channels, shape.group_channels(), r.first_kernel,
                        r.first_kernel + r.kernels, s.groups));
+  if (s.useful_taps > to_unsigned(shape.taps()))
+    refuse(fmt::format("useful_taps {}: the kernel has {} taps", s.useful_taps, shape.taps()));
   if (c.post_parameters && r.last && r.kernels > config.record_kernels)
     refuse(
         fmt::format("biases and scales of {} kernels, the unit holds {}", r.kernels, config.record_kernels));

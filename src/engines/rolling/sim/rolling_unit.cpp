@@ -20,6 +20,8 @@ void check_fields(const ConvSetup& c, const RollingSetup& s, const RollingRun& r
   if (pixels > most / s.images || taps > most / r.channels)
     refuse(fmt::format("{} images of {} outputs over {} taps of {} channels are more than can be counted",
                        s.images, pixels, taps, r.channels));
+  if (s.useful_taps > to_unsigned(taps))
+    refuse(fmt::format("useful_taps {}: the kernel has {} taps", s.useful_taps, taps));
   const int last_group = (r.first_kernel + r.kernels - 1) / s.group_kernels;
   const std::int64_t end = std::int64_t{last_group} * s.group_channels + r.first_channel + r.channels;
   if (end > s.pixel_bytes)
