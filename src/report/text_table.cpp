@@ -1,5 +1,7 @@
 #include "report/text_table.h"
 
+#include "base/types.h"
+
 #include <algorithm>
 
 #include <fmt/format.h>
