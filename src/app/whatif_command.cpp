@@ -25,8 +25,9 @@ namespace {
 namespace fs = std::filesystem;
 using Clock = std::chrono::steady_clock;
 
-// Steps that are run in pairs: the best ones of so many knobs.
-constexpr std::size_t kPaired = 4;
+// Steps that are run in pairs: the best ones of so many knobs; and the best of the hardware's knobs with all
+// that widen a way of bytes.
+constexpr std::size_t kPaired = 4, kWidened = 2;
 // The part of the budget that single steps may spend.
 constexpr double kSingles = 0.75;
 
@@ -64,8 +65,9 @@ class WhatIf {
     std::vector<Trial> base{trial({})};
     if (!run_all(base, {})) return {};
     const PointResult result = base.front().folder->result();
-    if (!result.report || !result.error.empty())
-      throw UserError(fmt::format("{} on {}: {}", command_.layer, command_.config, result.error));
+    if (!result.report) throw UserError(in_the_users_names(result.error));
+    if (!result.error.empty())
+      throw SimulationError(fmt::format("{} on {}: {}", command_.layer, command_.config, result.error));
     report_ = *result.report;
     base_ = whatif_base(report_);
     std::vector<Trial> singles;
@@ -174,11 +176,21 @@ class WhatIf {
                     : result.report         ? "failed"
                     : one.folder->refused() ? "refused"
                                             : "failed";
-    row["reason"] = ran ? result.error : "the budget was spent";
+    row["reason"] = ran ? in_the_users_names(result.error) : "the budget was spent";
     return row;
   }
 
-  // The best step of each of the knobs that help most, two by two.
+  // A run reads copies of the files.
+  std::string in_the_users_names(std::string said) const {
+    for (const auto& [copy, name] :
+         {std::pair("config.json: ", &command_.config), std::pair("workload.json: ", &command_.layer)}) {
+      const std::string prefix = copy;
+      if (said.compare(0, prefix.size(), prefix) == 0) said.replace(0, prefix.size() - 2, *name);
+    }
+    return said;
+  }
+
+  // The best step of each of the knobs that help most, two by two, and with what widens the ways of bytes.
   std::vector<Trial> pairs_of(const OrderedJson& rows) {
     std::vector<std::pair<double, const KnobStep*>> best;
     for (std::size_t i = 0; i < steps_.size(); ++i) {
@@ -196,6 +208,16 @@ class WhatIf {
     std::vector<Trial> pairs;
     for (std::size_t a = 0; a < chosen.size(); ++a) {
       for (std::size_t b = a + 1; b < chosen.size(); ++b) pairs.push_back(trial({chosen[a], chosen[b]}));
+    }
+    std::size_t widened = 0;
+    for (const KnobStep* one : chosen) {
+      if (nth(one->change.set, SweepTarget::kConfig).empty() || widened == kWidened) continue;
+      ++widened;
+      for (const KnobStep& step : steps_) {
+        const bool there = std::find(chosen.begin(), chosen.end(), &step) != chosen.end();
+        if (step.widens && step.refused.empty() && !there && step.knob != one->knob)
+          pairs.push_back(trial({one, &step}));
+      }
     }
     return pairs;
   }

@@ -4,6 +4,7 @@
 #include "tilebeat/error.h"
 
 #include <algorithm>
+#include <array>
 #include <iterator>
 #include <string_view>
 
@@ -48,6 +49,15 @@ constexpr const char* kNumbers[] = {
     "/chip/sram/request_queue",
     "/host/instruction_buffer_bytes",
 };
+// The knobs of the ways of bytes; a step up widens one.
+constexpr std::array<std::string_view, 8> kWays{"interconnect.bytes_per_clock",
+                                                "dram.preset",
+                                                "dram.channels",
+                                                "dram.port_bytes_per_clock",
+                                                "chip.memory_controllers",
+                                                "chip.core.bus.bytes_per_clock",
+                                                "chip.cluster_bus.bytes_per_clock",
+                                                "chip.cluster_link.bytes_per_clock"};
 constexpr const char* kWramBanks = "/chip/core/wram/banks";
 
 // "/dram/channels" as "dram.channels".
@@ -120,6 +130,8 @@ class Steps {
 
   KnobStep& add(const std::string& pointer, const Json& from, const Json& to) {
     KnobStep step = made(name_of(pointer), from, to);
+    step.widens =
+        std::find(kWays.begin(), kWays.end(), step.knob) != kWays.end() && (to.is_string() || to > from);
     SweepSettings& set = nth(step.change.set, SweepTarget::kConfig);
     set[pointer] = to;
     step.refused = problem_of(set);

@@ -16,6 +16,7 @@ struct KnobStep {
   std::string knob;     ///< "interconnect.bytes_per_clock"
   Json from, to;        ///< its values
   SweepChange change;   ///< labelled `knob=to`; knobs that must go with it are changed as well
+  bool widens = false;  ///< gives bytes a wider way: one such knob alone may only move the limit to another
   std::string refused;  ///< why it is no legal hardware; empty: it is
   /// Images of a batch with and without the step.
   std::int64_t images_before = 1, images = 1;

@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <map>
 
 #include <fmt/format.h>
 
@@ -82,12 +83,23 @@ std::string table_text(const std::vector<Json>& rows) {
   return format_rows(lines);
 }
 
-std::size_t count_of_result(const WhatIfTable& table, const char* result) {
+std::size_t count_of_result(const WhatIfTable& table, const char* list, const char* result) {
   std::size_t count = 0;
-  for (const char* list : {"steps", "pairs"}) {
-    for (const Json& row : table[list]) if (row["result"] == result) ++count;
+  for (const Json& row : table[list]) {
+    if (row["result"] == result) ++count;
   }
   return count;
+}
+
+// "12 measured, 3 refused": what there is none of is left out, but for the first.
+std::string counts_text(const WhatIfTable& table, const char* list) {
+  std::string text = fmt::format("{} measured", count_of_result(table, list, "measured"));
+  for (const auto& [result, word] :
+       {std::pair("refused", "refused"), std::pair("failed", "failed"), std::pair("not_run", "not run")}) {
+    if (const std::size_t count = count_of_result(table, list, result); count > 0)
+      text += fmt::format(", {} {}", count, word);
+  }
+  return text;
 }
 
 std::vector<Json> first_of(std::vector<Json> rows) {
@@ -176,18 +188,34 @@ void add_measured(Json& row, const Json& report, const Json& base, const BatchRa
   }
 }
 
-std::vector<Json> measured_rows(const WhatIfTable& table, bool with_pairs) {
+std::vector<Json> measured_rows(const WhatIfTable& table, const char* list) {
   std::vector<Json> rows;
-  for (const char* list : {"steps", "pairs"}) {
-    if (list == std::string_view("pairs") && !with_pairs) continue;
-    for (const Json& row : table[list]) {
-      if (row["result"] == "measured") rows.push_back(row);
-    }
+  for (const Json& row : table[list]) {
+    if (row["result"] == "measured") rows.push_back(row);
   }
   std::stable_sort(rows.begin(), rows.end(), [](const Json& a, const Json& b) {
     return a["cycles_percent"].get<double>() < b["cycles_percent"].get<double>();
   });
   return rows;
+}
+
+std::vector<Json> helpful_pairs(const WhatIfTable& table) {
+  std::map<std::string, double> alone;
+  for (const Json& row : measured_rows(table, "steps"))
+    alone[row["step"].get<std::string>()] = row["cycles_percent"].get<double>();
+  std::vector<Json> pairs = measured_rows(table, "pairs");
+  const auto adds_nothing = [&](const Json& pair) {
+    const std::string name = pair["step"].get<std::string>();
+    const std::size_t plus = name.find('+');
+    const double best = std::min(alone[name.substr(0, plus)], alone[name.substr(plus + 1)]);
+    return pair["cycles_percent"].get<double>() > best - kNoticed;
+  };
+  pairs.erase(std::remove_if(pairs.begin(), pairs.end(), adds_nothing), pairs.end());
+  return pairs;
+}
+
+bool saves_cycles(const Json& row) {
+  return row["cycles_percent"].get<double>() <= -kNoticed;
 }
 
 bool saves_area(const Json& row) {
@@ -212,22 +240,19 @@ std::string whatif_csv(const WhatIfTable& table) {
 }
 
 std::string whatif_summary(const WhatIfTable& table) {
-  std::string text = fmt::format(
-      "{} on {}: {} cycles; {} steps measured, {} refused, {} failed, {} not run\n",
-      table["workload"].get<std::string>(), table["hardware"].get<std::string>(),
-      grouped(table["base"]["cycles"].get<std::int64_t>()), count_of_result(table, "measured"),
-      count_of_result(table, "refused"), count_of_result(table, "failed"), count_of_result(table, "not_run"));
-  std::vector<Json> helpful, free, pairs;
-  for (const Json& row : measured_rows(table, false)) {
-    if (row["cycles_percent"].get<double>() <= -kNoticed) helpful.push_back(row);
+  std::string text =
+      fmt::format("{} on {}: {} cycles; steps: {}; pairs: {}\n", table["workload"].get<std::string>(),
+                  table["hardware"].get<std::string>(), grouped(table["base"]["cycles"].get<std::int64_t>()),
+                  counts_text(table, "steps"), counts_text(table, "pairs"));
+  std::vector<Json> helpful, free;
+  for (const Json& row : measured_rows(table, "steps")) {
+    if (saves_cycles(row)) helpful.push_back(row);
     if (saves_area(row)) free.push_back(row);
   }
-  for (const Json& row : measured_rows(table, true)) {
-    if (!row.contains("from")) pairs.push_back(row);
-  }
-  text += helpful.empty() ? "\nNo single step takes fewer cycles.\n"
+  const std::vector<Json> pairs = helpful_pairs(table);
+  text += helpful.empty() ? "\nNo measured step takes fewer cycles.\n"
                           : "\nWhat helps most, measured:\n" + table_text(first_of(helpful));
-  if (!pairs.empty()) text += "\nThe best of them in pairs:\n" + table_text(first_of(pairs));
+  if (!pairs.empty()) text += "\nPairs that save more than either step:\n" + table_text(first_of(pairs));
   std::stable_sort(free.begin(), free.end(), [](const Json& a, const Json& b) {
     return a["area_percent"].get<double>() < b["area_percent"].get<double>();
   });

@@ -12,10 +12,11 @@ constexpr int kWhatIfVersion = 1;
 
 /// The steps of hardware and workload that were run, and what each came to (SPEC UI-13): the contents of
 /// `whatif.json`. `base` has the values of the run without a step. `steps` and `pairs` of steps are lists of
-/// objects with `step` (its name), `knob`, `from`, `to`, `result` (`measured`; `refused`: the hardware is not
-/// legal or cannot run the workload; `failed`; `not_run`: the budget was spent), `reason` where it was not
-/// measured, else `cycles`, `energy_pj` and `area_mm2`, and by how many per cent these differ from those of
-/// the base: `cycles_percent` and so on. Steps of the batch have values of as many images as the base.
+/// objects with `step` (its name; of pairs both, joined by +), `knob`, `from`, `to`, `result` (`measured`;
+/// `refused`: the hardware is not legal or cannot run the workload; `failed`; `not_run`: the budget was
+/// spent), `reason` where it was not measured, else `cycles`, `energy_pj` and `area_mm2`, and by how many per
+/// cent these differ from those of the base: `cycles_percent` and so on. Steps of the batch have values of as
+/// many images as the base.
 using WhatIfTable = nlohmann::ordered_json;
 
 /// The JSON Schema (draft-07) of the file.
@@ -33,8 +34,12 @@ struct BatchRatio {
 void add_measured(nlohmann::ordered_json& row, const nlohmann::ordered_json& report,
                   const nlohmann::ordered_json& base, const BatchRatio& batch);
 
-/// The measured rows of `steps` and `pairs`, those with the fewest cycles first.
-std::vector<nlohmann::ordered_json> measured_rows(const WhatIfTable& table, bool with_pairs);
+/// The measured rows of `steps`, or of `pairs`, those with the fewest cycles first.
+std::vector<nlohmann::ordered_json> measured_rows(const WhatIfTable& table, const char* list);
+/// The measured pairs that save at least kNoticed more than each of their steps alone, likewise.
+std::vector<nlohmann::ordered_json> helpful_pairs(const WhatIfTable& table);
+/// Whether a measured step saves at least kNoticed of the cycles.
+bool saves_cycles(const nlohmann::ordered_json& row);
 
 /// Per cent of the cycles that are worth a mention.
 constexpr double kNoticed = 0.5;

@@ -95,21 +95,15 @@ std::vector<Json> at_most(std::vector<Json> rows, std::size_t most) {
   return rows;
 }
 
-bool helps(const Json& row) {
-  return row["cycles_percent"].get<double>() <= -kNoticed;
-}
-
 std::string verdict(const WhatIfTable& table, const Numbers& numbers) {
-  const std::vector<Json> singles = kept(measured_rows(table, false), helps);
+  const std::vector<Json> singles = kept(measured_rows(table, "steps"), saves_cycles);
   if (singles.empty()) return "<p>None of the measured steps takes fewer cycles.</p>\n";
   const std::vector<Json> cheap =
       kept(singles, [](const Json& row) { return row["area_percent"].get<double>() <= kSameArea; });
-  const std::vector<Json> pairs =
-      kept(measured_rows(table, true), [](const Json& row) { return !row.contains("from") && helps(row); });
   std::string html = "<p>" + sentence("Measured, the step that helps most", singles, numbers).substr(1);
   if (cheap.empty() || cheap.front()["step"] != singles.front()["step"])
     html += sentence("For at most 1 % more area", cheap, numbers);
-  return html + sentence("The best of the pairs", pairs, numbers) + "</p>\n";
+  return html + sentence("The best of the pairs", helpful_pairs(table), numbers) + "</p>\n";
 }
 
 }  // namespace
@@ -119,11 +113,15 @@ std::string measured_help(const RunFacts& run) {
     return "<p class=\"note\">What would help has not been measured: <code>tilebeat whatif</code> does "
            "that, and <code>tilebeat report --whatif</code> shows it here.</p>\n";
   const Numbers numbers(run.cited);
-  const std::vector<Json> rows = kept(measured_rows(*run.whatif, true), helps);
+  const std::vector<Json> rows = kept(measured_rows(*run.whatif, "steps"), saves_cycles);
   std::string html = "<h3>What would help</h3>\n" + verdict(*run.whatif, numbers);
-  if (rows.empty()) return html;
-  return html + "<p>Runs with one knob a step away, and with the best two by two:</p>\n" +
-         table_of(at_most(rows, kMostRows), numbers);
+  if (!rows.empty())
+    html += "<p>Runs with one knob a step away:</p>\n" + table_of(at_most(rows, kMostRows), numbers);
+  const std::vector<Json> pairs = helpful_pairs(*run.whatif);
+  if (!pairs.empty())
+    html += "<p>Two knobs, where that saves more than either:</p>\n" +
+            table_of(at_most(pairs, kMostRows), numbers);
+  return html;
 }
 
 }  // namespace tilebeat::page
@@ -153,9 +151,7 @@ std::string not_measured(const WhatIfTable& table) {
 std::string whatif_page(const WhatIfTable& table) {
   const page::Cited cited(0, table);
   const page::Numbers numbers(cited);
-  const std::vector<Json> steps = measured_rows(table, false);
-  const std::vector<Json> pairs =
-      page::kept(measured_rows(table, true), [](const Json& row) { return !row.contains("from"); });
+  const std::vector<Json> steps = measured_rows(table, "steps"), pairs = measured_rows(table, "pairs");
   const std::vector<Json> smaller = page::kept(steps, saves_area);
   std::string html =
       page::opening(fmt::format("what if, {} on {}", page::escaped(table["workload"].get<std::string>()),
@@ -165,7 +161,7 @@ std::string whatif_page(const WhatIfTable& table) {
       "of the run without.</p>\n",
       cited.count("/base/cycles"));
   html += page::verdict(table, numbers);
-  if (!pairs.empty()) html += "<h2>The best steps in pairs</h2>\n" + page::table_of(pairs, numbers);
+  if (!pairs.empty()) html += "<h2>Pairs</h2>\n" + page::table_of(pairs, numbers);
   if (!smaller.empty())
     html += fmt::format("<h2>Smaller, for at most {} % more cycles</h2>\n", kNoticed) +
             page::table_of(smaller, numbers);
