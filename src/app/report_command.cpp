@@ -37,9 +37,11 @@ void add_whatif(std::vector<PageReport>& reports, const std::string& path) {
   bool found = false;
   for (PageReport& page : reports) {
     const OrderedJson& report = page.report;
-    // The order of keys is ignored.
-    if (report["workload"] != table["workload"] || whatif_base(report) != table["base"] ||
-        nlohmann::json(report["configuration"]) != nlohmann::json(table["configuration"]))
+    const auto same = [](const OrderedJson& a, const OrderedJson& b) {
+      return nlohmann::json(a) == nlohmann::json(b);  // whatever the order of keys
+    };
+    if (report["workload"] != table["workload"] || !same(whatif_base(report), table["base"]) ||
+        !same(report["configuration"], table["configuration"]))
       continue;
     page.whatif = table, found = true;
   }

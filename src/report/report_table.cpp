@@ -11,10 +11,11 @@
 namespace tilebeat {
 namespace {
 
-// The relative error of the planner's estimate. Layers that neither compute nor move anything have a few
+// The relative error of the planner's estimate. Layers that neither compute nor store anything have a few
 // cycles of a fence at most, of which a share says nothing.
 std::string estimate_text(const LayerResult& layer) {
-  if (layer.estimated_cycles == 0 || layer.cycles == 0 || layer.bound.cycles() == 0) return "";
+  const bool nothing = layer.macs == 0 && layer.results == 0 && layer.bytes.dram_write == 0;
+  if (layer.estimated_cycles == 0 || layer.cycles == 0 || nothing) return "";
   const double error =
       static_cast<double>(layer.estimated_cycles - layer.cycles) / static_cast<double>(layer.cycles);
   return fmt::format("{:+.1f} %", 100 * error);

@@ -102,6 +102,7 @@ void SnapshotVisitor::array(const CycleLedger& ledger, std::int64_t beats, std::
 }
 
 void SnapshotVisitor::helper(HelperUnit unit, const CycleLedger& ledger) {
+  if (ledger.current() == Activity::kUnused) return;
   ActivityCycles& sum = nth(snapshot_.helpers, unit);
   for (std::size_t i = 0; i < sum.size(); ++i) sum[i] += ledger.cycles()[i];
 }

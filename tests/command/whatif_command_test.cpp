@@ -4,6 +4,7 @@
 #include "tilebeat_command.h"
 
 #include <algorithm>
+#include <cmath>
 #include <regex>
 #include <set>
 #include <sstream>

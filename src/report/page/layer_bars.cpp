@@ -66,11 +66,11 @@ std::string cycles_bar(const RunFacts& run, std::size_t index, double most,
   return svg;
 }
 
-// The name of the largest stall; empty: there is none.
-std::string largest_of(const Json& stalls) {
+// The name of the largest stall but those that `without` names; empty: there is none.
+std::string largest_of(const Json& stalls, const std::set<std::string>& without = {}) {
   std::string largest;
   for (const auto& [name, value] : stalls.items()) {
-    if (largest.empty() || value > stalls[largest]) largest = name;
+    if (without.count(name) == 0 && (largest.empty() || value > stalls[largest])) largest = name;
   }
   return largest;
 }
@@ -86,7 +86,7 @@ std::string helpers_text(const RunFacts& run, const std::string& pointer) {
     const double busy = cycles["busy"].template get<double>() / all;
     text += fmt::format("{}{} busy {}", text.empty() ? "" : "<br>", escaped(unit),
                         run.cited.computed(place + "/busy", busy, percent(busy)));
-    const std::string stall = largest_of(cycles["stall_cycles"]);
+    const std::string stall = largest_of(cycles["stall_cycles"], {"host", "no_work", "layer_end"});
     if (stall.empty()) continue;
     const double share = cycles["stall_cycles"][stall].template get<double>() / all;
     text += fmt::format(", {} {}", escaped(stall),

@@ -77,7 +77,7 @@ std::string table_of(const std::vector<Json>& rows, const Numbers& numbers) {
 std::string sentence(const char* what, const std::vector<Json>& rows, const Numbers& numbers) {
   if (rows.empty()) return "";
   const Json& best = rows.front();
-  return fmt::format(" {}: <b>{}</b>, {} of the cycles, {} of the energy, {} of the area.", what,
+  return fmt::format(" {}: <b>{}</b>, {} cycles, {} energy, {} area.", what,
                      change_text(best), numbers.percent(best, "cycles_percent"),
                      numbers.percent(best, "energy_percent"), numbers.percent(best, "area_percent"));
 }
