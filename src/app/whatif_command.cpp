@@ -159,6 +159,13 @@ class WhatIf {
     }
     row["knob"] = knobs;
     if (one.steps.size() == 1) row["from"] = one.steps[0]->from, row["to"] = one.steps[0]->to;
+    row["set"] = OrderedJson::object();
+    for (std::size_t t = 0; t < kSweepTargets; ++t) {
+      for (const KnobStep* step : one.steps) {
+        for (const auto& [pointer, value] : step->change.set[t])
+          row["set"][std::string(kSweepTargetNames[t])][pointer] = value;
+      }
+    }
     if (!one.folder) {
       row["result"] = "refused";
       row["reason"] =

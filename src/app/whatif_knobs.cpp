@@ -248,15 +248,21 @@ std::vector<KnobStep> knob_steps(const HardwareConfig& hardware, const Json& fil
 
 std::vector<KnobStep> chosen_steps(const std::vector<KnobStep>& steps,
                                    const std::vector<std::string>& names) {
-  std::vector<std::string> known;
+  std::vector<std::string> groups, known;  // the words in front of dots, and all that can be named
+  const auto add = [](std::vector<std::string>& list, const std::string& name) {
+    if (std::find(list.begin(), list.end(), name) == list.end()) list.push_back(name);
+  };
   for (const KnobStep& step : steps) {
-    if (known.empty() || known.back() != step.knob) known.push_back(step.knob);
+    add(groups, step.knob.substr(0, step.knob.find('.')));
+    for (std::size_t dot = step.knob.find('.'); dot != std::string::npos; dot = step.knob.find('.', dot + 1))
+      add(known, step.knob.substr(0, dot));
+    add(known, step.knob);
   }
   for (const std::string& name : names) {
-    if (std::none_of(known.begin(), known.end(), [&](const auto& knob) { return is_named(knob, name); }))
+    if (std::none_of(steps.begin(), steps.end(), [&](const auto& step) { return is_named(step.knob, name); }))
       throw UserError(
-          fmt::format("--knobs {}: is no knob of this hardware, the nearest one is {}; there are {}", name,
-                      nearest_name(name, known), fmt::join(known, ", ")));
+          fmt::format("--knobs {}: is no knob of this hardware, the nearest name is {}; they begin with {}",
+                      name, nearest_name(name, known), fmt::join(groups, ", ")));
   }
   std::vector<KnobStep> chosen;
   for (const KnobStep& step : steps) {

@@ -43,6 +43,11 @@ Json row_schema() {
                  {"knob", text("what it changes")},
                  {"from", {{"description", "the value without the step"}}},
                  {"to", {{"description", "the value with it"}}},
+                 {"set",
+                  {{"type", "object"},
+                   {"description",
+                    "by `config` and `layer`: JSON pointers into the files, and the values "
+                    "that stood there"}}},
                  {"result", {{"enum", {"measured", "refused", "failed", "not_run"}}}},
                  {"reason", text("why it was not measured")},
                  {"cycles", number("of the run, for as many images as the base has")},
@@ -51,7 +56,7 @@ Json row_schema() {
                  {"energy_percent", number("")},
                  {"area_mm2", number("")},
                  {"area_percent", number("")}},
-                {"step", "knob", "result"});
+                {"step", "knob", "set", "result"});
 }
 
 std::string signed_percent(double value) {
@@ -63,15 +68,8 @@ std::string value_text(const Json& value) {
   return value.is_string() ? value.get<std::string>() : value.dump();
 }
 
-// "interconnect.bytes_per_clock 16 -> 32", and of pairs both.
-std::string change_text(const Json& row) {
-  if (!row.contains("from")) return row["step"].get<std::string>();
-  return fmt::format("{} {} -> {}", row["knob"].get<std::string>(), value_text(row["from"]),
-                     value_text(row["to"]));
-}
-
 std::vector<std::string> cells(const Json& row) {
-  return {change_text(row), grouped(row["cycles"].get<std::int64_t>()),
+  return {change_text(row, "->"), grouped(row["cycles"].get<std::int64_t>()),
           signed_percent(row["cycles_percent"].get<double>()),
           signed_percent(row["energy_percent"].get<double>()),
           signed_percent(row["area_percent"].get<double>())};
@@ -113,7 +111,7 @@ std::string not_measured(const WhatIfTable& table, const char* result, const cha
   for (const char* list : {"steps", "pairs"}) {
     for (const Json& row : table[list]) {
       if (row["result"] != result || ++count > kMostShown) continue;
-      lines += fmt::format("  {}: {}\n", change_text(row), row["reason"].get<std::string>());
+      lines += fmt::format("  {}: {}\n", change_text(row, "->"), row["reason"].get<std::string>());
     }
   }
   if (count == 0) return "";
@@ -221,6 +219,19 @@ bool saves_cycles(const Json& row) {
 bool saves_area(const Json& row) {
   constexpr double kLeast = 0.05;  // per cent, as shown
   return row["area_percent"].get<double>() <= -kLeast && row["cycles_percent"].get<double>() <= kNoticed;
+}
+
+std::string change_text(const Json& row, const char* arrow) {
+  if (!row.contains("from")) return row["step"].get<std::string>();
+  const std::string knob = row["knob"].get<std::string>();
+  std::string text = fmt::format("{} {} {} {}", knob, value_text(row["from"]), arrow, value_text(row["to"]));
+  if (!row["set"].contains("config")) return text;
+  for (const auto& [pointer, value] : row["set"]["config"].items()) {
+    std::string name = pointer.substr(std::min<std::size_t>(1, pointer.size()));
+    std::replace(name.begin(), name.end(), '/', '.');
+    if (name != knob) text += fmt::format(", {} {}", name, value_text(value));
+  }
+  return text;
 }
 
 std::string whatif_csv(const WhatIfTable& table) {

@@ -12,11 +12,11 @@ constexpr int kWhatIfVersion = 1;
 
 /// The steps of hardware and workload that were run, and what each came to (SPEC UI-13): the contents of
 /// `whatif.json`. `base` has the values of the run without a step. `steps` and `pairs` of steps are lists of
-/// objects with `step` (its name; of pairs both, joined by +), `knob`, `from`, `to`, `result` (`measured`;
-/// `refused`: the hardware is not legal or cannot run the workload; `failed`; `not_run`: the budget was
-/// spent), `reason` where it was not measured, else `cycles`, `energy_pj` and `area_mm2`, and by how many per
-/// cent these differ from those of the base: `cycles_percent` and so on. Steps of the batch have values of as
-/// many images as the base.
+/// objects with `step` (its name; of pairs both, joined by +), `knob`, of steps `from` and `to`, `set` (what
+/// was changed in the files), `result` (`measured`; `refused`: the hardware is not legal or cannot run the
+/// workload; `failed`; `not_run`: the budget was spent), `reason` where it was not measured, else `cycles`,
+/// `energy_pj` and `area_mm2`, and by how many per cent these differ from those of the base: `cycles_percent`
+/// and so on. Steps of the batch have values of as many images as the base.
 using WhatIfTable = nlohmann::ordered_json;
 
 /// The JSON Schema (draft-07) of the file.
@@ -41,6 +41,9 @@ std::vector<nlohmann::ordered_json> helpful_pairs(const WhatIfTable& table);
 /// Whether a measured step saves at least kNoticed of the cycles.
 bool saves_cycles(const nlohmann::ordered_json& row);
 
+/// The change of a step: "interconnect.bytes_per_clock 16 -> 32", with what changes beside it; of pairs the
+/// name.
+std::string change_text(const nlohmann::ordered_json& row, const char* arrow);
 /// Per cent of the cycles that are worth a mention.
 constexpr double kNoticed = 0.5;
 /// Whether a measured step makes the chip smaller for at most kNoticed more cycles.

@@ -54,7 +54,6 @@ TEST(Limits, UI_13_the_bytes_through_the_busiest_port_are_a_bound_of_their_own) 
     const nlohmann::json& ran = report.at("layers").at(0);
     const std::string port = "noc.cluster0.core0.iodma";
     const auto bound = ran.at("bound_cycles").at("port").get<std::int64_t>();
-    EXPECT_EQ(ran.at("busiest_port"), port + ".read");
     // Every burst takes whole beats.
     const std::int64_t bytes = counted(report, port, "read"), bursts = counted(report, port, "read_bursts");
     EXPECT_GE(bound, bytes / width);
@@ -62,6 +61,7 @@ TEST(Limits, UI_13_the_bytes_through_the_busiest_port_are_a_bound_of_their_own) 
     const auto cycles = ran.at("cycles").get<std::int64_t>();
     EXPECT_LE(bound, cycles);
     if (width > 16) continue;  // there DRAM is the limit
+    EXPECT_EQ(ran.at("busiest_port"), port + ".read");
     EXPECT_GT(static_cast<double>(bound), 0.98 * static_cast<double>(cycles));
     EXPECT_NE(run.out.find(" port "), std::string::npos) << run.out;
     EXPECT_EQ(ran.at("busiest").at("module"), port + ".read");
@@ -80,7 +80,8 @@ TEST(Limits, UI_13_no_layer_takes_fewer_cycles_than_its_busiest_port) {
           folder.run_layer(fmt::format("configs/{}.json", config), fmt::format("models/{}.json", layer));
       if (run.status == 2) continue;  // not every layer runs on a system on chip
       ASSERT_EQ(run.status, 0) << config << " " << layer << ": " << run.err;
-      for (const nlohmann::json& ran : folder.report().at("layers"))
+      const nlohmann::json report = folder.report();
+      for (const nlohmann::json& ran : report.at("layers"))
         EXPECT_LE(ran.at("bound_cycles").at("port").get<std::int64_t>(), ran.at("cycles").get<std::int64_t>())
             << config << " " << layer << " " << ran.at("name");
     }
@@ -157,7 +158,8 @@ TEST(Limits, UI_13_layers_without_products_are_explained_by_the_units_that_work)
   const CommandFolder folder;
   ASSERT_EQ(folder.run_layer("configs/core1.json", "models/encoder_block.json").status, 0);
   int explained = 0;
-  for (const nlohmann::json& layer : folder.report().at("layers")) {
+  const nlohmann::json report = folder.report();
+  for (const nlohmann::json& layer : report.at("layers")) {
     EXPECT_EQ(layer.contains("helpers"), layer.at("beats") == 0) << layer.at("name");
     if (!layer.contains("helpers")) continue;
     const nlohmann::json& vector = layer.at("helpers").at("vector");

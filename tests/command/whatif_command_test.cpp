@@ -7,7 +7,6 @@
 #include <cmath>
 #include <regex>
 #include <set>
-#include <sstream>
 #include <string>
 #include <vector>
 
@@ -48,17 +47,10 @@ std::vector<std::pair<std::string, double>> named_on(const std::string& page) {
   return named;
 }
 
-// `interconnect.bytes_per_clock=32` and others, joined by +, put into a hardware file.
-nlohmann::json applied(nlohmann::json hardware, const std::string& steps) {
-  std::istringstream all(steps);
-  for (std::string step; std::getline(all, step, '+');) {
-    const std::size_t equals = step.find('=');
-    std::string pointer = "/" + step.substr(0, equals);
-    std::replace(pointer.begin(), pointer.end(), '.', '/');
-    const std::string text = step.substr(equals + 1);
-    const nlohmann::json value = nlohmann::json::parse(text, nullptr, false);
-    hardware[nlohmann::json::json_pointer(pointer)] = value.is_discarded() ? nlohmann::json(text) : value;
-  }
+// A hardware file with what a step changes in it.
+nlohmann::json applied(nlohmann::json hardware, const nlohmann::json& row) {
+  for (const auto& [pointer, value] : row.at("set").at("config").items())
+    hardware[nlohmann::json::json_pointer(pointer)] = value;
   return hardware;
 }
 
@@ -92,7 +84,7 @@ TEST_P(WhatIf, UI_13_every_gain_that_a_page_names_is_that_of_a_run_that_applies_
   std::set<std::string> seen;
   for (const auto& [step, change] : named) {
     if (!seen.insert(step).second) continue;
-    folder.write("changed.json", applied(hardware, step).dump());
+    folder.write("changed.json", applied(hardware, row_of(whatif, step)).dump());
     const CommandResult run =
         folder.run({"run", "--config", "changed.json", "--layer", layer, "--out", "changed"});
     ASSERT_EQ(run.status, 0) << step << ": " << run.err;
@@ -126,7 +118,7 @@ TEST(WhatIfCommand, UI_13_a_step_that_is_no_hardware_is_refused_with_its_reason)
   ASSERT_EQ(whatif.at("steps").size(), 4U);
   for (const nlohmann::json& row : whatif.at("steps")) {
     const std::string step = row.at("step").get<std::string>();
-    folder.write("changed.json", applied(nlohmann::json::parse(read_bytes(config)), step).dump());
+    folder.write("changed.json", applied(nlohmann::json::parse(read_bytes(config)), row).dump());
     const CommandResult run =
         folder.run({"run", "--config", "changed.json", "--layer", source_path("models/small_chain.json")});
     EXPECT_EQ(row.at("result") == "refused", run.status == 2) << step << ": " << run.err;
@@ -161,10 +153,14 @@ TEST(WhatIfCommand, UI_13_what_the_budget_has_left_out_is_measured_by_the_next_c
   hurried.insert(hurried.end(), {"--budget", "0.001"});
   const CommandResult none = folder.run(hurried);
   ASSERT_EQ(none.status, 0) << none.err;
-  for (const nlohmann::json& row : table(folder).at("steps")) EXPECT_EQ(row.at("result"), "not_run") << row;
-  EXPECT_NE(none.out.find("0 steps measured"), std::string::npos) << none.out;
+  nlohmann::json whatif_table = table(folder);
+  ASSERT_EQ(whatif_table.at("steps").size(), 4U);
+  for (const nlohmann::json& row : whatif_table.at("steps")) EXPECT_EQ(row.at("result"), "not_run") << row;
+  EXPECT_NE(none.out.find("steps: 0 measured, 4 not run"), std::string::npos) << none.out;
   ASSERT_EQ(folder.run(arguments).status, 0);
-  for (const nlohmann::json& row : table(folder).at("steps")) EXPECT_NE(row.at("result"), "not_run") << row;
+  whatif_table = table(folder);
+  ASSERT_EQ(whatif_table.at("steps").size(), 4U);
+  for (const nlohmann::json& row : whatif_table.at("steps")) EXPECT_NE(row.at("result"), "not_run") << row;
 }
 
 TEST(WhatIfCommand, UI_13_a_batch_is_measured_for_as_many_images_as_before) {
@@ -193,7 +189,7 @@ TEST(WhatIfCommand, UI_13_wrong_arguments_are_refused_and_nothing_is_written) {
       folder.run(whatif(config, source_path("models/small_chain.json"), {"--knobs", "interconect"}));
   EXPECT_EQ(knob.status, 2);
   EXPECT_NE(
-      knob.err.find("--knobs interconect: is no knob of this hardware, the nearest one is interconnect."),
+      knob.err.find("--knobs interconect: is no knob of this hardware, the nearest name is interconnect;"),
       std::string::npos)
       << knob.err;
   EXPECT_EQ(folder.run(whatif(config, config)).status, 2) << "no workload";

@@ -13,14 +13,8 @@ namespace {
 constexpr std::size_t kMostRows = 8;
 constexpr double kSameArea = 1;  // per cent
 
-std::string value_text(const Json& value) {
-  return value.is_string() ? value.get<std::string>() : value.dump();
-}
-
-std::string change_text(const Json& row) {
-  if (!row.contains("from")) return escaped(row["step"].get<std::string>());
-  return fmt::format("{} {} &rarr; {}", escaped(row["knob"].get<std::string>()),
-                     escaped(value_text(row["from"])), escaped(value_text(row["to"])));
+std::string shown_change(const Json& row) {
+  return escaped(change_text(row, "\u2192"));
 }
 
 std::string signed_percent(double value) {
@@ -68,7 +62,7 @@ std::string table_of(const std::vector<Json>& rows, const Numbers& numbers) {
     html += fmt::format(
         "<tr><td>{}</td><td class=\"n\">{}</td><td class=\"n\">{}</td><td class=\"bar\">{}</td><td "
         "class=\"n\">{}</td><td class=\"n\">{}</td></tr>\n",
-        change_text(row), numbers.cycles(row), numbers.percent(row, "cycles_percent"), bar(row, most),
+        shown_change(row), numbers.cycles(row), numbers.percent(row, "cycles_percent"), bar(row, most),
         numbers.percent(row, "energy_percent"), numbers.percent(row, "area_percent"));
   return html + "</tbody></table>\n";
 }
@@ -77,9 +71,9 @@ std::string table_of(const std::vector<Json>& rows, const Numbers& numbers) {
 std::string sentence(const char* what, const std::vector<Json>& rows, const Numbers& numbers) {
   if (rows.empty()) return "";
   const Json& best = rows.front();
-  return fmt::format(" {}: <b>{}</b>, {} cycles, {} energy, {} area.", what,
-                     change_text(best), numbers.percent(best, "cycles_percent"),
-                     numbers.percent(best, "energy_percent"), numbers.percent(best, "area_percent"));
+  return fmt::format(" {}: <b>{}</b>, {} cycles, {} energy, {} area.", what, shown_change(best),
+                     numbers.percent(best, "cycles_percent"), numbers.percent(best, "energy_percent"),
+                     numbers.percent(best, "area_percent"));
 }
 
 // The measured rows that `keep`.
@@ -136,7 +130,7 @@ std::string not_measured(const WhatIfTable& table) {
   for (const char* list : {"steps", "pairs"}) {
     for (const Json& row : table[list]) {
       if (row["result"] == "measured") continue;
-      rows += fmt::format("<tr><td>{}</td><td>{}</td><td>{}</td></tr>\n", page::change_text(row),
+      rows += fmt::format("<tr><td>{}</td><td>{}</td><td>{}</td></tr>\n", page::shown_change(row),
                           page::escaped(row["result"].get<std::string>()),
                           page::escaped(row["reason"].get<std::string>()));
     }
