@@ -22,17 +22,6 @@ namespace {
 
 constexpr int kFailed = 1, kBadInput = 2;
 
-void add_files(CLI::App& app, std::string& config, std::string& layer) {
-  app.add_option("--config", config, "hardware JSON")->required()->type_name("HW.json");
-  app.add_option("--layer", layer, "workload JSON: a layer or a network")
-      ->required()
-      ->type_name("WORKLOAD.json");
-}
-
-// An empty name would be taken as "none".
-const CLI::Validator kNotEmpty(
-    [](const std::string& text) { return text.empty() ? "a name is expected" : std::string(); }, "");
-
 // At 1 us per cycle a count of picoseconds still fits 64 bits.
 constexpr Cycle kMostCycles = 1'000'000'000'000;
 
@@ -284,6 +273,12 @@ void define_report(CLI::App& app, ReportCommand& c) {
       ->required()
       ->check(kNotEmpty)
       ->type_name("RUN.json");
+  app.add_option("--whatif", c.whatif,
+                 "what `tilebeat whatif` measured of such a run: the page says what would help; may be said "
+                 "several times")
+      ->check(kNotEmpty)
+      ->allow_extra_args(false)
+      ->type_name("WHATIF.json");
   app.add_option("--html", c.html, "write the page there, one file that needs no others")
       ->required()
       ->check(kNotEmpty)
@@ -306,66 +301,6 @@ void define_manual(CLI::App& app) {
 int print_text(const std::string& text) {
   fmt::print("{}", text);
   return 0;
-}
-
-void define_sweep(CLI::App& app, SweepCommand& c) {
-  app.add_option("sweep", c.sweep, "sweep JSON: which files, and what changes from point to point")
-      ->required()
-      ->check(kNotEmpty)
-      ->type_name("SWEEP.json");
-  app.add_option("--out", c.out, "folder for sweep.csv, sweep.html and points/; a sweep goes on where it was")
-      ->capture_default_str()
-      ->check(kNotEmpty)
-      ->type_name("DIR");
-  CLI::Option* jobs = app.add_option("--jobs", c.jobs, "runs at the same time (default: one a processor)")
-                          ->check(CLI::Range(1, 4096))
-                          ->type_name("N");
-  app.add_option("--pareto", c.pareto, "the two columns that the Pareto front is of, less is better")
-      ->capture_default_str()
-      ->check(kNotEmpty)
-      ->type_name("A,B");
-  CLI::Option* collect =
-      app.add_flag("--collect", c.collect, "run nothing: make the table and the page of what is there");
-  app.add_option("--snakemake", c.snakemake, "run nothing: write the sweep as a Snakemake workflow")
-      ->check(kNotEmpty)
-      ->excludes(collect)
-      ->excludes(jobs)
-      ->type_name("FILE");
-  collect->excludes(jobs);
-  app.footer(R"(Examples:
-  tilebeat sweep sweep.json --out sweep
-  tilebeat sweep sweep.json --out sweep --jobs 4 --pareto time_us,dram_bytes
-  tilebeat sweep sweep.json --out sweep --snakemake Snakefile)");
-}
-
-void define_check(CLI::App& app, CheckCommand& c) {
-  app.add_option("suite", c.suite, "suite JSON: which runs, and what they came to")
-      ->required()
-      ->check(kNotEmpty)
-      ->type_name("SUITE.json");
-  CLI::Option* update = app.add_flag("--update", c.update,
-                                     "store what the runs come to in the suite, in place of what is there");
-  app.add_option("--junit", c.junit, "write the result there, too, as JUnit XML for a CI server")
-      ->check(kNotEmpty)
-      ->excludes(update)
-      ->type_name("FILE");
-  app.add_option(
-         "--filter", c.filters,
-         "only runs whose name has NAME in it, or follows it as a shell's pattern; may be said several "
-         "times")
-      ->check(kNotEmpty)
-      ->allow_extra_args(false)
-      ->type_name("NAME");
-  app.add_option("--jobs", c.jobs, "runs at the same time (default: one a processor)")
-      ->check(CLI::Range(1, 4096))
-      ->type_name("N");
-  app.footer(R"(Exit status 1 where a run does not come to what is stored, with a line for each difference:
-  RUN: layer NAME: cycles: 1200 -> 1260 (+5 %)
-
-Examples:
-  tilebeat check suite.json --update
-  tilebeat check suite.json --junit junit.xml
-  tilebeat check suite.json --filter core1/ --filter '*/fused')");
 }
 
 // The parser itself would only say that a subcommand is missing.
@@ -415,6 +350,7 @@ int dispatch(int argc, char** argv) {
   RerunCommand rerun_command;
   SweepCommand sweep_command;
   CheckCommand check_command;
+  WhatIfCommand whatif_command;
 
   CLI::App& run_app = *app.add_subcommand("run", "simulate a workload on a hardware configuration");
   define_run(run_app, run_command);
@@ -426,9 +362,10 @@ int dispatch(int argc, char** argv) {
   CLI::App& plan_app = *app.add_subcommand("plan", "show how a workload is mapped, without simulating");
   define_plan(plan_app, plan_command);
   CLI::App& schema_app = *app.add_subcommand("schema", "print the JSON Schema of a kind of file");
-  schema_app.add_option("kind", schema_command.kind, "hardware, workload, mapping, report, sweep or suite")
+  schema_app
+      .add_option("kind", schema_command.kind, "hardware, workload, mapping, report, sweep, suite or whatif")
       ->required()
-      ->check(CLI::IsMember({"hardware", "workload", "mapping", "report", "sweep", "suite"}));
+      ->check(CLI::IsMember({"hardware", "workload", "mapping", "report", "sweep", "suite", "whatif"}));
   schema_app.add_flag("--markdown", schema_command.markdown, "a Markdown table instead");
   schema_app.footer("Example:\n  tilebeat schema hardware --markdown");
   CLI::App& tables_app =
@@ -438,6 +375,9 @@ int dispatch(int argc, char** argv) {
   define_report(report_app, report_command);
   CLI::App& sweep_app = *app.add_subcommand("sweep", "run many points, each with other values, and compare");
   define_sweep(sweep_app, sweep_command);
+  CLI::App& whatif_app =
+      *app.add_subcommand("whatif", "run the knobs of the hardware up and down, and say what helps");
+  define_whatif(whatif_app, whatif_command);
   CLI::App& check_app = *app.add_subcommand("check", "compare runs with what a suite stores of them");
   define_check(check_app, check_command);
   define_compare(*app.add_subcommand("compare", "reports side by side, or one workload on several chips"),
@@ -463,6 +403,7 @@ int dispatch(int argc, char** argv) {
   if (schema_app.parsed()) return schema(schema_command);
   if (report_app.parsed()) return report(report_command);
   if (sweep_app.parsed()) return sweep(sweep_command);
+  if (whatif_app.parsed()) return whatif(whatif_command);
   if (check_app.parsed()) return check(check_command);
   if (tables_app.parsed()) return tables(tables_command);
   if (completion_app.parsed()) return print_text(completion_script(app, shell));

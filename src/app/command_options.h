@@ -1,5 +1,6 @@
 #pragma once
 
+#include "app/commands.h"
 #include "config/hardware_config.h"
 #include "system/system.h"
 
@@ -11,6 +12,16 @@
 #include <CLI/CLI.hpp>
 
 namespace tilebeat {
+
+/// An empty name would be taken as "none".
+inline const CLI::Validator kNotEmpty(
+    [](const std::string& text) { return text.empty() ? "a name is expected" : std::string(); }, "");
+/// Defines --config and --layer.
+void add_files(CLI::App& app, std::string& config, std::string& layer);
+// Define the options of commands.
+void define_sweep(CLI::App& app, SweepCommand& command);
+void define_whatif(CLI::App& app, WhatIfCommand& command);
+void define_check(CLI::App& app, CheckCommand& command);
 
 /// The options and positional arguments of a command, in the order of its help; also those of its groups,
 /// which are commands without a name.

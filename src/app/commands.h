@@ -95,6 +95,7 @@ int schema(const SchemaCommand& command);
 /// `tilebeat report`: makes a page about runs.
 struct ReportCommand {
   std::vector<std::string> reports;  ///< report.json files
+  std::vector<std::string> whatif;   ///< whatif.json files about the same runs
   std::string html;                  ///< path of the page
 };
 int report(const ReportCommand& command);
@@ -122,6 +123,16 @@ struct SweepCommand {
   int jobs = 0;           ///< parallel runs; 0: as many as there are processors
 };
 int sweep(const SweepCommand& command);
+
+/// `tilebeat whatif`: runs the knobs of the hardware a step up and down.
+struct WhatIfCommand {
+  std::string config, layer;
+  std::vector<std::string> knobs;  ///< names, beginnings of names or patterns; none: all
+  std::string out = "tilebeat-whatif";
+  double budget = 0;  ///< seconds after which no run begins or goes on; 0: no limit
+  int jobs = 0;       ///< parallel runs; 0: as many as there are processors
+};
+int whatif(const WhatIfCommand& command);
 
 /// `tilebeat check`: the runs of a suite, compared with what it stores of them.
 struct CheckCommand {

@@ -8,6 +8,7 @@
 #include "planner/fusion/fusion_rules.h"
 #include "report/report.h"
 #include "report/text_table.h"
+#include "report/whatif.h"
 #include "schema/fields.h"
 #include "workload/workload.h"
 
@@ -101,6 +102,7 @@ int schema(const SchemaCommand& command) {
                                       : command.kind == "mapping"  ? mapping_schema()
                                       : command.kind == "sweep"    ? sweep_schema()
                                       : command.kind == "suite"    ? suite_schema()
+                                      : command.kind == "whatif"   ? whatif_schema()
                                                                    : report_schema();
   fmt::print("{}\n", command.markdown ? schema_markdown(json) : json.dump(2));
   return 0;

@@ -21,6 +21,7 @@
 #include <exception>
 #include <filesystem>
 #include <fstream>
+#include <functional>
 #include <iterator>
 #include <system_error>
 #include <utility>
@@ -48,17 +49,6 @@ Place place_of_layer(const std::string& file, const std::string& name) {
 
 }  // namespace
 
-PlannedNetwork plan_workload(const Workload& workload, const HardwareConfig& hardware,
-                             const std::string& file, const NetworkMapping& asked) {
-  try {
-    return plan_network(workload, hardware, asked, [&](const Layer& layer, const LayerMapping& mapping) {
-      return cycles_alone(workload, hardware, layer, mapping);
-    });
-  } catch (const PlanError& error) {
-    place_of_layer(file, error.layer()).fail(error.what());
-  }
-}
-
 namespace {
 
 Workload workload_of(const Workload& whole, const Layer& layer) {
@@ -76,47 +66,35 @@ Workload workload_of(const Workload& whole, const Layer& layer) {
 
 constexpr int kCannotBe = 2;  // status of a trial whose mapping does not fit
 
-Cycle simulate_alone(const Workload& workload, HardwareConfig hardware, const LayerMapping& mapping) {
-  hardware.planner.search = 0;
-  PlannedNetwork planned = plan_network(workload, hardware, {"", {request_of(mapping)}});
-  const RunResult result = simulate(hardware, std::move(planned.plan), {});
-  if (!result.failures.empty()) throw SimulationError(result.failures.front());
-  return result.cycles;
-}
-
-// Runs in a process of its own, which ends with its parent and owns none of its files.
-int try_layer(const Workload& workload, const HardwareConfig& hardware, const Layer& layer,
-              const LayerMapping& mapping, int to) {
+// Runs `trial` in a process that ends with its parent and owns none of its files; `what` is tried.
+int try_in_process(const std::string& what, const std::function<Cycle()>& trial, int to) {
   for (const int signal : {SIGINT, SIGTERM, SIGHUP}) std::signal(signal, SIG_DFL);
   prctl(PR_SET_PDEATHSIG, SIGKILL);
   try {
-    const Cycle cycles = simulate_alone(workload_of(workload, layer), hardware, mapping);
+    const Cycle cycles = trial();
     return write(to, &cycles, sizeof cycles) == sizeof cycles ? 0 : 1;
   } catch (const UserError&) {
     return kCannotBe;
   } catch (const std::exception& error) {
-    print_message(fmt::format("a trial of layer '{}': {}", layer.name, error.what()));
+    print_message(fmt::format("a trial of {}: {}", what, error.what()));
     return 1;
   }
 }
 
-}  // namespace
-
-std::optional<Cycle> cycles_alone(const Workload& workload, const HardwareConfig& hardware,
-                                  const Layer& layer, const LayerMapping& mapping) {
+// The cycles that `trial` simulates, in a process of its own; nothing when it throws UserError.
+std::optional<Cycle> cycles_of_trial(const std::string& what, const std::function<Cycle()>& trial) {
   std::array<int, 2> ends{};
   if (pipe(ends.data()) != 0)
-    throw UserError(fmt::format("no pipe for a trial of layer '{}': {}", layer.name, std::strerror(errno)));
+    throw UserError(fmt::format("no pipe for a trial of {}: {}", what, std::strerror(errno)));
   const pid_t child = fork();
   if (child < 0) {
     const int error = errno;
     close(ends[0]), close(ends[1]);
-    throw UserError(
-        fmt::format("no process for a trial of layer '{}': {}", layer.name, std::strerror(error)));
+    throw UserError(fmt::format("no process for a trial of {}: {}", what, std::strerror(error)));
   }
   if (child == 0) {
     close(ends[0]);
-    _exit(try_layer(workload, hardware, layer, mapping, ends[1]));
+    _exit(try_in_process(what, trial, ends[1]));
   }
   close(ends[1]);
   Cycle cycles = 0;
@@ -129,8 +107,49 @@ std::optional<Cycle> cycles_alone(const Workload& workload, const HardwareConfig
   }
   if (WIFEXITED(status) && WEXITSTATUS(status) == kCannotBe) return {};
   if (!WIFEXITED(status) || WEXITSTATUS(status) != 0 || got != sizeof cycles)
-    throw SimulationError(fmt::format("a trial of layer '{}' was ended", layer.name));
+    throw SimulationError(fmt::format("a trial of {} was ended", what));
   return cycles;
+}
+
+Cycle simulated_cycles(const HardwareConfig& hardware, Plan plan) {
+  const RunResult result = simulate(hardware, std::move(plan), {});
+  if (!result.failures.empty()) throw SimulationError(result.failures.front());
+  return result.cycles;
+}
+
+}  // namespace
+
+std::optional<Cycle> cycles_alone(const Workload& workload, const HardwareConfig& hardware,
+                                  const Layer& layer, const LayerMapping& mapping) {
+  return cycles_of_trial(fmt::format("layer '{}'", layer.name), [&] {
+    HardwareConfig tried = hardware;
+    tried.planner.search = 0;
+    return simulated_cycles(
+        tried, plan_network(workload_of(workload, layer), tried, {"", {request_of(mapping)}}).plan);
+  });
+}
+
+PlannedNetwork plan_workload(const Workload& workload, const HardwareConfig& hardware,
+                             const std::string& file, const NetworkMapping& asked) {
+  const auto planned = [&](const HardwareConfig& chosen) {
+    return plan_network(workload, chosen, asked, [&](const Layer& layer, const LayerMapping& mapping) {
+      return cycles_alone(workload, chosen, layer, mapping);
+    });
+  };
+  try {
+    PlannedNetwork found = planned(hardware);
+    if (hardware.planner.search == 0 || !hardware.chip) return found;
+    // Layers that are fastest alone may be slower one behind the other.
+    HardwareConfig estimating = hardware;
+    estimating.planner.search = 0;
+    PlannedNetwork estimated = planned(estimating);
+    const auto cycles = [&](const PlannedNetwork& network) {
+      return cycles_of_trial(workload.name, [&] { return simulated_cycles(estimating, network.plan); });
+    };
+    return cycles(found) < cycles(estimated) ? std::move(found) : std::move(estimated);
+  } catch (const PlanError& error) {
+    place_of_layer(file, error.layer()).fail(error.what());
+  }
 }
 
 namespace {

@@ -5,7 +5,9 @@
 #include "app/provenance.h"
 #include "config/hardware_config.h"
 #include "report/report.h"
+#include "report/whatif.h"
 #include "schema/json_file.h"
+#include "schema/place.h"
 #include "schema/values.h"
 #include "tilebeat/error.h"
 
@@ -28,14 +30,42 @@
 
 namespace tilebeat {
 
-int report(const ReportCommand& command) {
-  std::vector<PageReport> reports;
-  for (const std::string& path : command.reports) {
-    std::error_code ignored;
-    if (std::filesystem::equivalent(path, command.html, ignored))
-      throw UserError(fmt::format("--html {}: is read by this command, it cannot be written", command.html));
-    reports.push_back({path, read_report(path)});
+namespace {
+
+// Gives the table to the reports of the run that it is about.
+void add_whatif(std::vector<PageReport>& reports, const std::string& path) {
+  const WhatIfTable table = read_whatif(path);
+  bool found = false;
+  for (PageReport& page : reports) {
+    const OrderedJson& report = page.report;
+    const auto same = [](const OrderedJson& a, const OrderedJson& b) {
+      return nlohmann::json(a) == nlohmann::json(b);  // whatever the order of keys
+    };
+    if (report["workload"] != table["workload"] || !same(whatif_base(report), table["base"]) ||
+        !same(report["configuration"], table["configuration"]))
+      continue;
+    page.whatif = table, found = true;
   }
+  if (!found)
+    throw UserError(fmt::format("--whatif {}: is about {} on {} in {} cycles, which no report is of", path,
+                                shown(table["workload"].get<std::string>()),
+                                shown(table["hardware"].get<std::string>()), table["base"]["cycles"].dump()));
+}
+
+}  // namespace
+
+int report(const ReportCommand& command) {
+  for (const auto* read : {&command.reports, &command.whatif}) {
+    for (const std::string& path : *read) {
+      std::error_code ignored;
+      if (std::filesystem::equivalent(path, command.html, ignored))
+        throw UserError(
+            fmt::format("--html {}: is read by this command, it cannot be written", command.html));
+    }
+  }
+  std::vector<PageReport> reports;
+  for (const std::string& path : command.reports) reports.push_back({path, read_report(path)});
+  for (const std::string& path : command.whatif) add_whatif(reports, path);
   const std::string page = report_page(reports);
   OutputFiles files;
   files.write(command.html, page);

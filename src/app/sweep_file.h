@@ -91,6 +91,11 @@ struct PointAxis {
   std::vector<PlacedChange> changes;
 };
 
+/// Sets the value at a JSON pointer of the contents of `file`; missing objects on the way are made. Throws
+/// UserError about `place`, where the pointer stands, when nothing can stand there.
+void set_at(Json& root, const std::string& pointer, const Json& value, const std::string& file,
+            const Place& place);
+
 /// The names of the axes; none of a list of points.
 std::vector<std::string> axis_names(const SweepFile& file);
 

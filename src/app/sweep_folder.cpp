@@ -155,10 +155,15 @@ bool PointFolder::finished() const {
   return report().has_value();
 }
 
+std::optional<int> PointFolder::status() const {
+  const std::optional<std::string> text = contents(file("status"));
+  return text ? std::optional(std::atoi(text->c_str())) : std::nullopt;
+}
+
 std::string PointFolder::error() const {
-  const std::optional<std::string> status = contents(file("status"));
-  if (!prepared() || !status) return "was not run";
-  const int number = std::atoi(status->c_str());
+  const std::optional<int> ended_with = status();
+  if (!prepared() || !ended_with) return "was not run";
+  const int number = *ended_with;
   const std::string said = contents(file("errors.txt")).value_or("").substr(0, kMostErrorBytes);
   std::istringstream lines(said);
   std::string last;
@@ -294,6 +299,7 @@ int run_points(const std::vector<const PointFolder*>& points, const SweepLock& l
                const SweepProcesses& how) {
   Runs runs(points, lock, how.jobs);
   while (!runs.all_ended()) {
+    if (how.deadline && std::chrono::steady_clock::now() >= *how.deadline) return 0;
     runs.start();
     how.progress(runs.ended(), runs.running());
     if (const int signal = runs.wait(); signal != 0 && signal != SIGCHLD) return signal;

@@ -3,6 +3,7 @@
 #include "app/commands.h"
 #include "app/sweep_file.h"
 
+#include <chrono>
 #include <cstddef>
 #include <functional>
 #include <optional>
@@ -66,6 +67,9 @@ class PointFolder {
   /// Whether it has the report of exactly this run, by this build, of these files as they are now, with the
   /// bytes and the tensors that the run wrote.
   bool finished() const;
+  /// Whether its run has ended by itself, and whether then the run found a file of it wrong.
+  bool ended() const { return prepared() && status().has_value(); }
+  bool refused() const { return status() == 2; }
   PointResult result() const;
   /// The row of the point (SweepTable), from what is there.
   nlohmann::ordered_json row(const std::vector<std::string>& axes) const;
@@ -73,6 +77,7 @@ class PointFolder {
  private:
   std::optional<nlohmann::ordered_json> report() const;
   std::string error() const;
+  std::optional<int> status() const;
   bool prepared() const;
   std::string file(const std::string& name) const { return path_ + "/" + name; }
 
@@ -85,11 +90,14 @@ class PointFolder {
 struct SweepProcesses {
   int jobs = 1;                                                          ///< most processes at the same time
   std::function<void(std::size_t ended, std::size_t running)> progress;  ///< at least once a second
+  /// When it has come, no process is started and those that run are ended, without a status.
+  std::optional<std::chrono::steady_clock::time_point> deadline = {};
 };
 
 /// Runs all `points` and records how each ended; processes keep `lock`. Processes end with this one, however
 /// it ends. Returns 0, or the signal SIGINT, SIGTERM or SIGHUP that came: then processes have been ended, and
-/// their points have no status. Throws UserError when no process can be made or a status cannot be written.
+/// their points have no status, as at the deadline. Throws UserError when no process can be made or a status
+/// cannot be written.
 int run_points(const std::vector<const PointFolder*>& points, const SweepLock& lock,
                const SweepProcesses& how);
 

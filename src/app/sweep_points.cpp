@@ -54,31 +54,6 @@ std::vector<std::string> tokens_of(const std::string& pointer) {
   return tokens;
 }
 
-// Missing objects on the way are created.
-void set_at(Json& root, const std::string& pointer, const Json& value, const std::string& file,
-            const Place& place) {
-  Json* at = &root;
-  Place here(file);
-  for (const std::string& token : tokens_of(pointer)) {
-    if (at->is_array()) {
-      std::size_t index = 0;
-      const char* end = token.data() + token.size();
-      const auto [stopped, error] = std::from_chars(token.data(), end, index);
-      if (token.empty() || stopped != end || error != std::errc() || index >= at->size())
-        place.refuse(Json(token).dump(), at->empty() ? fmt::format("nothing: the list of {} is empty", file)
-                                                     : fmt::format("an index from 0 to {} of the list in {}",
-                                                                   at->size() - 1, file));
-      at = &(*at)[index];
-    } else if (at->is_object() || at->is_null()) {
-      at = &(*at)[token];
-    } else {
-      place.fail(
-          fmt::format("leads to {} in {}, which has nothing in it, before '{}'", shown(*at), file, token));
-    }
-  }
-  *at = value;
-}
-
 std::string rebased(const std::string& path, const fs::path& from, const fs::path& to) {
   if (fs::path(path).is_absolute()) return path;
   return place_of((from / path).string()).lexically_relative(to).string();
@@ -235,6 +210,30 @@ class Maker {
 };
 
 }  // namespace
+
+void set_at(Json& root, const std::string& pointer, const Json& value, const std::string& file,
+            const Place& place) {
+  Json* at = &root;
+  Place here(file);
+  for (const std::string& token : tokens_of(pointer)) {
+    if (at->is_array()) {
+      std::size_t index = 0;
+      const char* end = token.data() + token.size();
+      const auto [stopped, error] = std::from_chars(token.data(), end, index);
+      if (token.empty() || stopped != end || error != std::errc() || index >= at->size())
+        place.refuse(Json(token).dump(), at->empty() ? fmt::format("nothing: the list of {} is empty", file)
+                                                     : fmt::format("an index from 0 to {} of the list in {}",
+                                                                   at->size() - 1, file));
+      at = &(*at)[index];
+    } else if (at->is_object() || at->is_null()) {
+      at = &(*at)[token];
+    } else {
+      place.fail(
+          fmt::format("leads to {} in {}, which has nothing in it, before '{}'", shown(*at), file, token));
+    }
+  }
+  *at = value;
+}
 
 std::vector<std::string> axis_names(const SweepFile& file) {
   std::vector<std::string> names;

@@ -20,6 +20,7 @@ enum class Activity : std::uint8_t {
   kInputRelease,      ///< a loader waits for a copy of the input banks, or a line for the first buffers
   kWeightRelease,     ///< a loader waits for a region of the parameter buffer or of the second buffers
   kOutputSpace,       ///< no half of the output buffer is free
+  kStoreQueue,        ///< the store that frees the buffer for results waits behind other copies
   kOutputReady,       ///< results are waited for that are not complete yet
   kMapLoad,           ///< the tile of a map is not in NRAM yet
   kMapRelease,        ///< no buffer for a tile is free in NRAM
@@ -31,6 +32,7 @@ enum class Activity : std::uint8_t {
   kQueueFull,         ///< the decoder waits for a place in the queue of a unit
   kInstructionFetch,  ///< the next instruction has not arrived
   kHost,              ///< no program is running
+  kUnused,            ///< the plan has no program for this processor
   kNoWork,            ///< the running program has nothing for this unit now
   kBusGrant,          ///< a request waits for the interconnect
   kBusLatency,        ///< a request or its answer is on its way through an interconnect

@@ -99,12 +99,18 @@ struct VectorConfig {
   int parameter_bytes = 131072;  ///< tables and factors of one operation
 };
 
+/// When the results of a core go to DRAM: behind the loads that IODMA has before them, in one queue, or
+/// between their bursts, by an IODMA for stores with a queue, a landing buffer and ports of its own.
+enum class StoreOrder : std::uint8_t { kBehindLoads, kBetweenBursts };
+constexpr std::array<std::string_view, 2> kStoreOrderNames{"behind_loads", "between_bursts"};
+
 /// A core: its memories, the bus that joins its units to them, its DMA engines (SPEC HI-2).
 struct CoreConfig {
   MemoryConfig nram{524288, 16, 16, 1};
   MemoryConfig wram{1048576, 16, 16, 1};
   InterconnectConfig bus{64, 1, 1, 16};
   DmaConfig copy;  ///< IODMA and MVDMA
+  StoreOrder stores = StoreOrder::kBehindLoads;
   VectorConfig vector;
 };
 

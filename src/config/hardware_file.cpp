@@ -194,6 +194,9 @@ void describe(V& v, CoreConfig& c) {
   v.object("wram", c.wram, "memory for kernels");
   v.object("bus", c.bus, "the bus that joins the core's units to NRAM and WRAM");
   v.object("copy", c.copy, "IODMA and MVDMA");
+  v.choice("stores", c.stores, kStoreOrderNames,
+           "when results go to DRAM: behind the loads of IODMA, in one queue, or between their bursts, by an "
+           "IODMA for stores with a queue, a landing buffer and ports of its own");
   v.object("vector", c.vector, "the vector unit");
 }
 

@@ -79,8 +79,11 @@ void Interconnect::build_map(const std::vector<AddressRange>& map) {
   }
   targets_.resize(to_size(targets));
   for (const AddressRange& range : map_) {
-    for (int i = 0; i < range.targets; ++i)
-      nth(targets_, range.target + i).bytes_per_clock = range.bytes_per_clock;
+    for (int i = 0; i < range.targets; ++i) {
+      Target& target = nth(targets_, range.target + i);
+      target.bytes_per_clock = range.bytes_per_clock;
+      if (range.bytes_per_clock > 0) target.name = fmt::format("{}{}", range.port, i);
+    }
   }
   winners_.resize(targets_.size());
 }
@@ -213,6 +216,7 @@ void Interconnect::stream(const Response& response) {
     Target& target = nth(targets_, response.target);
     const Cycle leaves = std::max(response.taken_over, target.read_from);
     target.read_from = leaves + target.data_cycles(response.payload->get_data_length());
+    if (target.bytes_per_clock > 0) target.read.add_beats(leaves, target.read_from - leaves);
     earliest = std::max(leaves, target.read_from - extension.beats) + config_.response_cycles;
     extension.first_beat = std::max(earliest, port.read.free_from);
     last = extension.first_beat + extension.beats - 1;
@@ -294,9 +298,10 @@ void Interconnect::grant(int index, Cycle now) {
     const Cycle first_beat = std::max(now + 1, lane.free_from);
     lane.free_from = first_beat + beats;
     const Cycle arrives = std::max(first_beat + config_.request_cycles, target.write_from);
-    due = std::max(lane.free_from - 1 + config_.request_cycles,
-                   arrives + target.data_cycles(payload.get_data_length()) - 1);
+    const Cycle data_cycles = target.data_cycles(payload.get_data_length());
+    due = std::max(lane.free_from - 1 + config_.request_cycles, arrives + data_cycles - 1);
     target.write_from = target.bytes_per_clock > 0 ? due + 1 : 0;
+    if (target.bytes_per_clock > 0) target.write.add_beats(due + 1 - data_cycles, data_cycles);
     lane.ledger.add_beats(first_beat, beats);
     trace_beats(port, payload, first_beat, beats);
   }

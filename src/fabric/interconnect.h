@@ -21,7 +21,8 @@ namespace tilebeat {
 
 /// The addresses [begin, end) belong to target `target` of the interconnect, or, where `targets` is more than
 /// 1, to `target`, `target` + 1, ... in turn, `granule` bytes each. The port of each has a data bus of
-/// `bytes_per_clock` in each direction; 0: as wide as what is behind it.
+/// `bytes_per_clock` in each direction; 0: as wide as what is behind it. Statistics call the ports of such
+/// targets `port`, followed by their number among those of the range.
 struct AddressRange {
   std::uint64_t begin = 0;
   std::uint64_t end = 0;
@@ -29,6 +30,7 @@ struct AddressRange {
   int targets = 1;
   std::uint64_t granule = 4096;
   int bytes_per_clock = 0;
+  const char* port = "";
 };
 
 /// Statistics of one initiator port. The read and the write data bus are apart, each with its own cycles:
@@ -46,6 +48,12 @@ struct BusPortStatistics {
   Cycle settled_at = 0;            ///< cycles accounted for; both of the following sum to this
   ActivityCycles read_cycles{};
   ActivityCycles write_cycles{};
+};
+
+/// Beats on the two data buses of a target's port, which have a width of their own.
+struct TargetPortBeats {
+  std::string name;
+  Cycle read = 0, write = 0;  ///< beats in the cycles that are accounted for
 };
 
 /// An AXI-like interconnect (SPEC HI-6, CY-4): initiator ports with a read and a write data bus of
@@ -111,6 +119,8 @@ class Interconnect : public sc_core::sc_module {
   void settle(Cycle end);
   /// Shows the ledgers of all ports: `module.PORT.read` and `.write`.
   void visit_ledgers(const std::string& module, StatVisitor& visitor);
+  /// The ports of targets that are not as wide as what is behind them, as of the last `settle`.
+  std::vector<TargetPortBeats> target_beats() const;
   /// The statistics of a port as of the last `settle`.
   const BusPortStatistics& statistics(PortId port) const { return nth(ports_, port.value()).statistics; }
 
@@ -178,6 +188,8 @@ class Interconnect : public sc_core::sc_module {
   struct Target {
     int bytes_per_clock = 0;              ///< width of each data bus of the port; 0: not limited
     Cycle read_from = 0, write_from = 0;  ///< first cycles in which these carry no data yet
+    std::string name;                     ///< of the port; empty: not limited
+    BeatLedger read, write;               ///< of the data buses
     std::vector<Travelling> travelling;   ///< a heap, first due first
     const Payload* unaccepted = nullptr;  ///< sent to the target, END_REQ withheld
     Cycle free_from = 0;                  ///< cycle from which on the latest END_REQ counts

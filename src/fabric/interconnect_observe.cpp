@@ -29,6 +29,20 @@ void Interconnect::settle(Cycle end) {
     port.statistics.read_cycles = port.read.ledger.cycles();
     port.statistics.write_cycles = port.write.ledger.cycles();
   }
+  for (Target& target : targets_) {
+    if (target.bytes_per_clock == 0) continue;
+    for (BeatLedger* ledger : {&target.read, &target.write}) ledger->advance(end, Activity::kNoWork);
+  }
+}
+
+std::vector<TargetPortBeats> Interconnect::target_beats() const {
+  std::vector<TargetPortBeats> beats;
+  for (const Target& target : targets_) {
+    if (target.bytes_per_clock == 0) continue;
+    beats.push_back({target.name, nth(target.read.cycles(), Activity::kBusy),
+                     nth(target.write.cycles(), Activity::kBusy)});
+  }
+  return beats;
 }
 
 void Interconnect::visit_ledgers(const std::string& module, StatVisitor& visitor) {

@@ -286,6 +286,11 @@ bool Scratchpad::access_word(Request& request, Cycle now) {
   return true;
 }
 
+void Scratchpad::count_words(const tlm::tlm_generic_payload& payload, std::int64_t words) {
+  stats.words += words;
+  (payload.is_read() ? stats.read_words : stats.write_words) += words;
+}
+
 void Scratchpad::move_word(Request& request, const Place& place, Cycle now) {
   tlm::tlm_generic_payload& payload = *request.payload;
   const auto bytes = static_cast<unsigned>(
@@ -298,7 +303,7 @@ void Scratchpad::move_word(Request& request, const Place& place, Cycle now) {
     copy_word(payload.is_read() ? data : cells + place.address,
               payload.is_read() ? cells + place.address : data, bytes);
   }
-  ++stats.words;
+  count_words(payload, 1);
   request.done += bytes;
 }
 
@@ -339,7 +344,7 @@ void Scratchpad::move_words(Request& request, Cycle most) {
     moved.move<tlm::TLM_WRITE_COMMAND>(in_word, first, bytes, width);
   }
   request.done += static_cast<unsigned>(bytes);
-  stats.words += to_signed(words);
+  count_words(payload, to_signed(words));
 }
 
 // Plans the next step. Cycles from `from` on have not been processed, and those before `ahead` need no step,

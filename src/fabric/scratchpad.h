@@ -23,7 +23,9 @@ namespace tilebeat {
 /// Counters of a scratchpad.
 struct ScratchpadStats {
   std::int64_t read_bytes = 0, write_bytes = 0;
-  std::int64_t words = 0;            ///< bank accesses
+  std::int64_t words = 0;  ///< bank accesses
+  /// words over the data buses for reads and for writes
+  std::int64_t read_words = 0, write_words = 0;
   std::int64_t conflict_clocks = 0;  ///< cycles in which a request's next word found its bank taken
   std::int64_t port_clocks = 0;      ///< cycles in which a request found the port's data bus taken
   std::int64_t held_requests = 0;    ///< requests that found the queue full
@@ -99,6 +101,8 @@ class Scratchpad : public sc_core::sc_module {
   const MemoryConfig& config() const { return config_; }
   std::uint64_t base() const { return base_; }
   std::uint64_t size() const { return size_; }
+  /// Words that each data bus of the port carries a cycle.
+  int words_per_clock() const { return words_per_clock_; }
 
   /// Bytes held over time, by requests over the bus and by instructions of a matrix engine with ports of its
   /// own.
@@ -143,6 +147,7 @@ class Scratchpad : public sc_core::sc_module {
   void access_words(Request& request, Cycle now, int& room);
   bool access_word(Request& request, Cycle now);
   void move_word(Request& request, const Place& place, Cycle now);
+  void count_words(const tlm::tlm_generic_payload& payload, std::int64_t words);
   void move_words(Request& request, Cycle most);
   void use_ports(const Place& place, Cycle from, int words);
   void note_access(const Request& request, unsigned from, Cycle now);

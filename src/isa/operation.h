@@ -16,7 +16,8 @@ namespace tilebeat {
 
 /// The units that execute instructions; each has an in-order queue of its own in the command processor.
 /// The first four are the matrix unit and its channels, the next ones the vector unit, the DMA engines of
-/// cores and memory cores (SPEC HI-2, HI-3) and the engine that folds maps inside NRAM (SPEC WF-5).
+/// cores and memory cores (SPEC HI-2, HI-3), the engine that folds maps inside NRAM (SPEC WF-5), and the DMA
+/// engine that a core may have for stores alone.
 enum class Unit : std::uint8_t {
   kLoad,
   kParameter,
@@ -28,11 +29,13 @@ enum class Unit : std::uint8_t {
   kGdma,
   kCdma,
   kFold,
+  kIostore,
   kSync
 };
-constexpr int kQueuedUnits = 10;  ///< all but kSync, which the command processor executes itself
-constexpr std::array<const char*, kQueuedUnits + 1> kUnitNames{
-    "load", "parameter", "matrix", "store", "vector", "iodma", "mvdma", "gdma", "cdma", "fold", "sync"};
+constexpr int kQueuedUnits = 11;  ///< all but kSync, which the command processor executes itself
+constexpr std::array<const char*, kQueuedUnits + 1> kUnitNames{"load",   "parameter", "matrix",  "store",
+                                                               "vector", "iodma",     "mvdma",   "gdma",
+                                                               "cdma",   "fold",      "iostore", "sync"};
 
 /// Bytes of one instruction: sixteen little-endian 32-bit words (docs/isa.md).
 constexpr int kInstructionBytes = 64;

@@ -55,20 +55,21 @@ struct ConvSetup {
 /// Copies `outer_count` x `inner_count` runs of `run_bytes` from one memory to another (SPEC HI-2 to HI-4).
 /// `unit` says which DMA engine does it: IODMA (DRAM and NRAM/WRAM), MVDMA (SRAM and NRAM/WRAM), GDMA (DRAM
 /// and SRAM), CDMA (SRAM to the SRAM of another cluster), fold (NRAM to NRAM, also to an overlapping place
-/// in front of the source). The destination may have a border of `fill` bytes:
-/// `pad_top` rows above, `pad_bottom` below, `pad_left` and `pad_right` runs beside each row; it then starts
-/// with the border.
+/// in front of the source), iostore (the IODMA for stores of a core that has one). The destination may have a
+/// border of `fill` bytes: `pad_top` rows above, `pad_bottom` below, `pad_left` and `pad_right` runs beside
+/// each row; it then starts with the border.
 ///
 /// With `transposed_columns` it is a transposing copy: each row of the source, `inner_count` runs one below
 /// the other, is a block. Bytes i of its runs become neighbours at the destination; byte i + 1 follows
 /// `destination_inner_stride` bytes on, and after every `transposed_columns` of them `transposed_stride`
 /// bytes on.
 struct Copy {
-  static constexpr std::array<OperationKind, 5> kKinds{{{"iodma.copy", 0x30, Unit::kIodma},
+  static constexpr std::array<OperationKind, 6> kKinds{{{"iodma.copy", 0x30, Unit::kIodma},
                                                         {"mvdma.copy", 0x31, Unit::kMvdma},
                                                         {"gdma.copy", 0x32, Unit::kGdma},
                                                         {"cdma.copy", 0x33, Unit::kCdma},
-                                                        {"fold.copy", 0x34, Unit::kFold}}};
+                                                        {"fold.copy", 0x34, Unit::kFold},
+                                                        {"iostore.copy", 0x35, Unit::kIostore}}};
 
   Unit unit = Unit::kIodma;
   std::uint64_t source = 0, destination = 0;  ///< byte addresses in the chip's address map

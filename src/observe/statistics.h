@@ -135,6 +135,15 @@ inline MacLosses operator-(MacLosses a, const MacLosses& b) {
   return a;
 }
 
+/// Units that explain the cycles of layers without multiply-accumulates.
+enum class HelperUnit : std::uint8_t {
+  kVector,  ///< the vector units
+  kCopies   ///< the DMA engines, by their write sides
+};
+constexpr std::array<std::string_view, 2> kHelperUnitNames{"vector", "dma"};
+/// Cycles of all units of a kind together, by HelperUnit.
+using HelperCycles = std::array<ActivityCycles, kHelperUnitNames.size()>;
+
 /// Receives the counts of a part of the hardware since reset. Names of modules are relative to the part:
 /// "engine.array".
 class StatVisitor {
@@ -154,6 +163,8 @@ class StatVisitor {
   }
   /// The ledger of a PE array, which has been visited before, with its beats and useful multiply-accumulates.
   virtual void array(const CycleLedger& ledger, std::int64_t beats, std::int64_t macs) = 0;
+  /// The ledger of a unit that layers without multiply-accumulates use; it has been visited before.
+  virtual void helper(HelperUnit /*unit*/, const CycleLedger& /*ledger*/) {}
   /// Results that were requantised or made by a vector unit.
   virtual void results(std::int64_t /*elements*/) {}
   /// The lost multiply-accumulates of the same PE array's beats, from arrays that count them. With the useful

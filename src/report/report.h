@@ -27,6 +27,9 @@ std::string report_table(const RunResult& run);
 /// Throws UserError naming `file` and the JSON path of the first value that does not follow `report_schema`;
 /// unknown keys are allowed.
 void check_report(const nlohmann::ordered_json& report, const std::string& file);
+/// The same for `json` and any schema of the kind that `report_schema` makes.
+void check_against(const nlohmann::ordered_json& json, const nlohmann::ordered_json& schema,
+                   const std::string& file);
 /// The report in a file. Throws UserError when the file is no report, has another version or violates the
 /// schema.
 nlohmann::ordered_json read_report(const std::string& path);
@@ -61,6 +64,8 @@ std::vector<std::string> exceeded_limits(const std::vector<NamedReport>& reports
 struct PageReport {
   std::string file;               ///< its name, as the reader knows it
   nlohmann::ordered_json report;  ///< has passed `check_report`
+  /// What `tilebeat whatif` measured of the same run (whatif.h); null: nothing.
+  nlohmann::ordered_json whatif = nullptr;
 };
 
 /// One self-contained HTML page about one or several runs (SPEC UI-8): totals, what limits each of them, the

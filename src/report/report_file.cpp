@@ -53,8 +53,12 @@ void check_value(const Json& value, const Json& schema, const Place& place) {
 
 }  // namespace
 
+void check_against(const Json& json, const Json& schema, const std::string& file) {
+  check_value(json, schema, Place(file));
+}
+
 void check_report(const Json& report, const std::string& file) {
-  check_value(report, report_schema(), Place(file));
+  check_against(report, report_schema(), file);
 }
 
 nlohmann::ordered_json read_report(const std::string& path) {

@@ -76,6 +76,14 @@ Json losses_json(const MacLosses& losses) {
   return made;
 }
 
+Json helpers_json(const HelperCycles& helpers) {
+  Json made = Json::object();
+  for (std::size_t i = 0; i < helpers.size(); ++i)
+    made[std::string(kHelperUnitNames[i])] = {{"busy", nth(helpers[i], Activity::kBusy)},
+                                              {"stall_cycles", stalls_json(helpers[i])}};
+  return made;
+}
+
 Json layer_json(const LayerResult& layer) {
   const Cycle conflicts = nth(layer.activity, Activity::kBankConflict);
   Json made{{"name", layer.name},
@@ -91,11 +99,16 @@ Json layer_json(const LayerResult& layer) {
             {"utilization", layer.utilization},
             {"bytes", bytes_json(layer.bytes)},
             {"bound_cycles",
-             {{"compute", layer.bound.compute}, {"beats", layer.bound.beats}, {"dram", layer.bound.dram}}},
+             {{"compute", layer.bound.compute},
+              {"beats", layer.bound.beats},
+              {"dram", layer.bound.dram},
+              {"port", layer.port.cycles}}},
             {"estimated_cycles", layer.estimated_cycles},
             {"facts", facts_json(layer.facts)},
             {"busiest", {{"module", layer.busiest}, {"share", layer.busiest_share}}},
             {"check", layer.check}};
+  if (!layer.port.name.empty()) made["busiest_port"] = layer.port.name;
+  if (layer.beats == 0) made["helpers"] = helpers_json(layer.helpers);
   made["energy_pj"] = energy_json(layer.energy);
   if (layer.losses) made["lost_macs"] = losses_json(*layer.losses);
   if (layer.quality)

@@ -117,6 +117,16 @@ Json lost_macs() {
                             "other groups, inserted zeros")}});
 }
 
+// Layers that use the matrix arrays have none: their stall_cycles explain them.
+Json helpers() {
+  const auto unit = [](const char* what) {
+    return object(what, {{"busy", count("cycles with work")}, {"stall_cycles", stalls()}});
+  };
+  return object("the units that work in a layer without multiply-accumulates, cycles of all of a kind",
+                {{"vector", unit("the vector units")},
+                 {"dma", unit("the DMA engines: busy while they send a write request")}});
+}
+
 Json layer() {
   Json layer = object(
       "a layer, or a fusion group",
@@ -135,14 +145,18 @@ Json layer() {
        {"bound_cycles", object("lower bounds: the layer cannot be faster",
                                {{"compute", count("its multiply-accumulates at the peak of all arrays")},
                                 {"beats", count("the beats of its runs, spread evenly over all arrays")},
-                                {"dram", count("its bytes over DRAM at the peak bandwidth")}})},
+                                {"dram", count("its tensors over DRAM at the peak bandwidth")}})},
        {"estimated_cycles", count("what the planner expected")},
        {"facts", list("what the engine tells of the layer",
                       object("a fact", {{"name", text("what it is about")}, {"text", text("in words")}}))},
        {"busiest", object("the module that was busy for the largest share of its own cycles",
                           {{"module", text("name, as in modules[]")}, {"share", share("of its cycles")}})},
        {"check", {{"enum", {"passed", "failed", "off"}}, {"description", "output against the reference"}}}});
-  // Optional: reports from before `energy_pj` existed are valid as well.
+  // Optional: reports from before they existed are valid as well.
+  layer["properties"]["bound_cycles"]["properties"]["port"] =
+      count("beats on the port, bus or link that had most: all bytes that it carried, at its width");
+  layer["properties"]["busiest_port"] = text("that port and the direction, of a bus, a link or a memory");
+  layer["properties"]["helpers"] = helpers();
   layer["properties"]["energy_pj"] = energy_parts();
   layer["properties"]["quality"] = quality();
   layer["properties"]["lost_macs"] = lost_macs();

@@ -11,18 +11,22 @@
 namespace tilebeat {
 namespace {
 
-// The relative error of the planner's estimate.
+// The relative error of the planner's estimate. Layers that neither compute nor store anything have a few
+// cycles of a fence at most, of which a share says nothing.
 std::string estimate_text(const LayerResult& layer) {
-  if (layer.estimated_cycles == 0 || layer.cycles == 0) return "";
+  const bool nothing = layer.macs == 0 && layer.results == 0 && layer.bytes.dram_write == 0;
+  if (layer.estimated_cycles == 0 || layer.cycles == 0 || nothing) return "";
   const double error =
       static_cast<double>(layer.estimated_cycles - layer.cycles) / static_cast<double>(layer.cycles);
   return fmt::format("{:+.1f} %", 100 * error);
 }
 
 // The name of the bound that limits a layer; of equal bounds the simplest one.
-const char* limit_of(const BoundCycles& bound) {
-  if (bound.compute == bound.cycles()) return "mac";
-  return bound.beats == bound.cycles() ? "beat" : "mem";
+const char* limit_of(const LayerResult& layer) {
+  const Cycle largest = layer.bound_cycles();
+  if (layer.bound.compute == largest) return "mac";
+  if (layer.bound.beats == largest) return "beat";
+  return layer.bound.dram == largest ? "dram" : "port";
 }
 
 // Adds two columns where layers stand for those of a float network.
@@ -66,7 +70,7 @@ std::string layers_table(const RunResult& run) {
   for (const LayerResult& l : run.layers) {
     rows.push_back(
         {l.scene == "main" ? l.name : fmt::format("{}/{}", l.scene, l.name), grouped(l.cycles),
-         clock.microseconds(l.cycles), fmt::format("{} {}", grouped(l.bound.cycles()), limit_of(l.bound)),
+         clock.microseconds(l.cycles), fmt::format("{} {}", grouped(l.bound_cycles()), limit_of(l)),
          estimate_text(l), grouped(l.beats), grouped(l.array_cycles() - l.beats), grouped(l.macs),
          fmt::format("{:.1f} %", 100 * l.utilization), clock.tops(l.macs, l.cycles),
          grouped(l.bytes.dram_read), grouped(l.bytes.dram_write), clock.gigabytes(l.bytes, l.cycles),

@@ -4,6 +4,7 @@
 #include "observe/statistics.h"
 #include "workload/workload.h"
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <map>
@@ -104,6 +105,13 @@ struct CheckDifference {
   std::int32_t wanted = 0, got = 0;
 };
 
+/// The port, bus or link that carries the most beats, one direction of it, and these beats: whatever moves as
+/// many bytes over it takes at least as many cycles (SPEC UI-13).
+struct PortBound {
+  std::string name;  ///< empty: no port carries anything
+  Cycle cycles = 0;
+};
+
 /// The results of one layer or fusion group (SPEC UI-4).
 struct LayerResult {
   std::string name, op, scene, dataflow;
@@ -120,7 +128,10 @@ struct LayerResult {
   std::int64_t results = 0;      ///< results that were requantised or made by vector units
   std::int64_t activations = 0;  ///< activations of DRAM rows
   EnergyParts energy;
-  BoundCycles bound;                ///< analytical
+  BoundCycles bound;  ///< analytical
+  PortBound port;     ///< of the bytes that were moved
+  /// cycles of the vector units and the DMA engines: they explain layers without multiply-accumulates
+  HelperCycles helpers{};
   Cycle estimated_cycles = 0;       ///< the planner's estimate (SPEC MA-3); 0: unknown
   std::vector<std::string> layers;  ///< for a fusion group: its layers in the workload
   /// the engine's facts about the layer: name and text
@@ -131,6 +142,8 @@ struct LayerResult {
   std::string busiest;       ///< the module with the largest busy fraction in the layer's cycles
   double busiest_share = 0;  ///< its busy fraction
 
+  /// The largest of its lower bounds.
+  Cycle bound_cycles() const { return std::max(bound.cycles(), port.cycles); }
   Cycle array_cycles() const { return std::accumulate(activity.begin(), activity.end(), Cycle{0}); }
 };
 

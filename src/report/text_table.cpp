@@ -1,5 +1,6 @@
 #include "report/text_table.h"
 
+#include "base/types.h"
 #include "schema/place.h"
 
 #include <algorithm>

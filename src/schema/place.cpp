@@ -110,13 +110,14 @@ struct KindText {
   const char *name, *use;
 };
 // By FileKind.
-constexpr std::array<KindText, 6> kTexts{
+constexpr std::array<KindText, 7> kTexts{
     {{"a hardware file", "it is the value of --config"},
      {"a workload", "it is the value of --layer"},
      {"a mapping", "it is the value of --mapping"},
      {"the report of a run", "`tilebeat report` and `tilebeat compare` read it"},
      {"a sweep", "`tilebeat sweep` runs it"},
-     {"a suite", "`tilebeat check` runs it"}}};
+     {"a suite", "`tilebeat check` runs it"},
+     {"a what-if table", "`tilebeat report --whatif` reads it"}}};
 
 std::optional<FileKind> kind_of(const nlohmann::json& value) {
   if (!value.is_object()) return {};
@@ -125,6 +126,7 @@ std::optional<FileKind> kind_of(const nlohmann::json& value) {
   if (has("tilebeat_mapping")) return FileKind::kMapping;
   if (has("tilebeat_sweep")) return FileKind::kSweep;
   if (has("tilebeat_suite")) return FileKind::kSuite;
+  if (has("tilebeat_whatif")) return FileKind::kWhatIf;
   constexpr std::array<const char*, 6> kOfHardware{"clock_mhz", "dataflow",     "dram",
                                                    "chip",      "interconnect", "switch_array"};
   const bool hardware = std::any_of(kOfHardware.begin(), kOfHardware.end(), has);

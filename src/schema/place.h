@@ -44,7 +44,7 @@ class Place {
 };
 
 /// The kinds of JSON files that are handed to a command.
-enum class FileKind { kHardware, kWorkload, kMapping, kReport, kSweep, kSuite };
+enum class FileKind { kHardware, kWorkload, kMapping, kReport, kSweep, kSuite, kWhatIf };
 
 /// Throws UserError, one line that starts with `file`, when `json` is clearly a file of another kind than
 /// `wanted`; it says what to do with such a file. Unclear cases pass.

@@ -48,7 +48,7 @@ void Board::build(const HardwareConfig& hardware, const Plan& plan, const Simula
       [&] {
         const std::vector<AddressRange> map{
             {0, to_unsigned(hardware.dram.size_bytes), kDramTarget, 1, kControllerBytes,
-             hardware.dram.channels * hardware.dram.port_bytes_per_clock},
+             hardware.dram.channels * hardware.dram.port_bytes_per_clock, "dram"},
             {kRegisterBase, kRegisterBase + kCommandRegisterBytes, kRegisterTarget}};
         interconnect_ =
             std::make_unique<Interconnect>("bus", hardware.interconnect, context_, names_of(ports), map);

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <optional>
+#include <set>
 
 #include <fmt/format.h>
 
@@ -32,8 +33,9 @@ bool has_start_unit(const HardwareConfig& hardware) {
   return hardware.host.start == HostStart::kTable;
 }
 
-// Names of the interconnect's initiator ports. Behind the processors' ports come the matrix units' own ports,
-// then those of the start unit and of an outside master, if there are any.
+// Names of the interconnect's initiator ports. Behind the processors' ports come, core by core, the matrix
+// unit's own ports and that of an IODMA for stores, then those of the start unit and of an outside master, if
+// there are any.
 std::vector<std::string> noc_ports(const HardwareConfig& hardware, StartedBy started_by) {
   const ChipConfig& chip = *hardware.chip;
   std::vector<std::string> names{"host"};
@@ -46,8 +48,10 @@ std::vector<std::string> noc_ports(const HardwareConfig& hardware, StartedBy sta
       names.push_back(processor + (memory ? ".gdma" : ".iodma"));
     }
   }
+  std::vector<std::string> own = engine_description(hardware.dataflow).dram_ports;
+  if (chip.core.stores == StoreOrder::kBetweenBursts) own.emplace_back("iostore");
   for (int core = 0; core < chip.cores(); ++core) {
-    for (const std::string& port : engine_description(hardware.dataflow).dram_ports)
+    for (const std::string& port : own)
       names.push_back(fmt::format("cluster{}.core{}.{}", core / chip.cores_per_cluster,
                                   core % chip.cores_per_cluster, port));
   }
@@ -62,7 +66,7 @@ std::vector<AddressRange> noc_map(const HardwareConfig& hardware) {
   const ChipConfig& chip = *hardware.chip;
   std::vector<AddressRange> map{{0, to_unsigned(hardware.dram.size_bytes), 0, chip.memory_controllers,
                                  kControllerBytes,
-                                 hardware.dram.channels * hardware.dram.port_bytes_per_clock}};
+                                 hardware.dram.channels * hardware.dram.port_bytes_per_clock, "dram"}};
   const int registers = chip.processors() + (has_start_unit(hardware) ? 1 : 0);
   for (int p = 0; p < registers; ++p) {
     map.push_back(
@@ -166,6 +170,7 @@ Chip::Chip(sc_core::sc_module_name name, const HardwareConfig& hardware, const P
     : System(name, hardware, plan, options, jitter) {
   build(hardware, plan, options);
   bind(*hardware.chip, options.started_by);
+  leave_unused(plan);
   for (const MemoryFault& fault : options.faults) {
     const ClusterParts& cluster = clusters_.at(to_size(fault.cluster));
     if (fault.memory == FaultMemory::kSram)
@@ -176,6 +181,21 @@ Chip::Chip(sc_core::sc_module_name name, const HardwareConfig& hardware, const P
 }
 
 Chip::~Chip() = default;
+
+// Programs by hand without any program are driven from outside.
+void Chip::leave_unused(const Plan& plan) {
+  if (plan.programs.empty()) return;
+  std::set<int> used;
+  for (const ProgramImage& program : plan.programs) used.insert(program.processor);
+  int processor = 0;
+  for (const ClusterParts& cluster : clusters_) {
+    processor = to_int(&cluster - clusters_.data()) * processors_a_cluster_;
+    for (const auto& core : cluster.cores) {
+      if (used.count(processor++) == 0) core->leave_unused();
+    }
+    if (cluster.memory && used.count(processor) == 0) cluster.memory->leave_unused();
+  }
+}
 
 void Chip::build(const HardwareConfig& hardware, const Plan& plan, const SimulationOptions& options) {
   const ChipConfig& chip = *hardware.chip;

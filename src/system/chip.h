@@ -43,6 +43,7 @@ class Chip : public System {
   void bind(const ChipConfig& chip, StartedBy started_by);
   void bind_cluster(int cluster, const ChipConfig& chip, std::size_t matrix_port);
   void bind_nothing(int cluster, const ChipConfig& chip);
+  void leave_unused(const Plan& plan);
   void bind_processor(CommandProcessor& control, int processor);
   template <class Action>
   void for_each_control(Action action) const {

@@ -71,19 +71,24 @@ Core::Core(sc_core::sc_module_name name, const SimContext& outer, const Hardware
       [&] { vector_ = std::make_unique<VectorUnit>("vector", context, config.vector, config.copy, nram); },
       [&] { iodma = std::make_unique<CopyEngine>("iodma", context, config.copy, Unit::kIodma, map); },
       [&] { mvdma = std::make_unique<CopyEngine>("mvdma", context, config.copy, Unit::kMvdma, map); },
+      [&] {
+        if (config.stores == StoreOrder::kBehindLoads) return;
+        iostore = std::make_unique<CopyEngine>("iostore", context, config.copy, Unit::kIostore, map);
+      },
   });
-  const std::vector<NamedPort> ports =
-      joined(matrix_->memory_ports(), {{"vector_a", &vector_->a.socket},
-                                       {"vector_b", &vector_->b.socket},
-                                       {"vector_result", &vector_->result.socket},
-                                       {"iodma", &iodma->inner.socket},
-                                       {"mvdma", &mvdma->inner.socket},
-                                       {"broadcast"}});
+  std::vector<NamedPort> ports = joined(matrix_->memory_ports(), {{"vector_a", &vector_->a.socket},
+                                                                  {"vector_b", &vector_->b.socket},
+                                                                  {"vector_result", &vector_->result.socket},
+                                                                  {"iodma", &iodma->inner.socket},
+                                                                  {"mvdma", &mvdma->inner.socket}});
+  if (iostore) ports.push_back({"iostore", &iostore->inner.socket});
+  ports.push_back({"broadcast"});
   const bool divided = matrix_->divides_memory();
   if (divided) map[kWramTarget].target = kNramTarget;  // the first block takes the requests to both
-  const std::vector<UnitSockets> units =
+  std::vector<UnitSockets> units =
       joined(matrix_->units(), {unit_sockets(Unit::kVector, *vector_), unit_sockets(Unit::kIodma, *iodma),
                                 unit_sockets(Unit::kMvdma, *mvdma)});
+  if (iostore) units.push_back(unit_sockets(Unit::kIostore, *iostore));
   order.run({
       [&] { bus = std::make_unique<Interconnect>("bus", config.bus, context, names_of(ports), map); },
       [&] {
@@ -113,6 +118,12 @@ Core::Core(sc_core::sc_module_name name, const SimContext& outer, const Hardware
   dont_initialize();
 }
 
+std::vector<NamedPort> Core::dram_ports() {
+  std::vector<NamedPort> ports = matrix_->dram_ports();
+  if (iostore) ports.push_back({"iostore", &iostore->outer.socket});
+  return ports;
+}
+
 void Core::matrix_begun(Cycle at) {
   begun_.notify(to_sc_time(context_.clock.at(at, Phase::kRecord) - now_ps()));
 }
@@ -139,17 +150,24 @@ void Core::visit(StatVisitor& visitor) {
   visit_ledgers(visitor, *control);
   matrix_->visit(visitor);
   visitor.ledger("vector", vector_->ledger);
+  visitor.helper(HelperUnit::kVector, vector_->ledger);
   visitor.ledger("vector.a", vector_->a.ledger);
   visitor.ledger("vector.b", vector_->b.ledger);
   visitor.ledger("vector.result", vector_->result.ledger);
   visit_ledgers(visitor, "iodma", *iodma);
   visit_ledgers(visitor, "mvdma", *mvdma);
+  if (iostore) visit_ledgers(visitor, "iostore", *iostore);
 }
 
 Cycle Core::settled_at() {
   LatestClock latest;
   visit(latest);
   return latest.at;
+}
+
+void Core::leave_unused() {
+  UnusedUnits unused;
+  visit(unused);
 }
 
 void Core::probe(UnitProbes& probes) {
@@ -189,6 +207,7 @@ void Core::count(Snapshot& snapshot) {
   visitor.counter("iodma", "filled", "bytes", iodma->filled);
   visitor.counter("mvdma", "written", "bytes", mvdma->bytes);
   visitor.counter("mvdma", "filled", "bytes", mvdma->filled);
+  if (iostore) visitor.counter("iostore", "written", "bytes", iostore->bytes);
 }
 
 }  // namespace tilebeat

@@ -32,10 +32,11 @@ class Core : public sc_core::sc_module, private RunWatch {
 
   std::unique_ptr<CommandProcessor> control;
   std::unique_ptr<CopyEngine> iodma, mvdma;  ///< the core uses their outer ports as its own
+  std::unique_ptr<CopyEngine> iostore;       ///< likewise; null: IODMA also stores
   std::unique_ptr<Interconnect> bus;         ///< its last initiator port takes broadcasts
 
-  /// The matrix unit's ports to the chip's interconnect.
-  std::vector<NamedPort> dram_ports() { return matrix_->dram_ports(); }
+  /// The ports to the chip's interconnect of the matrix unit, and of the IODMA for stores if there is one.
+  std::vector<NamedPort> dram_ports();
   const Scratchpad& nram() const { return *nram_; }
   const Scratchpad& wram() const { return wram_ ? *wram_ : nram_->second(); }
   /// A fault of SimulationOptions that is in this core.
@@ -48,6 +49,8 @@ class Core : public sc_core::sc_module, private RunWatch {
   Cycle settled_at();
   /// Shows all ledgers.
   void probe(UnitProbes& probes);
+  /// The plan has no program for it: from now on its units account for that.
+  void leave_unused();
 
  private:
   void visit(StatVisitor& visitor);
@@ -93,6 +96,8 @@ class MemoryCore : public sc_core::sc_module {
   Cycle settled_at();
   /// Shows all ledgers.
   void probe(UnitProbes& probes);
+  /// As of Core.
+  void leave_unused();
 
  private:
   void build_engines(const SimContext& context, const ChipConfig& chip, const std::vector<AddressRange>& map,

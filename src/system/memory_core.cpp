@@ -120,6 +120,11 @@ Cycle MemoryCore::settled_at() {
   return latest.at;
 }
 
+void MemoryCore::leave_unused() {
+  UnusedUnits unused;
+  visit(unused);
+}
+
 void MemoryCore::probe(UnitProbes& probes) {
   probes.within(report_name(*this));
   visit(probes);

@@ -33,7 +33,7 @@ LayerResult layer_result(const LayerPlan& plan, const LayerMark& before, const L
   layer.utilization = utilization_of(layer.macs, layer.array_cycles(), run.peak_macs_per_clock / run.cores);
   layer.busiest = after.busiest, layer.busiest_share = after.busiest_share;
   layer.estimated_cycles = plan.estimated_cycles, layer.facts = plan.facts, layer.layers = plan.layers;
-  layer.bound = plan.bound;
+  layer.bound = plan.bound, layer.port = after.port, layer.helpers = did.helpers;
   return layer;
 }
 
@@ -79,6 +79,9 @@ void assert_bounds(const Plan& plan, const RunResult& run, const Expect& expect)
     const LayerResult& layer = run.layers[i];
     const std::string and_before = plan.layers[i].overlaps ? "and those that overlap it " : "";
     cycles += layer.cycles, bound += layer.bound;
+    expect(layer.cycles >= layer.port.cycles,
+           fmt::format("layer '{}' took {} cycles, {} carried data in {}", layer.name, layer.cycles,
+                       layer.port.name, layer.port.cycles));
     if (i + 1 < run.layers.size() && plan.layers[i + 1].overlaps) continue;
     expect(cycles >= bound.cycles(), fmt::format("/layers/{}/cycles", i),
            fmt::format("layer '{}' {}took {} cycles, the lower bound is {}", layer.name, and_before, cycles,

@@ -10,6 +10,9 @@ namespace tilebeat {
 LayerCounts& LayerCounts::operator+=(const LayerCounts& more) {
   bytes = bytes + more.bytes;
   for (std::size_t i = 0; i < array.size(); ++i) array[i] += more.array[i];
+  for (std::size_t u = 0; u < helpers.size(); ++u) {
+    for (std::size_t i = 0; i < array.size(); ++i) helpers[u][i] += more.helpers[u][i];
+  }
   beats += more.beats;
   macs += more.macs;
   results += more.results;
@@ -21,6 +24,9 @@ LayerCounts& LayerCounts::operator+=(const LayerCounts& more) {
 LayerCounts& LayerCounts::operator-=(const LayerCounts& other) {
   bytes = bytes - other.bytes;
   for (std::size_t i = 0; i < array.size(); ++i) array[i] -= other.array[i];
+  for (std::size_t u = 0; u < helpers.size(); ++u) {
+    for (std::size_t i = 0; i < array.size(); ++i) helpers[u][i] -= other.helpers[u][i];
+  }
   beats -= other.beats;
   macs -= other.macs;
   results -= other.results;
@@ -33,7 +39,8 @@ void Snapshot::add(Snapshot part) {
   const auto move = [](auto& from, auto& to) {
     to.insert(to.end(), std::make_move_iterator(from.begin()), std::make_move_iterator(from.end()));
   };
-  move(part.modules, modules), move(part.counters, counters), move(part.cores, cores);
+  move(part.modules, modules), move(part.counters, counters), move(part.ports, ports);
+  move(part.cores, cores);
   *this += part;
 }
 
@@ -41,12 +48,26 @@ void Snapshot::add(Snapshot part, const std::string& prefix, const std::string& 
   const auto rename = [&](std::string& name) { name.replace(0, prefix.size(), as); };
   for (ModuleCycles& module : part.modules) rename(module.name);
   for (Counter& counter : part.counters) rename(counter.module);
+  for (PortBeats& port : part.ports) rename(port.name);
   for (CoreResult& core : part.cores) rename(core.name);
   add(std::move(part));
 }
 
+PortBound port_bound(const Snapshot& snapshot, const Snapshot& before) {
+  const Cycle cycles = snapshot.at - before.at;
+  PortBound bound;
+  for (std::size_t i = 0; i < snapshot.ports.size(); ++i) {
+    const PortBeats& now = snapshot.ports[i];
+    const PortBeats then = before.ports.empty() ? PortBeats{} : before.ports[i];
+    const Cycle outside = std::max<Cycle>(0, now.cycles - then.cycles - cycles);
+    const Cycle beats = now.beats - then.beats - outside;
+    if (beats > bound.cycles) bound = {now.name, beats};
+  }
+  return bound;
+}
+
 LayerMark::LayerMark(const Snapshot& snapshot, const Snapshot& before)
-    : LayerCounts(snapshot), at(snapshot.at) {
+    : LayerCounts(snapshot), at(snapshot.at), port(port_bound(snapshot, before)) {
   constexpr auto kBusy = to_size(Activity::kBusy);
   for (std::size_t i = 0; i < snapshot.modules.size(); ++i) {
     const ModuleCycles& now = snapshot.modules[i];
@@ -56,6 +77,9 @@ LayerMark::LayerMark(const Snapshot& snapshot, const Snapshot& before)
     const double share = cycles > 0 ? static_cast<double>(worked) / static_cast<double>(cycles) : 0.0;
     if (share > busiest_share) busiest = now.name, busiest_share = share;
   }
+  const Cycle cycles = at - before.at;
+  const double share = cycles > 0 ? static_cast<double>(port.cycles) / static_cast<double>(cycles) : 0.0;
+  if (share > busiest_share) busiest = port.name, busiest_share = share;
 }
 
 void SnapshotVisitor::ledger(const std::string& module, CycleLedger& ledger) {
@@ -77,6 +101,12 @@ void SnapshotVisitor::array(const CycleLedger& ledger, std::int64_t beats, std::
   snapshot_.macs += macs;
 }
 
+void SnapshotVisitor::helper(HelperUnit unit, const CycleLedger& ledger) {
+  if (ledger.current() == Activity::kUnused) return;
+  ActivityCycles& sum = nth(snapshot_.helpers, unit);
+  for (std::size_t i = 0; i < sum.size(); ++i) sum[i] += ledger.cycles()[i];
+}
+
 void SnapshotVisitor::losses(const MacLosses& losses) {
   snapshot_.losses = snapshot_.losses.value_or(MacLosses{}) + losses;
 }
@@ -88,12 +118,21 @@ void SnapshotVisitor::bus(const std::string& module, Interconnect& bus) {
     const std::string name = fmt::format("{}.{}", module, port.name);
     snapshot_.modules.push_back({prefix_ + name + ".read", "npu", port.settled_at, port.read_cycles});
     snapshot_.modules.push_back({prefix_ + name + ".write", "npu", port.settled_at, port.write_cycles});
+    snapshot_.ports.push_back(
+        {prefix_ + name + ".read", port.settled_at, nth(port.read_cycles, Activity::kBusy)});
+    snapshot_.ports.push_back(
+        {prefix_ + name + ".write", port.settled_at, nth(port.write_cycles, Activity::kBusy)});
     counter(name, "read", "bytes", port.read_bytes);
     counter(name, "written", "bytes", port.write_bytes);
     counter(name, "read_bursts", "bursts", port.read_bursts);
     counter(name, "write_bursts", "bursts", port.write_bursts);
     bytes(&MemoryBytes::bus_read, port.read_bytes);
     bytes(&MemoryBytes::bus_write, port.write_bytes);
+  }
+  for (const TargetPortBeats& target : bus.target_beats()) {
+    const std::string name = fmt::format("{}{}.{}", prefix_, module, target.name);
+    snapshot_.ports.push_back({name + ".read", snapshot_.at, target.read});
+    snapshot_.ports.push_back({name + ".write", snapshot_.at, target.write});
   }
 }
 
@@ -131,6 +170,9 @@ void SnapshotVisitor::scratchpad(const std::string& module, Scratchpad& memory,
   counter(module, "held_requests", "requests", memory.stats.held_requests);
   bytes(read, memory.stats.read_bytes);
   bytes(write, memory.stats.write_bytes);
+  const int width = memory.words_per_clock();
+  snapshot_.ports.push_back({prefix_ + module + ".read", snapshot_.at, memory.stats.read_words / width});
+  snapshot_.ports.push_back({prefix_ + module + ".write", snapshot_.at, memory.stats.write_words / width});
 }
 
 void SnapshotVisitor::control_counters(const CommandProcessor& control) {
@@ -146,6 +188,7 @@ void visit_ledgers(StatVisitor& visitor, CommandProcessor& control) {
 void visit_ledgers(StatVisitor& visitor, const std::string& module, CopyEngine& engine) {
   visitor.ledger(module + ".read", engine.read_ledger);
   visitor.ledger(module + ".write", engine.write_ledger);
+  visitor.helper(HelperUnit::kCopies, engine.write_ledger);
 }
 
 }  // namespace tilebeat

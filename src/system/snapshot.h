@@ -22,6 +22,7 @@ namespace tilebeat {
 struct LayerCounts {
   MemoryBytes bytes;
   ActivityCycles array{};  ///< cycles of all PE arrays together
+  HelperCycles helpers{};  ///< cycles of the vector units and of the DMA engines
   std::int64_t beats = 0, macs = 0;
   std::int64_t results = 0, activations = 0;  ///< results made, rows of DRAM opened
   std::optional<MacLosses> losses;            ///< of the PE arrays that report losses
@@ -31,11 +32,19 @@ struct LayerCounts {
   LayerCounts& operator-=(const LayerCounts& other);
 };
 
+/// Beats of one direction of a port: of a bus, of a link, or of a memory behind them.
+struct PortBeats {
+  std::string name;
+  Cycle cycles = 0;  ///< cycles that are accounted for
+  Cycle beats = 0;   ///< cycles in which it carried data or, of a memory, had to
+};
+
 /// All counters and ledgers of a system at one instant.
 struct Snapshot : LayerCounts {
   Cycle at = 0;
   std::vector<ModuleCycles> modules;
   std::vector<Counter> counters;
+  std::vector<PortBeats> ports;
   std::vector<CoreResult> cores;  ///< without their utilisation
 
   /// Adds the counts of a part of the system.
@@ -44,12 +53,17 @@ struct Snapshot : LayerCounts {
   void add(Snapshot part, const std::string& prefix, const std::string& as);
 };
 
+/// The beats of all ports by the snapshot's time, less those of `before`, the previous one. A core's counts
+/// may begin earlier than the time between the two: as many beats less count.
+PortBound port_bound(const Snapshot& snapshot, const Snapshot& before);
+
 /// The part of a snapshot that is kept for a layer's end: the full snapshot of a large chip takes a megabyte,
 /// and a network may have thousands of layers.
 struct LayerMark : LayerCounts {
   Cycle at = 0;
   std::string busiest;       ///< module with the largest fraction of busy cycles since the previous mark
   double busiest_share = 0;  ///< 0 to 1
+  PortBound port;            ///< of all ports since the previous mark
 
   LayerMark() = default;
   /// The mark of `snapshot`; `before` is the previous snapshot, or empty.
@@ -70,6 +84,7 @@ class SnapshotVisitor : public StatVisitor {
     snapshot_.bytes.*level += moved;
   }
   void array(const CycleLedger& ledger, std::int64_t beats, std::int64_t macs) override;
+  void helper(HelperUnit unit, const CycleLedger& ledger) override;
   void results(std::int64_t elements) override { snapshot_.results += elements; }
   void losses(const MacLosses& losses) override;
 
@@ -84,6 +99,17 @@ class SnapshotVisitor : public StatVisitor {
  private:
   Snapshot& snapshot_;
   std::string prefix_;
+};
+
+/// Tells all ledgers, before time passes, that their units have no program.
+class UnusedUnits : public StatVisitor {
+ public:
+  void ledger(const std::string& /*module*/, CycleLedger& ledger) override {
+    ledger.enter(Activity::kUnused, 0);
+  }
+  void counter(const std::string&, const std::string&, const std::string&, std::int64_t) override {}
+  void bytes(std::int64_t MemoryBytes::*, std::int64_t) override {}
+  void array(const CycleLedger&, std::int64_t, std::int64_t) override {}
 };
 
 /// Finds the cycle up to which every ledger is settled.

@@ -168,7 +168,7 @@ void CommandProcessor::control_step() {
     if (message.kind == UnitMessage::Kind::kReleased) {
       --unit.held;
     } else {
-      log(unit.under_way.front(), ProgramStage::kRetire, now);
+      log(unit.under_way.front().address, ProgramStage::kRetire, now);
       unit.under_way.pop_front();
     }
     for (const Semaphore s : message.signals) {
@@ -393,7 +393,7 @@ void CommandProcessor::dispatch(Cycle now) {
     const std::uint64_t address = unit.queue.front().address;
     unit.queue.pop_front();
     ++unit.held;
-    unit.under_way.push_back(address);
+    unit.under_way.push_back({address, unit.dispatched.release_signals, unit.dispatched.done_signals});
     log(address, ProgramStage::kExecute, now + 1);
     unit.told = blocker_of(unit);
     UnitCommand command{UnitCommand::Dispatch{unit.dispatched, unit.told}};
@@ -412,9 +412,42 @@ Activity CommandProcessor::blocker_of(const UnitState& unit) const {
   if (!running_) return Activity::kHost;
   if (unit.queue.empty()) return decode_blocker_;
   for (const Semaphore s : unit.queue.front().instruction.waits) {
-    if (s != 0 && semaphores_[s] == 0) return semaphore_activity(s);
+    if (s != 0 && semaphores_[s] == 0) return cause_of(s);
   }
   return Activity::kDispatch;
+}
+
+namespace {
+
+// Whether an instruction gives a token of `semaphore`.
+template <class Instruction>
+bool gives(const Instruction& instruction, Semaphore semaphore) {
+  const auto has = [semaphore](const Semaphores& given) {
+    return std::find(given.begin(), given.end(), semaphore) != given.end();
+  };
+  return has(instruction.release_signals) || has(instruction.done_signals);
+}
+
+}  // namespace
+
+// The cause of a missing token. Space for results is given by a store: while that has not begun because its
+// DMA engine has other copies before it, these are what is waited for.
+Activity CommandProcessor::cause_of(Semaphore missing) const {
+  const Activity cause = semaphore_activity(missing);
+  if (cause != Activity::kOutputSpace) return cause;
+  for (const Unit engine : {Unit::kIodma, Unit::kMvdma, Unit::kGdma, Unit::kIostore}) {
+    const UnitState& unit = nth(state_, engine);
+    std::size_t before = 0;
+    for (const UnderWay& sent : unit.under_way) {
+      if (gives(sent, missing)) return before > 0 ? Activity::kStoreQueue : cause;
+      ++before;
+    }
+    for (const Queued& queued : unit.queue) {
+      if (gives(queued.instruction, missing)) return before > 0 ? Activity::kStoreQueue : cause;
+      ++before;
+    }
+  }
+  return cause;
 }
 
 void CommandProcessor::tell_blockers() {

@@ -103,12 +103,17 @@ class CommandProcessor : public sc_core::sc_module {
     Instruction instruction;
     std::uint64_t address = 0;
   };
+  // An instruction that was sent and is not done.
+  struct UnderWay {
+    std::uint64_t address = 0;
+    Semaphores release_signals{}, done_signals{};
+  };
   struct UnitState {
     int socket = -1;  // in `units`; -1: there is no such unit
     std::deque<Queued> queue;
-    Instruction dispatched;               // scratch that outlives the message
-    int held = 0;                         // sent and not released
-    std::deque<std::uint64_t> under_way;  // addresses of what was sent and is not done
+    Instruction dispatched;  // scratch that outlives the message
+    int held = 0;            // sent and not released
+    std::deque<UnderWay> under_way;
     Activity told = Activity::kHost;
     SignalId queue_signal = -1, held_signal = -1;
   };
@@ -131,6 +136,7 @@ class CommandProcessor : public sc_core::sc_module {
   void dispatch(Cycle now);
   void tell_blockers();
   Activity blocker_of(const UnitState& unit) const;
+  Activity cause_of(Semaphore missing) const;
   bool all_idle() const;
   void wake_control(Cycle cycle);
   void declare_signals();

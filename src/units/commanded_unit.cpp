@@ -52,7 +52,7 @@ std::string CommandProcessor::describe_state() const {
 std::string CommandProcessor::describe_under_way() const {
   std::string text;
   for (std::size_t i = 0; i < state_.size(); ++i) {
-    for (const std::uint64_t address : state_[i].under_way)
+    for (const auto& [address, released, done] : state_[i].under_way)
       text += fmt::format("{}{} at {:#x}", text.empty() ? "" : ", ", kUnitNames[i], address);
   }
   return text;

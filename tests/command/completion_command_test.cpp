@@ -67,7 +67,7 @@ TEST(Completion, UI_12_bash_offers_the_words_that_an_option_takes) {
   EXPECT_EQ(offered(folder, {"run", "--granularity", ""}), (Words{"clock", "tile"}));
   EXPECT_EQ(offered(folder, {"run", "--granularity", "c"}), Words{"clock"});
   EXPECT_EQ(offered(folder, {"schema", ""}),
-            (Words{"hardware", "workload", "mapping", "report", "sweep", "suite"}));
+            (Words{"hardware", "workload", "mapping", "report", "sweep", "suite", "whatif"}));
   EXPECT_EQ(offered(folder, {"run", "--config", ""}), Words{}) << "bash completes the names of files";
 }
 

@@ -174,28 +174,23 @@ TEST(Page, UI_8_losses_and_useful_work_share_what_the_beats_had_room_for) {
   EXPECT_EQ(report_page({page_report(without)}).find("Why busy is not utilised"), std::string::npos);
 }
 
-TEST(Page, UI_8_what_would_help_follows_from_what_limits) {
+TEST(Page, UI_13_limits_are_named_and_no_cure_that_was_not_measured) {
   RunResult run = run_result();
   const auto says = [&](const std::string& text) {
     return report_page({page_report(run)}).find(text) != std::string::npos;
   };
   EXPECT_TRUE(says("<b>Waiting limits it.</b>"));
-  EXPECT_TRUE(says("end at different times: fewer cores")) << "the arrays wait for barriers";
-  for (LayerResult& layer : run.layers)
-    std::swap(layer.activity[static_cast<std::size_t>(Activity::kBarrier)],
-              layer.activity[static_cast<std::size_t>(Activity::kLayerEnd)]);
-  EXPECT_TRUE(says("fused layers (\"fused\": true) or a faster DRAM would help"));
-  EXPECT_FALSE(says("fewer cores"));
+  EXPECT_TRUE(says("The arrays wait most for <b>barrier</b>"));
+  EXPECT_TRUE(says("What would help has not been measured"));
   for (LayerResult& layer : run.layers) layer.bound = {layer.cycles / 8, layer.cycles, layer.cycles / 2};
   EXPECT_TRUE(says("<b>The multipliers limit it.</b>")) << "the beats are full of useful work";
   run.losses = MacLosses{500'000, 600'000, 700'000};
   EXPECT_TRUE(says("<b>The schedule of the arrays limits it.</b>"));
-  EXPECT_TRUE(says("loses is <b>no_channel</b>"));
-  run.losses = MacLosses{500'000, 700'000, 600'000};
-  EXPECT_TRUE(says("loses is <b>no_kernel</b>"));
-  run.losses = MacLosses{900'000, 700'000, 600'000};
-  EXPECT_TRUE(says("loses is <b>no_pixel</b>"));
   EXPECT_TRUE(says("Beside that, the arrays wait in")) << "half of their cycles are stalls";
+  for (LayerResult& layer : run.layers) layer.bound.beats = 0, layer.port = {"noc.dram0.read", layer.cycles};
+  EXPECT_TRUE(says("<b>The port noc.dram0.read limits it.</b>"));
+  for (LayerResult& layer : run.layers) layer.bound.dram = layer.cycles;
+  EXPECT_TRUE(says("<b>DRAM bandwidth limits it.</b>")) << "of equal bounds the simpler one";
 }
 
 // The bars of a memory: each is as high as its part of the memory, and stands where its slice lies.

@@ -437,7 +437,7 @@ void ClusterTasks::store(Core& core, int output, const Transfer& transfer, Inter
                          const Access& read) {
   const HeldTensor* const held = held_for(core, output);
   if (held == nullptr) {
-    core.copy(Unit::kIodma, relaid(nth(work_.stored, output), {transfer}, TransferEnd::kDestination), {read});
+    core.store(relaid(nth(work_.stored, output), {transfer}, TransferEnd::kDestination), {read});
     return;
   }
   AccessList accesses = held->accesses(rows, AccessKind::kWrite);

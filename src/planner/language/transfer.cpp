@@ -282,7 +282,8 @@ double whole_beats(const Runs& runs, const PortPath& path) {
 }  // namespace
 
 TaskCost CopyCosts::of(const Copy& copy) const {
-  const Ways& ways = copy.unit == Unit::kIodma || copy.unit == Unit::kFold ? core_ : memory_core_;
+  const bool of_core = copy.unit == Unit::kIodma || copy.unit == Unit::kIostore || copy.unit == Unit::kFold;
+  const Ways& ways = of_core ? core_ : memory_core_;
   const std::int64_t columns = std::int64_t{copy.pad_left} + copy.inner_count + copy.pad_right;
   const std::int64_t rows = std::int64_t{copy.pad_top} + copy.outer_count + copy.pad_bottom;
   const Runs read = merged_runs(copy.run_bytes, copy.inner_count, copy.source_inner_stride, copy.outer_count,

@@ -66,6 +66,11 @@ std::int64_t bytes_of(const std::vector<Transfer>& transfers);
 /// One of the two ends of a transfer.
 enum class TransferEnd : std::uint8_t { kSource, kDestination };
 
+/// The DMA engine of a core that takes results to DRAM.
+inline Unit store_unit(const CoreConfig& core) {
+  return core.stores == StoreOrder::kBetweenBursts ? Unit::kIostore : Unit::kIodma;
+}
+
 /// The instructions of DMA engine `unit` that carry out a transfer: several where a count exceeds what one
 /// instruction can hold.
 std::vector<Copy> copies_of(Unit unit, const Transfer& transfer);

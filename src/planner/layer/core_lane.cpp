@@ -85,7 +85,7 @@ void DramLanes::load(CoreLane& lane, const std::vector<Transfer>& transfers,
 void DramLanes::store(CoreLane& lane, const std::vector<Transfer>& transfers, const Access& read) const {
   const auto stream = stores_.find(lane.number);
   if (stream == stores_.end())
-    lane.copy(Unit::kIodma, transfers, {read});
+    lane.store(transfers, {read});
   else
     stream->second.first->store(stream->second.second, lane.processor, transfers, read);
 }

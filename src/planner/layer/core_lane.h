@@ -70,6 +70,10 @@ class CoreLane {
   void copy(Unit unit, const std::vector<Transfer>& transfers, const AccessList& accesses) {
     copies_->add(processor, unit, transfers, accesses);
   }
+  /// The same from the core's memories to DRAM.
+  void store(const std::vector<Transfer>& transfers, const AccessList& accesses) {
+    copy(store_unit(chip_->core), transfers, accesses);
+  }
 
   int number, cluster, processor;
   EnginePlace place;

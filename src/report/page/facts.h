@@ -23,6 +23,7 @@ struct RunFacts {
   explicit RunFacts(const Cited& report) : cited(report) {}
 
   Cited cited;
+  const Json* whatif = nullptr;  ///< what was measured of the run's knobs (whatif.h); null: nothing
   std::string file, workload, hardware;
   double clock_mhz = 0;
   double microseconds = 0;
@@ -49,6 +50,8 @@ std::int64_t compared_layers(const Json& report);
 /// "passed", "FAILED" or "off".
 const char* check_result(const Json& report);
 
+/// The key in `bound_cycles` of a layer's largest lower bound; of equal ones the simplest.
+std::string largest_bound(const Json& layer);
 /// The JSON pointer of a layer in its report.
 std::string layer_at(std::size_t layer);
 /// "scene/name", without the scene "main"; for a fusion group the names of its first and last layer.

@@ -66,21 +66,41 @@ std::string cycles_bar(const RunFacts& run, std::size_t index, double most,
   return svg;
 }
 
-// The key in `bound_cycles` of the layer's largest lower bound.
-std::string bound_of(const Json& layer) {
-  std::string largest = "compute";
-  for (const char* key : {"beats", "dram"}) {
-    if (layer["bound_cycles"][key] > layer["bound_cycles"][largest]) largest = key;
+// The name of the largest stall but those that `without` names; empty: there is none.
+std::string largest_of(const Json& stalls, const std::set<std::string>& without = {}) {
+  std::string largest;
+  for (const auto& [name, value] : stalls.items()) {
+    if (without.count(name) == 0 && (largest.empty() || value > stalls[largest])) largest = name;
   }
   return largest;
 }
 
-std::string largest_stall(const RunFacts& run, const std::string& pointer) {
-  const Json& stalls = run.cited.at(pointer)["stall_cycles"];
-  std::string largest;
-  for (const auto& [name, value] : stalls.items()) {
-    if (largest.empty() || value > stalls[largest]) largest = name;
+// A layer without multiply-accumulates is explained by the units that work in it.
+std::string helpers_text(const RunFacts& run, const std::string& pointer) {
+  std::string text;
+  for (const auto& [unit, cycles] : run.cited.at(pointer)["helpers"].items()) {
+    double all = cycles["busy"].template get<double>();
+    for (const auto& [name, value] : cycles["stall_cycles"].items()) all += value.template get<double>();
+    if (all <= 0 || cycles["busy"] == 0) continue;
+    const std::string place = pointer + "/helpers/" + unit;
+    const double busy = cycles["busy"].template get<double>() / all;
+    text += fmt::format("{}{} busy {}", text.empty() ? "" : "<br>", escaped(unit),
+                        run.cited.computed(place + "/busy", busy, percent(busy)));
+    const std::string stall = largest_of(cycles["stall_cycles"], {"host", "no_work", "layer_end"});
+    if (stall.empty()) continue;
+    const double share = cycles["stall_cycles"][stall].template get<double>() / all;
+    text += fmt::format(", {} {}", escaped(stall),
+                        run.cited.computed(place + "/largest_stall", share, percent(share)));
   }
+  return text;
+}
+
+std::string largest_stall(const RunFacts& run, const std::string& pointer) {
+  if (run.cited.at(pointer).contains("helpers")) {
+    if (std::string text = helpers_text(run, pointer); !text.empty()) return text;
+  }
+  const Json& stalls = run.cited.at(pointer)["stall_cycles"];
+  const std::string largest = largest_of(stalls);
   if (largest.empty()) return "";
   const double share =
       ratio(stalls[largest].get<double>(), static_cast<double>(array_cycles(run.cited.at(pointer))));
@@ -107,7 +127,7 @@ std::string cycles_row(const RunFacts& run, std::size_t index, double most,
                        const std::vector<std::string>& coloured) {
   const std::string pointer = layer_at(index);
   const Json& layer = run.cited.at(pointer);
-  const std::string bound = bound_of(layer);
+  const std::string bound = largest_bound(layer);
   const double tick =
       std::min(kBarWidth, kBarWidth * ratio(layer["bound_cycles"][bound].get<double>(), most));
   const std::string bar =
@@ -253,10 +273,6 @@ double beat_macs(const Json& counted) {
   auto all = counted["macs"].get<double>();
   for (const auto& [name, lost] : counted["lost_macs"].items()) all += lost.get<double>();
   return all;
-}
-
-std::string_view largest_loss_name(const Json& counted) {
-  return kMacLossNames[largest_loss_of(counted)];
 }
 
 std::string largest_loss(const Json& counted) {

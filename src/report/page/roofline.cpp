@@ -21,6 +21,8 @@ struct Dot {
   double intensity;  ///< MACs per byte over DRAM
   double rate;       ///< MACs a second
   double share;      ///< fraction of the run's cycles
+  /// MACs a second that its busiest port allows; 0: another bound is larger, or the report has none
+  double port_rate;
 };
 
 std::vector<Dot> dots_of(const RunFacts& run) {
@@ -31,8 +33,11 @@ std::vector<Dot> dots_of(const RunFacts& run) {
     const double macs = layers[i]["macs"].get<double>(), cycles = layers[i]["cycles"].get<double>();
     const double bytes = dram_bytes(layers[i]);
     if (macs <= 0 || bytes <= 0 || cycles <= 0) continue;
+    const double a_cycle = macs * run.clock_mhz * 1e6;
+    const double port_rate =
+        largest_bound(layers[i]) == "port" ? a_cycle / layers[i]["bound_cycles"]["port"].get<double>() : 0;
     dots.push_back(
-        {i, layer_name(layers[i]), macs / bytes, macs / cycles * run.clock_mhz * 1e6, ratio(cycles, total)});
+        {i, layer_name(layers[i]), macs / bytes, a_cycle / cycles, ratio(cycles, total), port_rate});
   }
   return dots;
 }
@@ -128,6 +133,15 @@ std::string drawn_dots(const RunFacts& run, const std::vector<Dot>& dots, const 
         drawn(x.at(dot.intensity)), drawn(y.at(dot.rate)), drawn(radius(dot)), kBlue,
         run.cited.attributes(layer_at(dot.layer) + "/macs_per_second", dot.rate), escaped(dot.name),
         prefixed(dot.intensity), prefixed(dot.rate), percent(dot.share));
+    if (dot.port_rate <= 0) continue;
+    constexpr double kHalf = 9;
+    const double cx = x.at(dot.intensity), cy = y.at(dot.port_rate);
+    svg += fmt::format(
+        "<path d=\"M {} {} H {}\" stroke=\"{}\" stroke-width=\"3\"{}><title>{}: its busiest port allows "
+        "{}MAC/s</title></path>\n",
+        drawn(cx - kHalf), drawn(cy), drawn(cx + kHalf), kOrange,
+        run.cited.attributes(layer_at(dot.layer) + "/port_macs_per_second", dot.port_rate), escaped(dot.name),
+        prefixed(dot.port_rate));
   }
   return svg;
 }
@@ -141,7 +155,7 @@ std::string roofline(const RunFacts& run) {
     return heading + "<p>No layer has both multiply-accumulates and bytes over DRAM.</p>\n";
   const double ridge = run.peak_macs_per_second / run.peak_dram_bytes_per_second;
   std::vector<double> xs{ridge}, ys{run.peak_macs_per_second};
-  for (const Dot& dot : dots) xs.push_back(dot.intensity), ys.push_back(dot.rate);
+  for (const Dot& dot : dots) xs.push_back(dot.intensity), ys.push_back(std::max(dot.rate, dot.port_rate));
   const Axis x = axis_over(xs, kRoofLeft, kRoofWidth - kRoofRight, kRoom),
              y = axis_over(ys, kRoofHeight - kRoofBottom, kRoofTop, kRoom);
   return heading +
@@ -149,7 +163,9 @@ std::string roofline(const RunFacts& run) {
              "<p>A dot is a layer, larger with its share of the cycles. Near the slope DRAM limits it, near "
              "the level line the arrays do; far below both it waits for something else, see its largest "
              "stall. Left of {} MACs a byte no layer can reach the peak. What is read ahead counts for the "
-             "layer that is under way, so that a dot can lie above the slope. {} of {} layers have both MACs "
+             "layer that is under way, so that a dot can lie above the slope. An orange line above a dot is "
+             "as "
+             "far as its busiest port allows, where no other bound is lower. {} of {} layers have both MACs "
              "and bytes over DRAM.</p>\n",
              run.cited.computed("ridge", ridge, prefixed(ridge)), dots.size(),
              run.cited.report()["layers"].size()) +

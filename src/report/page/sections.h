@@ -26,12 +26,8 @@ std::string traffic_over_time(const RunFacts& run);
 /// The multiply-accumulates that the arrays had room for, useful and lost, in total and per layer; empty when
 /// the report has no losses.
 std::string losses_by_layer(const RunFacts& run);
-/// Advice for a run that mostly waits, by the largest cause of its stalls.
-std::string help_against_waiting(const RunFacts& run);
-/// Advice for a run that its schedule limits, by the largest loss.
-std::string help_against_losses(const RunFacts& run);
-/// The name of the largest loss of a run or a layer, which has `lost_macs`.
-std::string_view largest_loss_name(const Json& counted);
+/// What would help, as far as it was measured (SPEC UI-13).
+std::string measured_help(const RunFacts& run);
 /// The name of the largest loss of a run or a layer, which has `lost_macs`, with its meaning.
 std::string largest_loss(const Json& counted);
 /// Multiply-accumulates that the beats of a run or a layer, which has `lost_macs`, had room for.

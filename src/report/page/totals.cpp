@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <map>
 
 #include <fmt/format.h>
 
@@ -51,21 +52,20 @@ struct BoundSum {
   std::int64_t layers = 0, cycles = 0, bound = 0;
 };
 
-using BoundSums = std::array<BoundSum, 3>;
+using BoundSums = std::array<BoundSum, 4>;
 
 BoundSums sums_of(const RunFacts& run) {
   BoundSums sums{{{"compute", "multiply-accumulates at the peak of all arrays"},
                   {"beats", "the beats of its schedule, spread evenly over all arrays"},
-                  {"dram", "its tensors over DRAM once, at the peak bandwidth"}}};
+                  {"dram", "its tensors over DRAM once, at the peak bandwidth"},
+                  {"port", "the bytes that passed its busiest port, bus or link, at its width"}}};
   for (const Json& layer : run.cited.report()["layers"]) {
-    const Json& bound = layer["bound_cycles"];
-    const auto larger = [&](const BoundSum& a, const BoundSum& b) {
-      return bound[a.key].get<std::int64_t>() < bound[b.key].get<std::int64_t>();
-    };
-    BoundSum& sum = *std::max_element(sums.begin(), sums.end(), larger);
+    const std::string key = largest_bound(layer);
+    BoundSum& sum =
+        *std::find_if(sums.begin(), sums.end(), [&key](const BoundSum& s) { return s.key == key; });
     ++sum.layers;
     sum.cycles = add_capped(sum.cycles, layer["cycles"].get<std::int64_t>());
-    sum.bound = add_capped(sum.bound, bound[sum.key].get<std::int64_t>());
+    sum.bound = add_capped(sum.bound, layer["bound_cycles"][key].get<std::int64_t>());
   }
   return sums;
 }
@@ -82,9 +82,22 @@ std::string waits_beside(const RunFacts& run) {
   const Cause& cause = run.causes.front();
   const double share = ratio(static_cast<double>(cause.cycles), static_cast<double>(run.array_cycles));
   if (share < kLeast) return "";
-  return fmt::format(" Beside that, the arrays wait in {} of their cycles for <b>{}</b>. {}",
+  return fmt::format(" Beside that, the arrays wait in {} of their cycles for <b>{}</b>: {}.",
                      run.cited.computed("share/" + cause.name, share, percent(share)), escaped(cause.name),
-                     help_against_waiting(run));
+                     escaped(std::string(meaning_of(cause.name))));
+}
+
+// The port that is the busiest one in most cycles of the layers whose largest bound is a port's.
+std::string limiting_port(const RunFacts& run) {
+  std::map<std::string, std::int64_t> cycles;
+  for (const Json& layer : run.cited.report()["layers"]) {
+    if (largest_bound(layer) != "port" || !layer.contains("busiest_port")) continue;
+    std::int64_t& sum = cycles[layer["busiest_port"].get<std::string>()];
+    sum = add_capped(sum, layer["cycles"].get<std::int64_t>());
+  }
+  const auto most = std::max_element(cycles.begin(), cycles.end(),
+                                     [](const auto& a, const auto& b) { return a.second < b.second; });
+  return most == cycles.end() ? "" : most->first;
 }
 
 // Whether nearly all of the beats' capacity is useful: the schedule loses nothing worth mentioning.
@@ -112,19 +125,15 @@ std::string verdict(const RunFacts& run, const BoundSums& sums) {
             ? ""
             : fmt::format(" The arrays wait most for <b>{}</b>: {}.", escaped(run.causes.front().name),
                           escaped(std::string(meaning_of(run.causes.front().name))));
-    return fmt::format("<p><b>Waiting limits it.</b> {}{} {}</p>\n", numbers, cause,
-                       help_against_waiting(run));
+    return fmt::format("<p><b>Waiting limits it.</b> {}{}</p>\n", numbers, cause);
   }
-  const bool dram = key == "dram", schedule = key == "beats" && !is_filled(run);
-  const char* what = dram       ? "DRAM bandwidth limits it."
-                     : schedule ? "The schedule of the arrays limits it."
-                                : "The multipliers limit it.";
-  const std::string help =
-      dram       ? "Fewer bytes over DRAM (fused layers, larger memories on the chip) or a faster DRAM "
-                   "would help; more multipliers would not."
-      : schedule ? help_against_losses(run)
-                 : "More multipliers or a faster clock would help; a faster DRAM would not.";
-  return fmt::format("<p><b>{}</b> {} {}{}</p>\n", what, numbers, help, waits_beside(run));
+  const bool schedule = key == "beats" && !is_filled(run);
+  const std::string what = key == "dram" ? "DRAM bandwidth limits it."
+                           : key == "port"
+                               ? fmt::format("The port {} limits it.", escaped(limiting_port(run)))
+                           : schedule ? "The schedule of the arrays limits it."
+                                      : "The multipliers limit it.";
+  return fmt::format("<p><b>{}</b> {}{}</p>\n", what, numbers, waits_beside(run));
 }
 
 std::string bounds(const RunFacts& run, const BoundSums& sums) {
@@ -212,6 +221,7 @@ std::string limits(const RunFacts& run) {
   const double dram = ratio(run.dram_bytes_per_second, run.peak_dram_bytes_per_second);
   const BoundSums sums = sums_of(run);
   std::string html = "<h3>What limits it</h3>\n" + verdict(run, sums);
+  html += measured_help(run);
   html += fmt::format(
       "<p>The matrix arrays, all together, computed in {} of their cycles.{}{} Over the whole run DRAM moved "
       "{} "
