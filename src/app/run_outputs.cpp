@@ -150,13 +150,9 @@ void RunOutputs::open_vectors(const RunCommand& command, const HardwareConfig& h
   options.text = command.vectors_text;
   options.clock_ps = period_;
   options.dram_clock_ps = hardware.dram.clock_ps;
+  options.now = now_ps;
   vectors_.emplace(options, [this](const std::string& file, std::string_view bytes) { append(file, bytes); });
   append("ports.json", "");  // the folder can be written
-  TraceFilter filter;
-  filter.patterns = {"*"};
-  filter.max_bytes = INT64_MAX;
-  filter.counted = TraceSize::kChanges;
-  waveform_.emplace(filter, period_, now_ps);
   std::vector<const MemorySegment*> segments;
   for (const MemorySegment& segment : plan.image) segments.push_back(&segment);
   std::sort(segments.begin(), segments.end(),
@@ -179,8 +175,7 @@ std::function<void(std::uint64_t, const std::vector<std::uint8_t>&)> RunOutputs:
 }
 
 void RunOutputs::write_vectors(Picoseconds end) {
-  waveform_->finish(end, {&*vectors_});
-  vectors_->finish(*program_vectors_);
+  vectors_->finish(end, *program_vectors_);
   if (const auto unmatched = vectors_->unmatched_patterns(); !unmatched.empty())
     throw UserError(fmt::format("--vectors-ports {}: no port is called like that", unmatched.front()));
 }
@@ -213,7 +208,9 @@ void RunOutputs::open_timeline(const RunCommand& command, const HardwareConfig& 
 Observers RunOutputs::observers() {
   ProgramLog* programs = konata_ ? &*konata_ : nullptr;
   if (vectors_) programs = &program_vectors_.emplace(programs);
-  return {waveform_ ? &*waveform_ : nullptr, timeline_ ? &*timeline_ : nullptr, programs};
+  Trace* trace = waveform_ ? &*waveform_ : nullptr;
+  if (vectors_) trace = &*vectors_;
+  return {trace, timeline_ ? &*timeline_ : nullptr, programs};
 }
 
 void RunOutputs::check() const {
