@@ -62,7 +62,7 @@ class Trace {
   /// All signals of the group change: `packed` has the bytes of each behind those of the one before, the
   /// lowest one first, and no bits beyond a signal's width.
   virtual void change(const SignalGroup& group, Picoseconds at, const std::uint8_t* packed);
-  /// The same with the pulse of their strobe. A strobe whose signals change like that has no other changes.
+  /// The same with the pulse of their strobe. A strobe that carries its signals has no other pulses.
   virtual void carry(SignalId strobe, const SignalGroup& group, Picoseconds begin, Picoseconds end,
                      const std::uint8_t* packed) {
     pulse(strobe, begin, end);

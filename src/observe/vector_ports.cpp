@@ -55,6 +55,9 @@ constexpr std::array<std::pair<const char*, const char*>, 26> kFieldsOfStrobes{{
     {"add", "w*_index"},
 }};
 
+// Fields of the strobe `valid` of the scope around theirs: the operands of multipliers.
+constexpr std::array<const char*, 3> kFieldsOfParents{"x[0-9]*", "w[0-9]*", "c[0-9]*"};
+
 // The stage of a unit's pipeline at which a port is.
 constexpr std::array<std::pair<const char*, const char*>, 12> kStages{{
     {"*.banks.b*_write", "write queue"},
@@ -108,7 +111,7 @@ class Grouping {
   // The strobe of a signal.
   std::optional<SignalId> strobe_of(const SignalInfo& signal) const {
     const auto found = strobes_.find(signal.scope);
-    if (found == strobes_.end()) return std::nullopt;
+    if (found == strobes_.end()) return strobe_of_parent(signal);
     std::optional<SignalId> best;
     std::size_t length = 0;
     for (const SignalId id : found->second) {
@@ -122,6 +125,16 @@ class Grouping {
       best = id, length = base.size();
     }
     return best;
+  }
+  std::optional<SignalId> strobe_of_parent(const SignalInfo& signal) const {
+    const auto found = strobes_.find(parent_of(signal.scope));
+    const bool is_operand = std::any_of(kFieldsOfParents.begin(), kFieldsOfParents.end(),
+                                        [&](const char* pattern) { return matches(pattern, signal.name); });
+    if (found == strobes_.end() || !is_operand) return std::nullopt;
+    for (const SignalId id : found->second) {
+      if (nth(signals_, id).name == "valid") return id;
+    }
+    return std::nullopt;
   }
   // The scope whose `registers` have a signal that no strobe governs: parts of a unit belong to the unit.
   std::string scope_of_registers(const SignalInfo& signal) const {
@@ -165,11 +178,11 @@ class PortMaker {
     result_.ports.push_back(std::move(port));
     return to_int(result_.ports.size()) - 1;
   }
-  void add_field(SignalId id) {
+  void add_field(SignalId id, const std::string& name) {
     VectorPlace& place = nth(result_.places, id);
     std::vector<VectorField>& fields = nth(result_.ports, place.port).fields;
     place.field = to_int(fields.size());
-    fields.push_back({nth(signals_, id).name, nth(signals_, id).width_bits});
+    fields.push_back({name, nth(signals_, id).width_bits});
   }
   void add_strobe(SignalId id) {
     const SignalInfo& signal = nth(signals_, id);
@@ -179,7 +192,7 @@ class PortMaker {
     place.port =
         add_port(signal.scope + (base.empty() ? "" : "." + base), PortRecordKind::kStrobed, signal.scope);
     place.strobe = true;
-    if (signal.width_bits > 1) add_field(id);
+    if (signal.width_bits > 1) add_field(id, signal.name);
   }
   void add_other(SignalId id) {
     const SignalInfo& signal = nth(signals_, id);
@@ -187,7 +200,8 @@ class PortMaker {
     const bool is_text = signal.radix == Radix::kText;
     if (const auto strobe = is_text ? std::nullopt : grouping_.strobe_of(signal)) {
       place.port = nth(result_.places, *strobe).port;
-      return add_field(id);
+      const std::string path = signal.scope + "." + signal.name;
+      return add_field(id, path.substr(nth(signals_, *strobe).scope.size() + 1));
     }
     const std::string scope = is_text ? outermost_scope(signal) : grouping_.scope_of_registers(signal);
     const bool dram = is_dram_channel(signal.scope);
@@ -211,6 +225,12 @@ class PortMaker {
 };
 
 }  // namespace
+
+std::vector<std::size_t> VectorPort::field_bytes() const {
+  std::vector<std::size_t> bytes;
+  for (const VectorField& field : fields) bytes.push_back(field.bytes());
+  return bytes;
+}
 
 VectorPorts vector_ports(const std::vector<SignalInfo>& signals, const std::vector<SignalId>& order) {
   return PortMaker(signals, order).make();

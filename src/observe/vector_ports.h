@@ -31,6 +31,9 @@ struct VectorPort {
   std::vector<VectorField> fields;
   std::vector<std::string> members;  ///< kChanges: the signals, by the number in a record
   std::vector<std::string> texts;    ///< the texts that a signal may have, by their numbers
+
+  /// The bytes of each field.
+  std::vector<std::size_t> field_bytes() const;
 };
 
 /// Where a signal belongs.

@@ -2,6 +2,7 @@
 
 #include "base/types.h"
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -13,6 +14,12 @@ namespace tilebeat {
 
 /// The bytes of a file of vectors come piece by piece.
 using VectorSink = std::function<void(const std::string& file, std::string_view bytes)>;
+
+/// Appends a number in so many bytes, the lowest one first.
+inline void append_number(std::string& to, std::uint64_t number, std::size_t bytes) {
+  to.append(reinterpret_cast<const char*>(&number), std::min(bytes, sizeof number));
+  if (bytes > sizeof number) to.append(bytes - sizeof number, '\0');
+}
 
 /// The records of a port on their way to its file: a clock in eight bytes and the fields behind it. A text
 /// beside it has a line a record.

@@ -14,12 +14,6 @@ namespace {
 
 constexpr int kWordBits = 64;
 constexpr std::size_t kWordBytes = sizeof(std::uint64_t);
-constexpr int kProcessorBits = 16, kNumberBits = 48, kStageBits = 8;
-
-void put(std::string& to, std::uint64_t value, std::size_t bytes) {
-  for (std::size_t i = 0; i < bytes; ++i)
-    to.push_back(i < kWordBytes ? static_cast<char>(value >> (8 * i)) : '\0');
-}
 
 // The lowest `bits` bits.
 std::uint64_t mask_of(int bits) {
@@ -32,29 +26,7 @@ std::string list_of(const std::vector<std::string>& texts) {
   return "[" + list + "]";
 }
 
-std::vector<std::size_t> bytes_of(const std::vector<VectorField>& fields) {
-  std::vector<std::size_t> bytes;
-  for (const VectorField& field : fields) bytes.push_back(field.bytes());
-  return bytes;
-}
-
 }  // namespace
-
-int ProgramVectors::add_processor(const std::string& name) {
-  processors_.push_back(name);
-  if (next_ != nullptr) next_->add_processor(name);
-  return to_int(processors_.size()) - 1;
-}
-
-void ProgramVectors::begin(int processor, std::uint64_t number, ProgramStage stage, Cycle at) {
-  stages_.emplace_back(at, processor, number, static_cast<int>(stage));
-  if (next_ != nullptr) next_->begin(processor, number, stage, at);
-}
-
-void ProgramVectors::name(int processor, std::uint64_t number, const std::string& text) {
-  texts_.emplace_back(processor, number, text);
-  if (next_ != nullptr) next_->name(processor, number, text);
-}
 
 VectorsOutput::VectorsOutput(VectorOptions options, VectorSink sink)
     : options_(std::move(options)), sink_(std::move(sink)), matched_(options_.patterns.size(), false) {}
@@ -92,8 +64,13 @@ void VectorsOutput::open_port(const VectorPort& description) {
   Port& port = ports_.emplace_back();
   port.wanted = wants(description.name);
   port.clock_ps = description.of_dram ? options_.dram_clock_ps : options_.clock_ps;
-  port.records = VectorRecords(description.name, bytes_of(description.fields), options_.text);
-  if (description.kind == PortRecordKind::kChanges || description.fields.empty()) return;
+  port.records = VectorRecords(description.name, description.field_bytes(), options_.text);
+  if (description.kind == PortRecordKind::kChanges) {
+    port.last.resize(description.members.size());
+    port.touched.resize((description.members.size() + kWordBits - 1) / kWordBits);
+    return;
+  }
+  if (description.fields.empty()) return;
   for (const VectorField& field : description.fields) port.fields.append(field.bytes(), '\0');
   port.unknown = to_int(description.fields.size()) - 1;
   for (int first = 0; first < port.unknown; first += 8)
@@ -105,17 +82,18 @@ void VectorsOutput::open_place(SignalId signal, const VectorPlace& from) {
   Place& place = nth(places_, signal);
   const int bits = nth(signals_, signal).width_bits;
   Port& port = nth(ports_, from.port);
-  place.bytes = (to_size(bits) + 7) / 8;
+  place.bytes = static_cast<std::uint32_t>((bits + 7) / 8);
+  place.wide = bits > kWordBits;
+  place.latest_known = bits == 1;
   place.mask = bits <= kWordBits ? mask_of(bits) : mask_of((bits - 1) % 8 + 1);
   place.field = from.field, place.member = from.member, place.strobe = from.strobe;
   if (from.strobe) port.strobe = signal;
   if (port.wanted) place.port = from.port;
   if (from.field >= 0) {
     const std::vector<VectorField>& fields = nth(descriptions_, from.port).fields;
-    for (int i = 0; i < from.field; ++i) place.offset += nth(fields, i).bytes();
+    for (int i = 0; i < from.field; ++i) place.offset += static_cast<std::uint32_t>(nth(fields, i).bytes());
     if (bits == 1) set_known(port, from.field, true);
   } else if (from.member >= 0 && nth(signals_, signal).radix != Radix::kText) {
-    place.value.assign(place.bytes, '\0');
     if (bits == 1 && port.wanted) record_change(port, {0, 0, signal, Change::Kind::kValue});
   }
 }
@@ -150,21 +128,31 @@ void VectorsOutput::add(Port& port, const Change& change) {
   port.look_at = std::max(kLookAt, 2 * port.changes.size());
 }
 
+// Whether a value of at most 64 bits is the one that the signal has by then; else it is the latest one.
+bool VectorsOutput::repeats(Place& place, Picoseconds at, std::uint64_t value, bool known) {
+  if (at < place.latest_at) return false;
+  if (known == place.latest_known && (value == place.latest || !known)) return true;
+  place.latest = value, place.latest_known = known, place.latest_at = at;
+  return false;
+}
+
 void VectorsOutput::change(SignalId signal, Picoseconds at, std::uint64_t value) {
-  if (Port* const port = port_of(signal); port != nullptr) {
-    const Place& place = nth(places_, signal);
-    add(*port, {at, place.bytes <= kWordBytes ? value & place.mask : value, signal, Change::Kind::kValue});
-  }
+  Port* const port = port_of(signal);
+  if (port == nullptr) return;
+  Place& place = nth(places_, signal);
+  if (place.wide) return change(signal, at, reinterpret_cast<const std::uint8_t*>(&value), sizeof value);
+  value &= place.mask;
+  if (!repeats(place, at, value, true)) add(*port, {at, value, signal, Change::Kind::kValue});
 }
 
 void VectorsOutput::change(SignalId signal, Picoseconds at, const std::uint8_t* bytes, std::size_t count) {
   Port* const port = port_of(signal);
   if (port == nullptr) return;
   const Place& place = nth(places_, signal);
-  if (place.bytes <= kWordBytes) {
+  if (!place.wide) {
     std::uint64_t value = 0;
-    std::memcpy(&value, bytes, std::min(count, place.bytes));
-    return add(*port, {at, value & place.mask, signal, Change::Kind::kValue});
+    std::memcpy(&value, bytes, std::min<std::size_t>(count, place.bytes));
+    return change(signal, at, value);
   }
   const std::uint64_t kept = keep(*port, bytes, count, place.bytes);
   char& top = port->bytes[kept + place.bytes - 1];
@@ -173,8 +161,10 @@ void VectorsOutput::change(SignalId signal, Picoseconds at, const std::uint8_t* 
 }
 
 void VectorsOutput::unknown(SignalId signal, Picoseconds at) {
-  if (Port* const port = port_of(signal); port != nullptr)
-    add(*port, {at, 0, signal, Change::Kind::kUnknown});
+  Port* const port = port_of(signal);
+  if (port == nullptr) return;
+  Place& place = nth(places_, signal);
+  if (place.wide || !repeats(place, at, 0, false)) add(*port, {at, 0, signal, Change::Kind::kUnknown});
 }
 
 void VectorsOutput::pulse(SignalId signal, Picoseconds begin, Picoseconds end) {
@@ -270,39 +260,47 @@ void VectorsOutput::text(SignalId signal, Picoseconds at, std::string_view text)
 // Makes records of what changes before `limit`.
 void VectorsOutput::look(Port& port, Picoseconds limit) {
   draw_pulse(port, limit);
-  if (port.fields.empty() && port.strobe < 0) return look_at_registers(port, limit);
   if (!port.in_order)
     std::stable_sort(port.changes.begin(), port.changes.end(),
                      [](const Change& a, const Change& b) { return a.at < b.at; });
   port.in_order = true;
   std::size_t done = 0;
-  for (; done < port.changes.size() && port.changes[done].at < limit; ++done) {
-    emit_before(port, port.changes[done].at);
-    apply(port, port.changes[done]);
-  }
-  forget(port, done);
-}
-
-// Of the changes of a register at one instant the last one counts, where it is one.
-void VectorsOutput::look_at_registers(Port& port, Picoseconds limit) {
-  std::vector<Change>& changes = port.changes;
-  const auto key = [this](const Change& change) {
-    return std::pair{change.at, nth(places_, change.target).member};
-  };
-  std::stable_sort(changes.begin(), changes.end(),
-                   [&](const Change& a, const Change& b) { return key(a) < key(b); });
-  std::size_t done = 0;
-  for (; done < changes.size() && changes[done].at < limit; ++done) {
-    if (done + 1 < changes.size() && key(changes[done]) == key(changes[done + 1])) continue;
-    record_change(port, changes[done]);
+  while (done < port.changes.size() && port.changes[done].at < limit) {
+    if (!port.last.empty()) {
+      std::size_t end = done + 1;
+      while (end < port.changes.size() && port.changes[end].at == port.changes[done].at) ++end;
+      record_instant(port, done, end);
+      done = end;
+    } else {
+      emit_before(port, port.changes[done].at);
+      apply(port, port.changes[done++]);
+    }
   }
   if (port.records.many()) port.records.pass_on(INT64_MAX, sink_);
   forget(port, done);
 }
 
+// Of the changes of a register at one instant the last one counts, where it is one.
+void VectorsOutput::record_instant(Port& port, std::size_t first, std::size_t end) {
+  std::size_t low = port.touched.size(), high = 0;  // words of `touched`
+  for (std::size_t i = first; i < end; ++i) {
+    const auto member = to_size(nth(places_, port.changes[i].target).member);
+    port.last[member] = to_int(i);
+    port.touched[member / kWordBits] |= std::uint64_t{1} << member % kWordBits;
+    low = std::min(low, member / kWordBits), high = std::max(high, member / kWordBits);
+  }
+  for (std::size_t word = low; word <= high; ++word) {
+    for (std::uint64_t left = std::exchange(port.touched[word], 0); left != 0; left &= left - 1) {
+      const std::size_t member = word * kWordBits + to_size(__builtin_ctzll(left));
+      record_change(port, nth(port.changes, port.last[member]));
+    }
+  }
+}
+
 // Forgets the first changes, and the bytes that only they had.
 void VectorsOutput::forget(Port& port, std::size_t count) {
   port.changes.erase(port.changes.begin(), port.changes.begin() + to_signed(count));
+  if (port.bytes.empty()) return;
   std::string bytes;
   for (Change& change : port.changes) {
     if (change.kind != Change::Kind::kBytes && change.kind != Change::Kind::kGroup) continue;
@@ -337,11 +335,9 @@ void VectorsOutput::apply(Port& port, const Change& change) {
   char* const to = port.fields.data() + place.offset;
   if (change.kind == Change::Kind::kBytes) {
     std::memcpy(to, port.bytes.data() + change.value, place.bytes);
-  } else if (place.bytes <= kWordBytes) {
-    std::memcpy(to, &change.value, place.bytes);
   } else {
-    std::memset(to, 0, place.bytes);
-    std::memcpy(to, &change.value, kWordBytes);
+    std::memcpy(to, &change.value, std::min<std::size_t>(place.bytes, kWordBytes));
+    if (place.wide) std::memset(to + kWordBytes, 0, place.bytes - kWordBytes);
   }
   set_known(port, place.field, change.kind != Change::Kind::kUnknown);
 }
@@ -350,23 +346,26 @@ void VectorsOutput::apply(Port& port, const Change& change) {
 void VectorsOutput::record_change(Port& port, const Change& change) {
   Place& place = nth(places_, change.target);
   const bool known = change.kind != Change::Kind::kUnknown;
-  std::string value;
-  if (change.kind == Change::Kind::kBytes) {
-    value.assign(port.bytes, change.value, place.bytes);
-  } else {
-    put(value, change.value, place.bytes);
-  }
-  const bool differs = known ? !place.known || value != place.value : place.known;
+  bool differs = known != place.known;
   place.known = known;
-  if (known) place.value = value;
-  if (!differs) return;
+  record_.clear();
   const std::vector<VectorField>& fields = nth(descriptions_, place.port).fields;
-  std::string record;
-  put(record, to_unsigned(place.member), fields[0].bytes());
-  put(record, known ? 1 : 0, fields[1].bytes());
-  record += value;
-  record.resize(fields[0].bytes() + fields[1].bytes() + fields[2].bytes(), '\0');
-  port.records.add(change.at / port.clock_ps, record, {});
+  append_number(record_, to_unsigned(place.member), fields[0].bytes());
+  append_number(record_, known ? 1 : 0, fields[1].bytes());
+  if (change.kind == Change::Kind::kBytes) {
+    std::string& present = wide_[change.target];
+    const std::string_view value = std::string_view(port.bytes).substr(change.value, place.bytes);
+    differs |= present != value;
+    present = value;
+    record_ += value;
+  } else {
+    differs |= known && change.value != place.value;
+    if (known) place.value = change.value;
+    append_number(record_, change.value, place.bytes);
+  }
+  if (!differs) return;
+  record_.resize(fields[0].bytes() + fields[1].bytes() + fields[2].bytes(), '\0');
+  port.records.add(change.at / port.clock_ps, record_, {});
 }
 
 // Makes the records of the clocks that begin before `at` and have none yet.
@@ -396,9 +395,9 @@ void VectorsOutput::write_texts(Picoseconds end) {
     auto known = std::find(texts.begin(), texts.end(), *late.text);
     if (known == texts.end()) known = texts.insert(texts.end(), *late.text);
     std::string record;
-    put(record, to_unsigned(place.member), description.fields[0].bytes());
-    put(record, 1, description.fields[1].bytes());
-    put(record, to_unsigned(known - texts.begin()), description.fields[2].bytes());
+    append_number(record, to_unsigned(place.member), description.fields[0].bytes());
+    append_number(record, 1, description.fields[1].bytes());
+    append_number(record, to_unsigned(known - texts.begin()), description.fields[2].bytes());
     port.records.add(late.at / port.clock_ps, record, {});
   }
 }
@@ -421,7 +420,7 @@ void VectorsOutput::finish(Picoseconds end, ProgramVectors& programs) {
   }
   if (wants("instructions")) {
     VectorPort port;
-    const VectorRecords records = write_programs(programs, port);
+    const VectorRecords records = programs.write(port, options_.text, sink_);
     describe(port, records, options_.clock_ps);
   }
   sink_("ports.json",
@@ -429,29 +428,6 @@ void VectorsOutput::finish(Picoseconds end, ProgramVectors& programs) {
             "{{\"version\":1,\"clock_ps\":{},\"clock\":\"a record of clock t holds between the edges at t x "
             "clock_ps and (t + 1) x clock_ps\",\"ports\":[{}\n]}}\n",
             options_.clock_ps, index));
-}
-
-VectorRecords VectorsOutput::write_programs(ProgramVectors& programs, VectorPort& port) {
-  port.name = "instructions", port.kind = PortRecordKind::kChanges;
-  port.fields = {{"processor", kProcessorBits}, {"number", kNumberBits}, {"stage", kStageBits}};
-  port.texts = {"fetch", "decode", "wait", "execute", "retire", "flush"};
-  port.members = programs.processors_;
-  VectorRecords records(port.name, bytes_of(port.fields), options_.text);
-  std::sort(programs.stages_.begin(), programs.stages_.end());
-  for (const auto& [at, processor, instruction, stage] : programs.stages_) {
-    std::string record;
-    put(record, to_unsigned(processor), port.fields[0].bytes());
-    put(record, instruction, port.fields[1].bytes());
-    put(record, to_unsigned(stage), port.fields[2].bytes());
-    records.add(at, record, {});
-  }
-  records.finish(INT64_MAX, sink_);
-  std::sort(programs.texts_.begin(), programs.texts_.end());
-  std::string names;
-  for (const auto& [processor, instruction, text] : programs.texts_)
-    names += fmt::format("{} {} {}\n", processor, instruction, text);
-  sink_("programs.txt", names);
-  return records;
 }
 
 std::string VectorsOutput::description(const VectorPort& port, const VectorRecords& records,

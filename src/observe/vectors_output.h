@@ -1,7 +1,7 @@
 #pragma once
 
 #include "base/types.h"
-#include "observe/timeline.h"
+#include "observe/program_vectors.h"
 #include "observe/trace.h"
 #include "observe/vector_ports.h"
 #include "observe/vector_records.h"
@@ -9,10 +9,10 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <set>
 #include <string>
 #include <string_view>
-#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -25,23 +25,6 @@ struct VectorOptions {
   Picoseconds clock_ps = 0;           ///< period of the NPU's clock
   Picoseconds dram_clock_ps = 0;      ///< period in which the ports of DRAM channels count
   std::function<Picoseconds()> now;   ///< the simulated time, before which nothing is recorded any more
-};
-
-/// Instructions of all processors as vectors: a record when one begins a stage. `next`, which may be null,
-/// gets everything as well.
-class ProgramVectors : public ProgramLog {
- public:
-  explicit ProgramVectors(ProgramLog* next) : next_(next) {}
-  int add_processor(const std::string& name) override;
-  void begin(int processor, std::uint64_t number, ProgramStage stage, Cycle at) override;
-  void name(int processor, std::uint64_t number, const std::string& text) override;
-
- private:
-  friend class VectorsOutput;
-  ProgramLog* next_;
-  std::vector<std::string> processors_;
-  std::vector<std::tuple<Cycle, int, std::uint64_t, int>> stages_;
-  std::vector<std::tuple<int, std::uint64_t, std::string>> texts_;
 };
 
 /// Writes what goes over each port, clock by clock, as golden vectors for hardware (SPEC CY-8). A signal that
@@ -97,20 +80,23 @@ class VectorsOutput : public Trace {
     SignalId strobe = -1;
     Pulse pulse;
     std::vector<Change> changes;
-    bool in_order = true;           // of their times
-    std::size_t look_at = kLookAt;  // number of changes at which they are looked at
-    std::string bytes;              // of values that wait
+    bool in_order = true;                // of their times
+    std::vector<int> last;               // of an instant: the last change by member
+    std::vector<std::uint64_t> touched;  // likewise: a bit a member that changes
+    std::size_t look_at = kLookAt;       // number of changes at which they are looked at
+    std::string bytes;                   // of values that wait
     VectorRecords records;
   };
-  // A signal: its bytes in the fields of its port, or its present value.
+  // A signal: its bytes in the fields of its port or its present value, and the latest change that was added.
   struct Place {
     int port = -1;  // negative: not written
-    std::size_t offset = 0, bytes = 0;
-    std::uint64_t mask = 0;  // of the value, or of the last byte of one of more than 64 bits
     int field = -1, member = -1;
-    bool strobe = false;
-    bool known = false;
-    std::string value;
+    std::uint32_t offset = 0, bytes = 0;
+    bool strobe = false, wide = false;  // wide: more than 64 bits
+    bool known = false, latest_known = false;
+    std::uint64_t mask = 0;  // of the value, or of the last byte of a wide one
+    std::uint64_t value = 0, latest = 0;
+    Picoseconds latest_at = -1;
   };
   // A group whose signals lie side by side in one record.
   struct Side {
@@ -144,10 +130,11 @@ class VectorsOutput : public Trace {
   void forget(Port& port, std::size_t count);
   void apply(Port& port, const Change& change);
   static void set_known(Port& port, int field, bool known);
+  void record_instant(Port& port, std::size_t first, std::size_t end);
   void record_change(Port& port, const Change& change);
+  static bool repeats(Place& place, Picoseconds at, std::uint64_t value, bool known);
   void emit_before(Port& port, Picoseconds at);
   void write_texts(Picoseconds end);
-  VectorRecords write_programs(ProgramVectors& programs, VectorPort& port);
   static std::string description(const VectorPort& port, const VectorRecords& records, Picoseconds clock_ps);
 
   VectorOptions options_;
@@ -161,6 +148,8 @@ class VectorsOutput : public Trace {
   std::vector<int> rank_;           // by SignalId: its place among all by path
   std::vector<int> side_of_first_;  // by a group's first signal: its place in sides_; negative: not looked up
   std::vector<Side> sides_;
+  std::map<SignalId, std::string> wide_;  // the present values of registers of more than 64 bits
+  std::string record_;                    // room for one
   std::set<std::string, std::less<>> texts_;
   std::vector<Late> late_;
   std::pair<Picoseconds, Cycle> latest_{0, 0};  // a time, and the clock that begins then
