@@ -2,11 +2,10 @@
 // and the instructions come from the recording, everything that the array does with them is compared, clock
 // by clock.
 //
-//   switch_array_bench CASE [VECTORS]
+//   switch_array_bench CASE
 //
-// The folder CASE has wave.vcd or vectors/ports.json, run.konata, program.image, dram.image and settings
-// (lines "name value"). With VECTORS the ports of the simulator are written there. Exit status 1: there is a
-// difference.
+// The folder CASE has vectors (`tilebeat run --vectors`), program.image, dram.image and settings (lines "name
+// value"). Exit status 1: there is a difference.
 #include "Vswitch_array.h"
 #include "ports.h"
 #include "recording.h"
@@ -376,12 +375,12 @@ bool LockStep::equal() {
 }  // namespace bench
 
 int main(int argc, char** argv) {
-  if (argc != 2 && argc != 3) {
-    std::fprintf(stderr, "usage: switch_array_bench CASE [VECTORS]\n");
+  if (argc != 2) {
+    std::fprintf(stderr, "usage: switch_array_bench CASE\n");
     return 2;
   }
   try {
-    bench::Recording recording(argv[1], argc == 3 ? argv[2] : "");
+    bench::Recording recording(argv[1]);
     bench::LockStep bench(recording);
     bench.run();
     return bench.equal() ? 0 : 1;

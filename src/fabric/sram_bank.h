@@ -58,6 +58,11 @@ class SramBank : public sc_core::sc_module, private TimedCells {
   /// Whether `port` makes an access in the cycle that began at or before `now`.
   bool busy(int port, Picoseconds now) const { return nth(ports_, port).use.is_busy(now); }
   std::int64_t size_bytes() const { return to_signed(size_bytes_); }
+  /// All bytes, as they are at the present time.
+  const std::uint8_t* contents() {
+    place_.row->commit(static_cast<Picoseconds>(simcontext()->time_stamp().value()));
+    return cells_;
+  }
 
  private:
   // A port implements TLM's forward interface itself: the array reads 32 banks a cycle, and the function

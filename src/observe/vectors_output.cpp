@@ -402,7 +402,8 @@ void VectorsOutput::write_texts(Picoseconds end) {
   }
 }
 
-void VectorsOutput::finish(Picoseconds end, ProgramVectors& programs) {
+void VectorsOutput::finish(Picoseconds end, ProgramVectors& programs,
+                           const std::vector<VectorMemory>& memories) {
   if (!opened_) open();
   write_texts(end);
   std::string index;
@@ -423,11 +424,16 @@ void VectorsOutput::finish(Picoseconds end, ProgramVectors& programs) {
     const VectorRecords records = programs.write(port, options_.text, sink_);
     describe(port, records, options_.clock_ps);
   }
+  std::string banks;
+  for (const VectorMemory& memory : memories)
+    banks +=
+        fmt::format("{}{{\"name\":\"{}\",\"bytes\":{}{}}}", banks.empty() ? "\n" : ",\n", memory.name,
+                    memory.bytes, memory.file.empty() ? "" : fmt::format(",\"after\":\"{}\"", memory.file));
   sink_("ports.json",
         fmt::format(
-            "{{\"version\":1,\"clock_ps\":{},\"clock\":\"a record of clock t holds between the edges at t x "
-            "clock_ps and (t + 1) x clock_ps\",\"ports\":[{}\n]}}\n",
-            options_.clock_ps, index));
+            "{{\"version\":2,\"clock_ps\":{},\"clock\":\"a record of clock t holds between the edges at t "
+            "x clock_ps and (t + 1) x clock_ps\",\"ports\":[{}\n],\"memories\":[{}\n]}}\n",
+            options_.clock_ps, index, banks));
 }
 
 std::string VectorsOutput::description(const VectorPort& port, const VectorRecords& records,

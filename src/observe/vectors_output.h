@@ -27,6 +27,13 @@ struct VectorOptions {
   std::function<Picoseconds()> now;   ///< the simulated time, before which nothing is recorded any more
 };
 
+/// A memory on the chip behind the run. Before it, all bytes are 0.
+struct VectorMemory {
+  std::string name;
+  std::string file;  ///< the image behind the run; empty: all bytes are 0
+  std::int64_t bytes = 0;
+};
+
 /// Writes what goes over each port, clock by clock, as golden vectors for hardware (SPEC CY-8). A signal that
 /// is high while a port carries something makes a port, whose fields are the signals that belong to it;
 /// what no such signal governs is in the port `registers` of its scope, a record for each change. A file has
@@ -50,8 +57,9 @@ class VectorsOutput : public Trace {
   void pulse(SignalId signal, Picoseconds begin, Picoseconds end) override;
   void text(SignalId signal, Picoseconds at, std::string_view text) override;
 
-  /// Writes what there is before `end`, the port of the instructions and `ports.json`; to be called once.
-  void finish(Picoseconds end, ProgramVectors& programs);
+  /// Writes what there is before `end`, the port of the instructions and `ports.json`, which also names the
+  /// `memories`; to be called once.
+  void finish(Picoseconds end, ProgramVectors& programs, const std::vector<VectorMemory>& memories);
   /// The patterns that no port matches. Complete behind `finish`.
   std::vector<std::string> unmatched_patterns() const;
 

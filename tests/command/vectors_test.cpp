@@ -13,8 +13,10 @@
 #include <optional>
 #include <sstream>
 #include <string>
+#include <utility>
 #include <vector>
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
@@ -211,6 +213,31 @@ TEST_F(WorkedVectors, CY_8_images_are_the_memory_before_and_after) {
   EXPECT_TRUE(differs) << "the output was in memory before the run";
 }
 
+TEST_F(WorkedVectors, CY_8_images_of_banks_hold_what_was_written_last) {
+  const auto index = nlohmann::json::parse(read_bytes(folder_.path("v/ports.json")));
+  std::map<std::string, nlohmann::json> memories;
+  for (const nlohmann::json& memory : index.at("memories")) memories[memory.at("name")] = memory;
+  ASSERT_EQ(memories.count("soc.engine.b3"), 1U);
+  EXPECT_EQ(memories.at("soc.engine.b3").at("bytes"), 2 * 8192 * 4);
+  EXPECT_EQ(memories.at("soc.engine.output_buffer").at("bytes"), 262144);
+  std::map<std::uint64_t, std::uint8_t> expected;
+  for (const VectorRecord& record : records("soc.engine.banks.b3_write")) {
+    for (std::uint64_t byte = 0; byte < 4; ++byte)
+      expected[record.fields.at("b3_write_addr") * 4 + byte] =
+          static_cast<std::uint8_t>(record.fields.at("b3_write") >> 8 * byte);
+  }
+  ASSERT_FALSE(expected.empty());
+  auto image = image_of(folder_.path("v/" + memories.at("soc.engine.b3").at("after").get<std::string>()));
+  for (const auto& [address, byte] : expected) EXPECT_EQ(image[address], byte) << address;
+  const Tensor y = run_reference(workload_).begin()->second;
+  const auto results =
+      image_of(folder_.path("v/" + memories.at("soc.engine.output_buffer").at("after").get<std::string>()));
+  const auto differs =
+      std::count_if(results.begin(), results.end(), [](const auto& byte) { return byte.second != 0; });
+  EXPECT_GE(differs, std::count_if(y.bytes.begin(), y.bytes.end(), [](auto byte) { return byte != 0; }))
+      << "every result has passed the output buffer";
+}
+
 TEST_F(WorkedVectors, CY_8_texts_say_the_same_as_records) {
   const std::vector<VectorRecord> written = records("soc.engine.banks.b3_write");
   std::istringstream lines(read_bytes(folder_.path("v/soc.engine.banks.b3_write.txt")));
@@ -223,6 +250,51 @@ TEST_F(WorkedVectors, CY_8_texts_say_the_same_as_records) {
     EXPECT_EQ(std::stoull(address, nullptr, 16), written[line].fields.at("b3_write_addr"));
   }
   EXPECT_EQ(line, written.size());
+}
+
+// Two runs of one pixel with a set-up between them, which records that are copied do not hold back, while the
+// lanes of the first run drain in 8 x 30 clocks; and set-ups behind the end of the layer.
+constexpr const char* kOvertaken =
+    ".program soc\n"
+    "conv.setup\n"
+    "load.input address=0x1000 row_stride=4 pixel_stride=4 height=1 width=1 channels=4 completes "
+    "input_full[0]\n"
+    "load.kernels address=0x3000 words=1 completes kernels_full[0]\n"
+    "conv.run height=1 width=1 planes=1 kernels=16 output_stride=64 macs_per_pixel=64 waits "
+    "input_full[0],kernels_full[0] completes output_full[0]\n"
+    "conv.setup\n"
+    "conv.run height=1 width=1 planes=1 kernels=16 output_base=4096 output_stride=64 macs_per_pixel=64 "
+    "completes output_full[1]\n"
+    "store.output address=0x5000 row_stride=64 pixel_stride=64 pixel_bytes=64 waits output_full[0]\n"
+    "store.output address=0x6000 row_stride=64 pixel_stride=64 source=4096 pixel_bytes=64 waits "
+    "output_full[1]\n"
+    "layer.end\n{}halt\n";
+
+TEST(Vectors, CY_8_UI_7_what_retires_is_what_is_done_and_nothing_is_cut_before_the_halt) {
+  constexpr int kAfterwards = 40, kRun = 3, kSetup = 4, kExecute = 3, kRetire = 4, kInstructions = 10;
+  std::string afterwards;
+  for (int i = 0; i < kAfterwards; ++i) afterwards += "conv.setup\n";
+  const CommandFolder folder;
+  const std::string config = folder.write(
+      "hw.json", R"({"name": "d", "switch_array": {"records": "copied", "drain_clocks_per_lane": 30}})");
+  const std::string program = folder.write("p.program", fmt::format(fmt::runtime(kOvertaken), afterwards));
+  const CommandResult run =
+      folder.run({"run", "--config", config, "--program", program, "--vectors", "v", "--konata", "k"});
+  ASSERT_EQ(run.status, 0) << run.err;
+  std::map<std::string, nlohmann::json> ports;
+  const auto index = nlohmann::json::parse(read_bytes(folder.path("v/ports.json")));
+  for (const nlohmann::json& port : index.at("ports")) ports[port.at("name")] = port;
+  std::map<std::pair<std::uint64_t, std::uint64_t>, std::int64_t> at;  // by instruction and stage
+  for (const VectorRecord& record : records_of(folder.path("v"), ports.at("instructions")))
+    at[{record.fields.at("number"), record.fields.at("stage")}] = record.clock;
+  const std::int64_t last_mac = records_of(folder.path("v"), ports.at("soc.engine.pe")).front().clock;
+  EXPECT_EQ(at.at({kRun, kRetire}), last_mac + 8 * 30 + 4 + 1) << "docs/hardware_contract.md";
+  EXPECT_LT(at.at({kSetup, kRetire}), at.at({kRun, kRetire})) << "a set-up has no results to wait for";
+  EXPECT_GE(at.at({kSetup, kRetire}), at.at({kSetup, kExecute}));
+  const auto fetched = records_of(folder.path("v"), ports.at("soc.bus.fetch.rbeat"));
+  EXPECT_EQ(fetched.size() * 16, std::size_t{kInstructions + kAfterwards} * 64) << "up to the halt";
+  const std::string konata = read_bytes(folder.path("k"));
+  EXPECT_LT(konata.find(fmt::format("\nR\t{}\t", kSetup)), konata.find(fmt::format("\nR\t{}\t", kRun)));
 }
 
 TEST(Vectors, CY_8_UI_5_only_what_patterns_name_is_written) {

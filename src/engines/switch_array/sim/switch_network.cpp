@@ -109,8 +109,7 @@ void SwitchNetwork::begin_next(Cycle now) {
       }
       setup_ = *setup;
       to_array.send({NewSetup{*setup}});
-      tell(UnitMessage::Kind::kReleased, queue_.front().release_signals);
-      tell(UnitMessage::Kind::kDone, queue_.front().done_signals);
+      tell_complete(queue_.front());
       queue_.pop_front();
       continue;
     }
@@ -290,8 +289,11 @@ void SwitchNetwork::finish_chunk(Cycle now) {
     races->memory(kParameterBuffer).close_oldest(now);
     races->memory(kPostRecords).close_oldest(now);
   }
-  tell(UnitMessage::Kind::kReleased, instruction.release_signals);
-  if (!run_.last) tell(UnitMessage::Kind::kDone, instruction.done_signals);
+  if (run_.last) {
+    tell(UnitMessage::Kind::kReleased, instruction.release_signals);
+  } else {
+    tell_complete(instruction);
+  }
   queue_.pop_front();
   begin_next(now);
 }
