@@ -3,6 +3,7 @@
 #include "tilebeat_command.h"
 
 #include <filesystem>
+#include <ostream>
 #include <string>
 #include <vector>
 
@@ -16,6 +17,7 @@ struct Exported {
   const char* name;
   const char* config;
   const char* layer;
+  friend std::ostream& operator<<(std::ostream& to, const Exported& exported) { return to << exported.name; }
 };
 
 class ExportedProgram : public ::testing::TestWithParam<Exported> {};
