@@ -39,7 +39,7 @@ VectorRecords ProgramVectors::write(VectorPort& port, bool text, const VectorSin
     append_number(record, to_unsigned(processor), port.fields[0].bytes());
     append_number(record, instruction, port.fields[1].bytes());
     append_number(record, to_unsigned(stage), port.fields[2].bytes());
-    records.add(at, record, {});
+    records.add(at, record);
   }
   records.finish(INT64_MAX, sink);
   std::sort(texts_.begin(), texts_.end());

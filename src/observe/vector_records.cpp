@@ -27,9 +27,9 @@ VectorRecords::VectorRecords(std::string name, std::vector<std::size_t> fields, 
   pass_on_at_ = std::clamp(record_bytes_ * kRecords, kLeast, kMost);
 }
 
-char* VectorRecords::copy(char* to, std::string_view from) {
-  std::memcpy(to, from.data(), from.size());
-  return to + from.size();
+void VectorRecords::grow() {
+  constexpr std::size_t kFirst = 1 << 10;
+  waiting_.resize(std::max({kFirst, 2 * waiting_.size(), filled_ + record_bytes_}));
 }
 
 Cycle VectorRecords::clock_at(std::size_t end) const {
@@ -38,33 +38,38 @@ Cycle VectorRecords::clock_at(std::size_t end) const {
   return clock;
 }
 
-void VectorRecords::put(Cycle clock, std::string_view fields, std::string_view rest) {
-  std::size_t end = waiting_.size();
+char* VectorRecords::put(Cycle clock) {
+  std::size_t end = filled_;
   while (end > 0 && clock_at(end) > clock) end -= record_bytes_;
   if (end == 0 || clock_at(end) < clock) {
-    waiting_.insert(end, record_bytes_, '\0');
-    end += record_bytes_, ++count_;
+    if (end == filled_) return add(clock);
+    const Cycle last = last_;
+    add(last);
+    last_ = last;
+    std::memmove(waiting_.data() + end + record_bytes_, waiting_.data() + end, filled_ - record_bytes_ - end);
+    end += record_bytes_;
   }
-  char* to = waiting_.data() + end - record_bytes_;
-  to = copy(to, {reinterpret_cast<const char*>(&clock), sizeof clock});
-  copy(copy(to, fields), rest);
+  char* const to = waiting_.data() + end - record_bytes_;
+  std::memcpy(to, &clock, sizeof clock);
+  return to + sizeof clock;
 }
 
 void VectorRecords::pass_on(Cycle end, const VectorSink& sink) {
-  std::size_t last = waiting_.size();
+  std::size_t last = filled_;
   while (last > 0 && clock_at(last) >= end) last -= record_bytes_;
   if (last == 0) return;
-  passed_on_ = clock_at(last);
-  const std::string_view records = std::string_view(waiting_).substr(0, last);
+  const std::string_view records(waiting_.data(), last);
   sink(name_ + ".bin", records);
   if (text_) sink(name_ + ".txt", lines(records));
-  waiting_.erase(0, last);
+  std::memmove(waiting_.data(), waiting_.data() + last, filled_ - last);
+  filled_ -= last;
 }
 
 void VectorRecords::finish(Cycle end, const VectorSink& sink) {
   pass_on(end, sink);
-  count_ -= to_signed(waiting_.size() / record_bytes_);
+  count_ -= to_signed(filled_ / record_bytes_);
   waiting_ = {};
+  filled_ = 0;
   sink(name_ + ".bin", "");
   if (text_) sink(name_ + ".txt", "");
 }

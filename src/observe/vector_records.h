@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <functional>
 #include <string>
 #include <string_view>
@@ -29,26 +30,23 @@ class VectorRecords {
   /// `name` is that of the files without their endings; `fields` the bytes of each field.
   VectorRecords(std::string name, std::vector<std::size_t> fields, bool text);
 
-  /// Adds the record of a clock behind all others; `fields` has the bytes of all fields.
-  void add(Cycle clock, std::string_view fields) { add(clock, fields, {}); }
-  /// The same where the bytes come in two parts.
-  void add(Cycle clock, std::string_view fields, std::string_view rest) {
-    const std::size_t at = waiting_.size();
-    waiting_.resize(at + record_bytes_);
-    char* to = waiting_.data() + at;
-    to = copy(to, {reinterpret_cast<const char*>(&clock), sizeof clock});
-    copy(copy(to, fields), rest);
-    ++count_;
+  /// Adds the record of a clock behind all others. Returns the place for the bytes of all fields, which the
+  /// caller fills before it calls anything else.
+  char* add(Cycle clock) {
+    if (filled_ + record_bytes_ > waiting_.size()) grow();
+    char* const to = waiting_.data() + filled_;
+    std::memcpy(to, &clock, sizeof clock);
+    filled_ += record_bytes_, last_ = clock, ++count_;
+    return to + sizeof clock;
   }
+  void add(Cycle clock, std::string_view fields) { std::memcpy(add(clock), fields.data(), fields.size()); }
   /// Adds the record of a clock, or replaces it; the clock has not been passed on. There is one record a
-  /// clock.
-  void put(Cycle clock, std::string_view fields, std::string_view rest);
+  /// clock. Returns the place for its bytes, as `add` does.
+  char* put(Cycle clock);
   /// Whether a record may be added for this clock behind all others.
-  bool is_next(Cycle clock) const {
-    return waiting_.empty() ? clock > passed_on_ : clock > clock_at(waiting_.size());
-  }
+  bool is_next(Cycle clock) const { return clock > last_; }
   /// Whether so much waits that it should be passed on.
-  bool many() const { return waiting_.size() >= pass_on_at_; }
+  bool many() const { return filled_ >= pass_on_at_; }
   /// Passes the records of clocks before `end` on to the sink.
   void pass_on(Cycle end, const VectorSink& sink);
   /// Passes those before `end` on and forgets the others. Complete files are there then, if empty ones.
@@ -56,7 +54,7 @@ class VectorRecords {
   std::int64_t count() const { return count_; }
 
  private:
-  static char* copy(char* to, std::string_view from);
+  void grow();
   // The clock of the record that ends at a place of `waiting_`.
   Cycle clock_at(std::size_t end) const;
   std::string lines(std::string_view records) const;
@@ -65,8 +63,9 @@ class VectorRecords {
   std::vector<std::size_t> fields_;
   bool text_ = false;
   std::size_t record_bytes_ = 0, pass_on_at_ = 0;
-  std::string waiting_;
-  Cycle passed_on_ = -1;  // the clock of the last record that was
+  std::vector<char> waiting_;
+  std::size_t filled_ = 0;  // bytes of it that are records
+  Cycle last_ = -1;         // the clock of the last record
   std::int64_t count_ = 0;
 };
 

@@ -66,6 +66,7 @@ void VectorsOutput::open_port(const VectorPort& description) {
   port.clock_ps = description.of_dram ? options_.dram_clock_ps : options_.clock_ps;
   port.records = VectorRecords(description.name, description.field_bytes(), options_.text);
   if (description.kind == PortRecordKind::kChanges) {
+    port.value_bytes = description.fields.back().bytes();
     port.last.resize(description.members.size());
     port.touched.resize((description.members.size() + kWordBits - 1) / kWordBits);
     return;
@@ -215,6 +216,7 @@ VectorsOutput::Side VectorsOutput::find_side(const SignalGroup& group) const {
     side.scattered |= place.port >= 0 && (place.field < 0 || place.offset != offset);
     offset += place.bytes;
   }
+  if (side.port >= 0) side.strobe = nth(ports_, side.port).strobe;
   side.whole =
       !side.scattered && side.port >= 0 && side.count + 1 == nth(descriptions_, side.port).fields.size();
   return side;
@@ -233,19 +235,18 @@ void VectorsOutput::change(const SignalGroup& group, Picoseconds at, const std::
 void VectorsOutput::carry(SignalId strobe, const SignalGroup& group, Picoseconds begin, Picoseconds end,
                           const std::uint8_t* packed) {
   const Side* const side = group.signals.empty() ? nullptr : &side_of(group);
-  if (side == nullptr || side->scattered || nth(places_, strobe).port != side->port ||
-      (side->port >= 0 && !side->whole))
-    return Trace::carry(strobe, group, begin, end, packed);
-  if (side->port < 0) return;
+  if (side == nullptr || !side->whole || side->strobe != strobe) {
+    if (side == nullptr || side->port >= 0 || side->scattered)
+      Trace::carry(strobe, group, begin, end, packed);
+    return;
+  }
   Port& port = nth(ports_, side->port);
-  const std::string_view fields(reinterpret_cast<const char*>(packed), side->bytes);
-  const Cycle from = clock_of(port, begin), clocks = (end - begin + port.clock_ps - 1) / port.clock_ps;
+  const Cycle from = clock_of(port, begin);
+  const Cycle clocks = end - begin == port.clock_ps ? 1 : (end - begin + port.clock_ps - 1) / port.clock_ps;
   for (Cycle clock = from; clock < from + clocks; ++clock) {
-    if (port.records.is_next(clock)) {
-      port.records.add(clock, fields, port.all_known);
-    } else {
-      port.records.put(clock, fields, port.all_known);
-    }
+    char* const to = port.records.is_next(clock) ? port.records.add(clock) : port.records.put(clock);
+    std::memcpy(to, packed, side->bytes);
+    std::memcpy(to + side->bytes, port.all_known.data(), port.all_known.size());
   }
   if (port.records.many()) port.records.pass_on(options_.now() / port.clock_ps, sink_);
 }
@@ -348,24 +349,25 @@ void VectorsOutput::record_change(Port& port, const Change& change) {
   const bool known = change.kind != Change::Kind::kUnknown;
   bool differs = known != place.known;
   place.known = known;
-  record_.clear();
-  const std::vector<VectorField>& fields = nth(descriptions_, place.port).fields;
-  append_number(record_, to_unsigned(place.member), fields[0].bytes());
-  append_number(record_, known ? 1 : 0, fields[1].bytes());
+  std::string_view value(reinterpret_cast<const char*>(&change.value),
+                         std::min<std::size_t>(place.bytes, kWordBytes));
   if (change.kind == Change::Kind::kBytes) {
     std::string& present = wide_[change.target];
-    const std::string_view value = std::string_view(port.bytes).substr(change.value, place.bytes);
+    value = std::string_view(port.bytes).substr(change.value, place.bytes);
     differs |= present != value;
     present = value;
-    record_ += value;
   } else {
     differs |= known && change.value != place.value;
     if (known) place.value = change.value;
-    append_number(record_, change.value, place.bytes);
   }
   if (!differs) return;
-  record_.resize(fields[0].bytes() + fields[1].bytes() + fields[2].bytes(), '\0');
-  port.records.add(change.at / port.clock_ps, record_, {});
+  const auto member = static_cast<std::uint16_t>(place.member);
+  static_assert(sizeof member * 8 == kMemberBits);
+  char* const to = port.records.add(change.at / port.clock_ps);
+  std::memcpy(to, &member, sizeof member);
+  to[sizeof member] = known ? 1 : 0;
+  std::memcpy(to + sizeof member + 1, value.data(), value.size());
+  std::memset(to + sizeof member + 1 + value.size(), 0, port.value_bytes - value.size());
 }
 
 // Makes the records of the clocks that begin before `at` and have none yet.
@@ -373,7 +375,7 @@ void VectorsOutput::emit_before(Port& port, Picoseconds at) {
   const Cycle end = clock_of(port, at);
   if (end <= port.next) return;
   for (Cycle clock = port.next; port.high && clock < end; ++clock) {
-    port.records.add(clock, port.fields, {});
+    port.records.add(clock, port.fields);
     if (port.records.many()) port.records.pass_on(INT64_MAX, sink_);
   }
   port.next = end;
@@ -398,7 +400,7 @@ void VectorsOutput::write_texts(Picoseconds end) {
     append_number(record, to_unsigned(place.member), description.fields[0].bytes());
     append_number(record, 1, description.fields[1].bytes());
     append_number(record, to_unsigned(known - texts.begin()), description.fields[2].bytes());
-    port.records.add(late.at / port.clock_ps, record, {});
+    port.records.add(late.at / port.clock_ps, record);
   }
 }
 

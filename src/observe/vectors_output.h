@@ -89,6 +89,7 @@ class VectorsOutput : public Trace {
     Pulse pulse;
     std::vector<Change> changes;
     bool in_order = true;                // of their times
+    std::size_t value_bytes = 0;         // of a register's change
     std::vector<int> last;               // of an instant: the last change by member
     std::vector<std::uint64_t> touched;  // likewise: a bit a member that changes
     std::size_t look_at = kLookAt;       // number of changes at which they are looked at
@@ -109,6 +110,7 @@ class VectorsOutput : public Trace {
   // A group whose signals lie side by side in one record.
   struct Side {
     int port = -1;
+    SignalId strobe = -1;
     std::size_t count = 0, offset = 0, bytes = 0;
     int first_field = 0;
     bool whole = false;      // it has all fields of the port
@@ -157,7 +159,6 @@ class VectorsOutput : public Trace {
   std::vector<int> side_of_first_;  // by a group's first signal: its place in sides_; negative: not looked up
   std::vector<Side> sides_;
   std::map<SignalId, std::string> wide_;  // the present values of registers of more than 64 bits
-  std::string record_;                    // room for one
   std::set<std::string, std::less<>> texts_;
   std::vector<Late> late_;
   std::pair<Picoseconds, Cycle> latest_{0, 0};  // a time, and the clock that begins then
