@@ -71,7 +71,8 @@ SignalId WaveformWriter::declare(const SignalInfo& info) {
 }
 
 std::vector<SignalInfo> WaveformWriter::signals() const {
-  std::vector<SignalInfo> all{{order_.empty() ? "soc" : outermost_scope(nth(signals_, order_.front())), "clk", 1, Radix::kHexadecimal}};
+  std::vector<SignalInfo> all{{order_.empty() ? "soc" : outermost_scope(nth(signals_, order_.front())), "clk",
+                               1, Radix::kHexadecimal}};
   for (const int id : order_) all.push_back(nth(signals_, id));
   return all;
 }
