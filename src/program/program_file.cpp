@@ -203,7 +203,8 @@ class ProgramReader {
     const auto found = std::find(kMapLayoutNames.begin(), kMapLayoutNames.end(), name);
     const bool blocks = name == "nchwc";
     if (found == kMapLayoutNames.end() || blocks != (name.size() < text.size()))
-      throw UserError(fmt::format("\"{}\": an extent, or the layout nchw, cnhw, nhwc or nchwc:BLOCK, is expected", text));
+      throw UserError(
+          fmt::format("\"{}\": an extent, or the layout nchw, cnhw, nhwc or nchwc:BLOCK, is expected", text));
     if (placement.info.shape.size() != 4)
       throw UserError(fmt::format("{}: a map of four extents is expected", text));
     constexpr std::uint64_t kMostChannels = 1 << 16;
