@@ -185,6 +185,29 @@ void OutputFiles::write(const std::string& path, std::string_view bytes) {
   file.check();
 }
 
+ScratchFolder::ScratchFolder(const std::string& purpose) {
+  std::error_code error;
+  const std::filesystem::path parent = std::filesystem::temp_directory_path(error);
+  if (error) {
+    const char* named = std::getenv("TMPDIR");
+    throw UserError(fmt::format("TMPDIR {}: no folder for temporary files: {}",
+                                named != nullptr ? named : "(unset)", error.message()));
+  }
+  path_ = (parent / fmt::format("tilebeat-{}-XXXXXX", purpose)).string();
+  Uninterrupted uninterrupted;
+  if (mkdtemp(path_.data()) == nullptr)
+    throw UserError(
+        fmt::format("{}: cannot be made: {}; TMPDIR names the folder for it", path_, std::strerror(errno)));
+  uninterrupted.hold(path_);
+}
+
+ScratchFolder::~ScratchFolder() {
+  Uninterrupted uninterrupted;
+  std::error_code ignored;
+  std::filesystem::remove_all(path_, ignored);
+  uninterrupted.let_go();
+}
+
 void ScratchFolder::write(const std::string& name, std::string_view bytes) const {
   const std::string path = file(name);
   {

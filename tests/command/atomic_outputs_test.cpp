@@ -162,6 +162,7 @@ TEST_P(AtomicOutputs, UI_5_a_run_that_SIGTERM_ends_has_written_nothing) {
     EXPECT_EQ(results.hidden(), std::vector<std::string>{}) << when;
   }
   EXPECT_GE(late, 6);
+  EXPECT_GE(ended, 1);
 }
 
 INSTANTIATE_TEST_SUITE_P(Reports, AtomicOutputs, ::testing::Bool(),

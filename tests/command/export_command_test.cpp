@@ -65,6 +65,35 @@ INSTANTIATE_TEST_SUITE_P(
                       Exported{"chip", "configs/cluster4.json", "models/small_chain.json"}),
     [](const auto& exported) { return std::string(exported.param.name); });
 
+// A run that claims more useful work than its kernel has is refused, before it could break the sums of a
+// report.
+TEST(ExportCommand, UI_2_UI_5_more_useful_taps_than_the_kernel_has_are_refused) {
+  for (const char* config : {"configs/rolling16.json", "configs/offset16.json"}) {
+    const CommandFolder folder;
+    ASSERT_EQ(folder
+                  .run({"plan", "--config", source_path(config), "--layer",
+                        source_path("models/worked_dilated.json"), "--export", "made.program"})
+                  .status,
+              0);
+    std::string program = read_bytes(folder.path("made.program"));
+    const std::string key = "useful_taps=";
+    const std::size_t at = program.find(key);
+    ASSERT_NE(at, std::string::npos) << config;
+    ASSERT_EQ(program.substr(at + key.size(), 2), "9\n") << config << ": the layer has 3 x 3 taps";
+    for (const auto& [taps, status] : {std::pair("9", 0), std::pair("8", 0), std::pair("10", 1)}) {
+      std::string changed = program;
+      changed.replace(at + key.size(), 1, taps);
+      folder.write("changed.program", changed);
+      const CommandResult run =
+          folder.run({"run", "--config", source_path(config), "--program", "changed.program"});
+      EXPECT_EQ(run.status, status) << config << " with " << taps << ": " << run.err;
+      const std::string text = run.out + run.err;
+      EXPECT_EQ(text.find("useful_taps 10: the kernel has 9 taps") != std::string::npos, status == 1) << text;
+      EXPECT_EQ(text.find("invariant broken"), std::string::npos) << text;
+    }
+  }
+}
+
 TEST(ExportCommand, CY_8_UI_5_no_input_is_overwritten) {
   const CommandFolder folder;
   const std::string layer = folder.write("layer.json", read_bytes(source_path("models/worked_dilated.json")));

@@ -389,6 +389,12 @@ TEST_F(OnnxImport, RN_1_pairs_of_later_opsets_are_read) {
   OnnxModel::attribute(blocks.node("QuantizeLinear", {"x", "s"}, {"q"}), "block_size", {2});
   blocks.node("DequantizeLinear", {"q", "s"}, {"y"});
   EXPECT_THAT(reasons(blocks).at(0), HasSubstr("scales of blocks"));
+  OnnxModel nothing(21);
+  nothing.input("x", kFloat, {1, 4}).output("y");
+  nothing.floats("s", {}, {0.0F});
+  nothing.node("QuantizeLinear", {"x", "s"}, {"q"});
+  nothing.node("DequantizeLinear", {"q", "s"}, {"y"});
+  EXPECT_THAT(reasons(nothing).at(0), HasSubstr("a result with the scale 0"));
 }
 
 // docs/networks.md has the importer's own tables.

@@ -75,8 +75,6 @@ class GroupSpace {
   /// What a fusion group takes of memories, as its executor says (SPEC FU-12); nothing: its kernels or
   /// factors do not fit a core, or it cannot be made.
   std::optional<GroupNeeds> needs(const GroupRequest& request);
-  /// WRAM bytes of the core with the most; nothing: as for `needs`.
-  std::optional<std::int64_t> wram_bytes(const GroupRequest& request);
   /// `request` with reduction groups for layers that leave cores without work (SPEC FU-2), or, with `to_fit`,
   /// for layers that then take less memory of a core; nothing: there are no such layers.
   std::optional<GroupRequest> in_reduction_groups(const GroupRequest& request, bool to_fit);
@@ -112,7 +110,9 @@ ChosenGroups choose_groups(const Workload& workload, const HardwareConfig& hardw
 std::vector<ChosenGroup> optimal_groups(GroupSpace& space, int& visited);
 
 /// The fusion groups by the rules of document 001 (SPEC FU-2, FU-3, FU-10), as far as they are planned to be
-/// neither slower than their layers one by one nor to move more bytes over DRAM (FU-5).
-std::vector<ChosenGroup> units_by_rules(GroupSpace& space);
+/// neither slower than their layers one by one nor to move more bytes over DRAM (FU-5): with resident kernels
+/// and, where these do not fit WRAM, also with kernels that come in portions of their output channels
+/// (FU-11). Either may be the better one for the whole network.
+std::vector<std::vector<ChosenGroup>> ways_by_rules(GroupSpace& space);
 
 }  // namespace tilebeat

@@ -164,6 +164,12 @@ void ClusterTasks::make_cores() {
   }
 }
 
+std::int64_t ClusterTasks::nram_bytes() const {
+  const int slices =
+      largest_reduction_group_ > 1 ? slice_buffers(largest_reduction_group_) + kEndedBuffers : 0;
+  return operands_at_ + kBuffers * (operand_bytes_ + result_bytes_) + slices * slice_bytes_ + inner_bytes_;
+}
+
 void ClusterTasks::hold_tensors() {
   std::vector<std::int64_t> live, step;
   std::int64_t bytes = 0;

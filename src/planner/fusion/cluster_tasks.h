@@ -138,10 +138,7 @@ class ClusterTasks {
   const GroupWeights& weights() const { return weights_; }
   const ClusterRows& rows() const { return rows_; }
   /// Bytes of a core's NRAM that have a place.
-  std::int64_t nram_bytes() const {
-    return operands_at_ + 2 * (operand_bytes_ + result_bytes_) + inner_bytes_ +
-           (largest_reduction_group_ > 1 ? slice_bytes_ * (slice_buffers(largest_reduction_group_) + 1) : 0);
-  }
+  std::int64_t nram_bytes() const;
   const std::vector<Pyramid>& pyramids() const { return pyramids_; }
 
   /// Number of steps, over all parts. In each step `begin` comes first, then the layers in turn; each layer

@@ -132,15 +132,6 @@ std::optional<GroupNeeds> GroupSpace::needs(const GroupRequest& request) {
     return std::nullopt;
   }
 }
-std::optional<std::int64_t> GroupSpace::wram_bytes(const GroupRequest& request) {
-  try {
-    FusionGroup group(workload_, hardware_, request);
-    group.place_for_trial(parts_);
-    return group.wram_bytes();
-  } catch (const UserError&) {
-    return std::nullopt;
-  }
-}
 
 FusionSummary::Totals totals_of(const Plan& plan) {
   FusionSummary::Totals totals;

@@ -273,8 +273,8 @@ class OptimalChooser {
   }
   // Whether kernels take so much of WRAM that the cores may have to share them against the grain of the maps.
   bool kernels_are_large(int begin, int end) {
-    const auto bytes = space_.wram_bytes(space_.request(begin, end));
-    return !bytes || 2 * *bytes > chip_.core.wram.size_bytes;
+    const auto needs = space_.needs(space_.request(begin, end));
+    return !needs || 2 * needs->kernels > chip_.core.wram.size_bytes;
   }
   // Whether the row buffers of single-row steps take most of the SRAM, through which kernels pass as well.
   bool rows_are_too_wide(const GroupGraph& graph) const {

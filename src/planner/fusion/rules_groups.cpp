@@ -102,8 +102,8 @@ class RulesChooser {
     }
     return std::move(chosen_);
   }
-  /// The estimated cycles that the groups save.
-  double saved() const { return saved_; }
+  /// Whether layers were refused for kernels that streaming would bring in portions.
+  bool lacks_wram() const { return lacks_wram_; }
 
  private:
   // Grows a group from layer `start` and takes it when it pays off. Returns the layer behind it, or behind
@@ -299,7 +299,7 @@ class RulesChooser {
     return false;
   }
 
-  Found violated(const Candidate& layers, const UnitMap& map) const {
+  Found violated(const Candidate& layers, const UnitMap& map) {
     const auto facts = facts_of(layers, map);
     if (!facts) return Violation{"kernels and factors do not fit a core", false, may_stream(map)};
     for (int rule = kFirstRule; rule <= kLastRule; ++rule) {
@@ -320,7 +320,11 @@ class RulesChooser {
                        false};
     return std::nullopt;
   }
-  bool may_stream(const UnitMap& map) const { return streams_ && map.kernels == GroupKernels::kResident; }
+  // Whether resident kernels that do not fit may be streamed instead.
+  bool may_stream(const UnitMap& map) {
+    if (!streams_) lacks_wram_ = true;
+    return streams_ && map.kernels == GroupKernels::kResident;
+  }
 
   // Checks rules 5 to 7.
   std::optional<std::string> end_rules(int begin, int end) const {
@@ -378,7 +382,6 @@ class RulesChooser {
     if (const auto unused = space_.unused_clusters(begin, grown.end, *best))
       chosen.reasons.emplace_back("unused", *unused);
     chosen.reasons.push_back(compared(alone, *least));
-    saved_ += alone.cycles - least->careful;
     chosen_.push_back(std::move(chosen));
     return Verdict::kTaken;
   }
@@ -459,19 +462,24 @@ class RulesChooser {
   const FusionConfig& config_;
   const ChipConfig& chip_;
   const bool streams_;
-  int taken_ = 0;     // end of the layers that are decided
-  double saved_ = 0;  // cycles
+  int taken_ = 0;  // end of the layers that are decided
+  bool lacks_wram_ = false;
   std::vector<ChosenGroup> chosen_;
 };
 
 }  // namespace
 
-std::vector<ChosenGroup> units_by_rules(GroupSpace& space) {
+std::vector<std::vector<ChosenGroup>> ways_by_rules(GroupSpace& space) {
   // The longest group is taken, which with streamed kernels may be a worse one than shorter groups without.
-  RulesChooser resident(space, false), streamed(space, true);
-  std::vector<ChosenGroup> shorter = resident.run(), longer = streamed.run();
-  const bool longest = space.hardware().fusion.keep_where_slower || streamed.saved() > resident.saved();
-  return longest ? longer : shorter;
+  RulesChooser resident(space, false);
+  std::vector<std::vector<ChosenGroup>> ways{resident.run()};
+  if (!resident.lacks_wram()) return ways;
+  std::vector<ChosenGroup> longer = RulesChooser(space, true).run();
+  const bool streams = std::any_of(longer.begin(), longer.end(), [](const ChosenGroup& group) {
+    return group.request.kernels.has_value();
+  });
+  if (streams) ways.push_back(std::move(longer));
+  return ways;
 }
 
 ChosenGroups choose_groups(const Workload& workload, const HardwareConfig& hardware, const Plan& alone) {
@@ -481,7 +489,7 @@ ChosenGroups choose_groups(const Workload& workload, const HardwareConfig& hardw
     if (!groups.empty()) chosen.ways.push_back(std::move(groups));
   };
   if (hardware.fusion.planner == FusionPlanner::kOptimal) add(optimal_groups(space, chosen.visited));
-  add(units_by_rules(space));
+  for (std::vector<ChosenGroup>& way : ways_by_rules(space)) add(std::move(way));
   return chosen;
 }
 
