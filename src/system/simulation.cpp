@@ -79,7 +79,7 @@ void assert_bounds(const Plan& plan, const RunResult& run, const Expect& expect)
     const LayerResult& layer = run.layers[i];
     const std::string and_before = plan.layers[i].overlaps ? "and those that overlap it " : "";
     cycles += layer.cycles, bound += layer.bound;
-    expect(layer.cycles >= layer.port.cycles,
+    expect(layer.cycles >= layer.port.cycles, fmt::format("/layers/{}/bound_cycles/port", i),
            fmt::format("layer '{}' took {} cycles, {} carried data in {}", layer.name, layer.cycles,
                        layer.port.name, layer.port.cycles));
     if (i + 1 < run.layers.size() && plan.layers[i + 1].overlaps) continue;
