@@ -12,19 +12,19 @@ FIELDS = {
         ("clamp", 1, 0), ("post_parameters", 1, 0), ("clamp_low", 32, 0), ("clamp_high", 32, 0), ("output_zero_point", 32, 0),
         ("weight_type", 2, 0), ("function", 3, 0), ("output_scale", 64, 1.0), ("slope", 64, 0.0), ("rescale", 2, 0), ("floor", 8, 0), ("ceiling", 8, 0)]),
     "conv.run": (0x02, [
-        ("copy", 1, 0), ("first", 1, 1), ("last", 1, 1), ("rows", 16, 1), ("columns", 16, 1), ("height", 16, 0), ("width", 16, 0),
-        ("h_offset", 16, 0), ("w_offset", 16, 0), ("first_plane", 16, 0), ("planes", 16, 0), ("kernels", 16, 1), ("slot", 16, 0),
+        ("copy", 1, 0), ("first", 1, 1), ("last", 1, 1), ("rows", 16, 0), ("columns", 16, 0), ("height", 16, 0), ("width", 16, 0),
+        ("h_offset", 16, 0), ("w_offset", 16, 0), ("first_plane", 16, 0), ("planes", 16, 0), ("kernels", 16, 0), ("slot", 16, 0),
         ("parameter_word", 32, 0), ("output_base", 32, 0), ("output_stride", 32, 0), ("macs_per_pixel", 32, 0), ("blocks", 16, 1),
         ("plane_step", 16, 0), ("plane_words", 16, 0), ("phase_columns", 15, 0), ("h_quotient", 15, 0), ("w_quotient", 15, 0)]),
     "load.input": (0x10, [
         ("copy", 1, 0), ("address", 48, 0), ("row_stride", 32, 0), ("pixel_stride", 32, 0), ("height", 16, 0), ("width", 16, 0),
-        ("channels", 16, 1), ("stride_h", 16, 1), ("stride_w", 16, 1), ("fill", 8, 0), ("slice", 16, 0)]),
+        ("channels", 16, 0), ("stride_h", 16, 1), ("stride_w", 16, 1), ("fill", 8, 0), ("slice", 16, 0)]),
     "load.kernels": (0x11, [
         ("address", 48, 0), ("post_address", 48, 0), ("words", 32, 0), ("parameter_word", 32, 0), ("slot", 16, 0), ("post_records", 16, 0),
         ("group_channels", 32, 0), ("group_kernels", 16, 1), ("first_kernel", 16, 0), ("kernels", 16, 0), ("first_channel", 32, 0),
         ("block_words", 32, 1), ("block_channels", 16, 0), ("taps", 24, 1), ("fill", 8, 0)]),
     "store.output": (0x12, [
-        ("address", 48, 0), ("row_stride", 32, 0), ("pixel_stride", 32, 0), ("source", 32, 0), ("pixel_bytes", 32, 0), ("rows", 16, 1), ("columns", 16, 1)]),
+        ("address", 48, 0), ("row_stride", 32, 0), ("pixel_stride", 32, 0), ("source", 32, 0), ("pixel_bytes", 32, 0), ("rows", 16, 0), ("columns", 16, 0)]),
     "layer.end": (0x20, [("layer", 32, 0)]),
     "halt": (0x21, []),
 }

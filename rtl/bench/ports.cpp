@@ -2,9 +2,6 @@
 
 #include <cstdio>
 #include <cstring>
-#include <fstream>
-#include <sstream>
-#include <stdexcept>
 
 namespace bench {
 
@@ -72,29 +69,6 @@ Difference compare(const std::string& name, const Port& simulator, const Port& r
     difference.simulator = simulator.text(at);
   if (at < rtl.records() && rtl.clock(at) == difference.clock) difference.rtl = rtl.text(at);
   return difference;
-}
-
-std::vector<Executed> read_konata(const std::string& path) {
-  std::vector<Executed> executed;
-  std::ifstream file(path);
-  if (!file) throw std::runtime_error("cannot read " + path);
-  std::int64_t clock = 0;
-  for (std::string line; std::getline(file, line);) {
-    std::vector<std::string> words;
-    std::stringstream stream(line);
-    for (std::string word; std::getline(stream, word, '\t');) words.push_back(word);
-    if (words.empty()) continue;
-    const std::string& kind = words[0];
-    if (kind == "C=") clock = std::stoll(words[1]);
-    if (kind == "C") clock += std::stoll(words[1]);
-    if (words.size() < 3 || kind == "Kanata") continue;
-    const std::size_t id = std::stoul(words[1]);
-    if (executed.size() <= id) executed.resize(id + 1);
-    if (kind == "L") executed[id].text = words[3];
-    if (kind == "S" && words[3] == "X") executed[id].begin = clock;
-    if (kind == "R" && words[3] == "0") executed[id].end = clock;
-  }
-  return executed;
 }
 
 }  // namespace bench

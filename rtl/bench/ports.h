@@ -44,23 +44,18 @@ struct Difference {
 // The first difference of one port, in time; an empty port name: there is none.
 Difference compare(const std::string& name, const Port& simulator, const Port& rtl);
 
-// Ports by the names of the switch array, from a waveform of the product; `columns` and so on are the sizes
-// of the array.
+// Sizes of the array.
 struct Geometry {
   int rows, columns, groups, port_channels, bus_bytes;
 };
-Ports read_vcd(const std::string& path, const Geometry& geometry, std::uint64_t clock_ps,
-               const std::string& scope);
+// Ports by the names of the switch array, from a folder of vectors; `scope` is that of the core: "soc.".
+Ports read_vectors(const std::string& path, const Geometry& geometry, const std::string& scope);
 
-// Ports from `ports.json` and the files that it names, and ports into such files.
-Ports read_vectors(const std::string& folder);
-void write_vectors(const Ports& ports, const std::string& folder, std::uint64_t clock_ps);
-
-// When instructions began and ended, from the pipeline view (--konata): the instructions in program order.
+// When instructions of a processor began and ended, in program order.
 struct Executed {
   std::string text;
   std::int64_t begin = -1, end = -1;
 };
-std::vector<Executed> read_konata(const std::string& path);
+std::vector<Executed> read_programs(const std::string& path, const std::string& processor);
 
 }  // namespace bench

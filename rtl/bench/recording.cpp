@@ -17,13 +17,9 @@ std::map<std::string, std::string> read_settings(const std::string& path) {
 
 }  // namespace
 
-Recording::Recording(const std::string& folder, const std::string& vectors)
-    : settings_(read_settings(folder + "/settings")) {
+Recording::Recording(const std::string& folder) : settings_(read_settings(folder + "/settings")) {
   const Geometry geometry{kRows, kColumns, kGroups, kPort, kBus};
-  simulator = std::ifstream(folder + "/vectors/ports.json")
-                  ? read_vectors(folder + "/vectors")
-                  : read_vcd(folder + "/wave.vcd", geometry, setting("clock_ps"), settings_.at("scope"));
-  if (!vectors.empty()) write_vectors(simulator, vectors, setting("clock_ps"));
+  simulator = read_vectors(folder + "/vectors", geometry, settings_.at("scope"));
   if (setting("in_order") == 0) dram_ = std::make_unique<Image>(folder + "/dram.image");
   load = std::make_unique<Stream>(simulator.at("bus.load.read"), dram_.get(), setting("burst_bytes"));
   parameter =
@@ -37,9 +33,9 @@ Recording::Recording(const std::string& folder, const std::string& vectors)
   find_clocks();
 }
 
-// Instructions: their bits from the bus, when they began from the pipeline view.
+// Instructions: their bits as they are assembled, when they began from the vectors.
 void Recording::read_program(const std::string& folder) {
-  const std::vector<Executed> executed = read_konata(folder + "/run.konata");
+  const std::vector<Executed> executed = read_programs(folder + "/vectors", settings_.at("processor"));
   program_.resize(executed.size());
   std::ifstream bytes(folder + "/program.image", std::ios::binary);
   for (Instruction& instruction : program_) {
@@ -62,10 +58,9 @@ void Recording::check_fetched(const std::vector<Executed>& executed) {
   std::vector<std::string> words;
   for (std::size_t i = 0; i + 64 <= image.size(); i += 64) words.push_back(image.substr(i, 64));
   std::sort(words.begin(), words.end());
-  constexpr int kHalt = 0x21;  // the waveform ends with the last layer, perhaps before a halt is there
   for (std::size_t i = 0; i < program_.size(); i++) {
     const std::string encoded(reinterpret_cast<const char*>(program_[i].bytes), 64);
-    if (program_[i].opcode() == kHalt || std::binary_search(words.begin(), words.end(), encoded)) continue;
+    if (std::binary_search(words.begin(), words.end(), encoded)) continue;
     throw std::runtime_error("the encoding of instruction " + std::to_string(i) +
                              " was not fetched: " + executed[i].text);
   }

@@ -15,9 +15,8 @@ namespace bench {
 
 class Recording {
  public:
-  // The folder has what switch_array_bench.cpp says. Where `vectors` is no empty path, the ports of the
-  // simulator are written there. Throws std::runtime_error that says what does not fit.
-  Recording(const std::string& folder, const std::string& vectors);
+  // The folder has what switch_array_bench.cpp says. Throws std::runtime_error that says what does not fit.
+  explicit Recording(const std::string& folder);
 
   std::uint64_t setting(const char* name) const { return std::stoull(settings_.at(name)); }
 

@@ -2,11 +2,11 @@
 // and the instructions come from the recording, everything that the array does with them is compared, clock
 // by clock.
 //
-//   switch_array_bench CASE [VECTORS]
+//   switch_array_bench CASE [speed]
 //
-// The folder CASE has wave.vcd or vectors/ports.json, run.konata, program.image, dram.image and settings
-// (lines "name value"). With VECTORS the ports of the simulator are written there. Exit status 1: there is a
-// difference.
+// The folder CASE has vectors (`tilebeat run --vectors`), program.image, dram.image and settings (lines "name
+// value"). With `speed` nothing is compared: the processor time of the model alone is printed. Exit status 1:
+// there is a difference.
 #include "Vswitch_array.h"
 #include "ports.h"
 #include "recording.h"
@@ -17,6 +17,8 @@
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
+#include <ctime>
 #include <memory>
 #include <stdexcept>
 #include <string>
@@ -80,8 +82,8 @@ class Refused : public std::runtime_error {
 // The model, and what its ports carry.
 class LockStep {
  public:
-  explicit LockStep(Recording& recording)
-      : recording_(recording), model_(std::make_unique<Vswitch_array>(&context_)) {
+  LockStep(Recording& recording, bool compares)
+      : recording_(recording), compares_(compares), model_(std::make_unique<Vswitch_array>(&context_)) {
     for (const auto& [name, port] : recording.simulator) rtl_[name].fields = port.fields;
     set_options();
     model_->reset = 1;
@@ -134,6 +136,7 @@ class LockStep {
   void drive_parameter(std::uint64_t clock);
   bool drive_store(std::uint64_t clock);
   // What it does in this clock.
+  void record(std::uint64_t clock);
   void record_store(std::uint64_t clock);
   void record_reads(std::uint64_t clock);
   void record_writes(std::uint64_t clock);
@@ -141,6 +144,7 @@ class LockStep {
   void record_results(std::uint64_t clock);
 
   Recording& recording_;
+  bool compares_;
   VerilatedContext context_;
   std::unique_ptr<Vswitch_array> model_;
   Ports rtl_;
@@ -154,15 +158,9 @@ void LockStep::step(std::uint64_t clock) {
   drive_parameter(clock);
   const bool storing = drive_store(clock);
   model_->eval();
-  record_store(clock);
-  record_reads(clock);
-  record_writes(clock);
-  record_products(clock);
-  record_results(clock);
+  if (compares_) record(clock);
   const bool takes_map = model_->load_valid && model_->load_ready,
              takes_kernel = model_->parameter_valid && model_->parameter_ready;
-  if (takes_map) rtl_["dma_load.streaming"].begin(clock);
-  if (takes_kernel) rtl_["dma_parameter.streaming"].begin(clock);
   if (dispatched && !model_->instruction_ready) throw Refused(clock);
   edge();
   if (dispatched) {
@@ -175,6 +173,16 @@ void LockStep::step(std::uint64_t clock) {
   }
   if (takes_map) recording_.load->beats().pop_front();
   if (takes_kernel) recording_.parameter->beats().pop_front();
+}
+
+void LockStep::record(std::uint64_t clock) {
+  record_store(clock);
+  record_reads(clock);
+  record_writes(clock);
+  record_products(clock);
+  record_results(clock);
+  if (model_->load_valid && model_->load_ready) rtl_["dma_load.streaming"].begin(clock);
+  if (model_->parameter_valid && model_->parameter_ready) rtl_["dma_parameter.streaming"].begin(clock);
 }
 
 bool LockStep::drive_instruction(std::uint64_t clock) {
@@ -376,14 +384,22 @@ bool LockStep::equal() {
 }  // namespace bench
 
 int main(int argc, char** argv) {
-  if (argc != 2 && argc != 3) {
-    std::fprintf(stderr, "usage: switch_array_bench CASE [VECTORS]\n");
+  const bool speed = argc == 3 && std::strcmp(argv[2], "speed") == 0;
+  if (argc != 2 && !speed) {
+    std::fprintf(stderr, "usage: switch_array_bench CASE [speed]\n");
     return 2;
   }
   try {
-    bench::Recording recording(argv[1], argc == 3 ? argv[2] : "");
-    bench::LockStep bench(recording);
+    bench::Recording recording(argv[1]);
+    bench::LockStep bench(recording, !speed);
+    const std::clock_t begin = std::clock();
     bench.run();
+    if (speed) {
+      const double seconds = static_cast<double>(std::clock() - begin) / CLOCKS_PER_SEC;
+      std::printf("model: %llu clocks in %.4f s\n",
+                  static_cast<unsigned long long>(recording.end - recording.begin + 1), seconds);
+      return 0;
+    }
     return bench.equal() ? 0 : 1;
   } catch (const bench::Refused& refused) {
     std::printf("%s\n", refused.what());

@@ -178,6 +178,10 @@ void define_plan(CLI::App& app, PlanCommand& c) {
   app.add_option("--picture", c.picture, "write the layers and the fusion groups there, as an SVG picture")
       ->check(kNotEmpty)
       ->type_name("FILE");
+  app.add_option("--export", c.program,
+                 "write the programs and their memory there, for run --program; tensors lie beside it")
+      ->check(kNotEmpty)
+      ->type_name("FILE");
   app.add_option("--sram", c.sram_kib,
                  "of hardware with \"fused\": true, also print the bytes over DRAM for these sizes of a "
                  "cluster's SRAM, in KiB")

@@ -70,6 +70,7 @@ int import_file(const ImportCommand& command);
 struct PlanCommand {
   std::string config, layer;
   std::string mapping, picture;  ///< paths of output files; empty: not written
+  std::string program;           ///< path of a program file to write; empty: none
   std::vector<int> sram_kib;     ///< further sizes of a cluster's SRAM for which fusion groups are planned
   bool disassemble = false;
 };

@@ -6,6 +6,7 @@
 #include "app/sweep_file.h"
 #include "config/hardware_config.h"
 #include "planner/fusion/fusion_rules.h"
+#include "program/program_file.h"
 #include "report/report.h"
 #include "report/text_table.h"
 #include "report/whatif.h"
@@ -13,6 +14,7 @@
 #include "workload/workload.h"
 
 #include <filesystem>
+#include <map>
 #include <optional>
 #include <string>
 #include <utility>
@@ -56,21 +58,34 @@ void print_fusion(const PlannedNetwork& planned, const FusionSummaries& made, co
                                     row(f.compulsory, "inputs, outputs, weights once", "")}));
 }
 
+// A file that `plan` writes, and the option that asks for it.
+struct PlanFile {
+  const char* option;
+  std::string path, bytes;
+};
+
+// The program file and the files that it names, which lie beside it.
+void add_program(std::vector<PlanFile>& files, const PlanCommand& command, const Plan& plan,
+                 const HardwareConfig& hardware) {
+  const std::filesystem::path path = command.program;
+  ExportedPrograms made = export_programs(plan, hardware, path.stem().string());
+  files.push_back({"--export", command.program, std::move(made.text)});
+  for (auto& [name, bytes] : made.files)
+    files.push_back({"--export", (path.parent_path() / name).string(), std::move(bytes)});
+}
+
 // Writes the files of `plan`, all or none.
-void write_files(const PlanCommand& command,
-                 const std::vector<std::pair<std::string, std::string>>& outputs) {
-  note_inputs(files_read(command.config, command.layer));
+void write_files(const PlanCommand& command, const std::vector<PlanFile>& outputs) {
   OutputFiles files;
-  for (const auto& [option, path] :
-       {std::pair("--mapping", command.mapping), std::pair("--picture", command.picture)}) {
-    if (!path.empty()) check_not_read(option, path);
+  std::map<std::filesystem::path, const PlanFile*> places;
+  note_inputs(files_read(command.config, command.layer));
+  for (const PlanFile& file : outputs) {
+    check_not_read(file.option, file.path);
+    const auto [other, is_new] = places.emplace(place_of(file.path), &file);
+    if (!is_new)
+      throw UserError(fmt::format("{} {}: is what {} writes", file.option, file.path, other->second->option));
   }
-  if (!command.mapping.empty() && !command.picture.empty() &&
-      place_of(command.mapping) == place_of(command.picture))
-    throw UserError(fmt::format("--picture {}: is what --mapping writes", command.picture));
-  for (const auto& [path, text] : outputs) {
-    if (!path.empty()) files.write(path, text);
-  }
+  for (const PlanFile& file : outputs) files.write(file.path, file.bytes);
   files.commit();
 }
 
@@ -86,8 +101,13 @@ int plan(const PlanCommand& command) {
   if (planned.fusion) summaries = fusion_summaries(workload, hardware, command.layer, planned.fusion);
   std::string curve;
   if (!command.sram_kib.empty()) curve = sram_curve(command.sram_kib, workload, hardware, command.layer);
-  write_files(command, {{command.mapping, mapping_text(planned.mappings, planned.groups)},
-                        {command.picture, fusion_picture(workload, planned)}});
+  std::vector<PlanFile> files;
+  if (!command.mapping.empty())
+    files.push_back({"--mapping", command.mapping, mapping_text(planned.mappings, planned.groups)});
+  if (!command.picture.empty())
+    files.push_back({"--picture", command.picture, fusion_picture(workload, planned)});
+  if (!command.program.empty()) add_program(files, command, made, hardware);
+  write_files(command, files);
   fmt::print("{}", layers_text(made));
   if (summaries) print_fusion(planned, *summaries, hardware.fusion);
   if (!curve.empty()) fmt::print("{}\n", curve);

@@ -236,6 +236,7 @@ int run_on(const RunCommand& command, HardwareConfig loaded, const std::optional
     RunOutputs outputs(command, hardware, plan, made.files);
     options.observers = outputs.observers();
     options.memory_after = outputs.memory_after();
+    options.bank_after = outputs.bank_after();
     SimulatedShare share(plan.layers);
     progress.begin();
     const auto tell = [layers = plan.layers.size()](Cycle now, std::size_t done) {

@@ -34,16 +34,14 @@ TraceFilter filter_of(const RunCommand& command, Picoseconds period) {
 enum class Zeros : std::uint8_t { kShown, kLeftOut };
 
 // Bytes of a memory as $readmemh reads them (IEEE 1364, 17.2.9): lines of an address and up to 32 bytes.
-std::string memory_lines(std::uint64_t address, const std::vector<std::uint8_t>& bytes, Zeros zeros) {
+std::string memory_lines(std::uint64_t address, const std::uint8_t* bytes, std::size_t count, Zeros zeros) {
   constexpr std::size_t kLine = 32;
   constexpr const char* kDigits = "0123456789abcdef";
   std::string text;
-  for (std::size_t first = 0; first < bytes.size(); first += kLine) {
-    const std::size_t end = std::min(first + kLine, bytes.size());
+  for (std::size_t first = 0; first < count; first += kLine) {
+    const std::size_t end = std::min(first + kLine, count);
     const auto is_zero = [](std::uint8_t byte) { return byte == 0; };
-    if (zeros == Zeros::kLeftOut &&
-        std::all_of(bytes.begin() + to_signed(first), bytes.begin() + to_signed(end), is_zero))
-      continue;
+    if (zeros == Zeros::kLeftOut && std::all_of(bytes + first, bytes + end, is_zero)) continue;
     text += fmt::format("@{:x}", address + first);
     for (std::size_t i = first; i < end; ++i) {
       text += ' ';
@@ -152,19 +150,16 @@ void RunOutputs::open_vectors(const RunCommand& command, const HardwareConfig& h
   options.text = command.vectors_text;
   options.clock_ps = period_;
   options.dram_clock_ps = hardware.dram.clock_ps;
+  options.now = now_ps;
   vectors_.emplace(options, [this](const std::string& file, std::string_view bytes) { append(file, bytes); });
   append("ports.json", "");  // the folder can be written
-  TraceFilter filter;
-  filter.patterns = {"*"};
-  filter.max_bytes = INT64_MAX;
-  filter.counted = TraceSize::kChanges;
-  waveform_.emplace(filter, period_, now_ps);
   std::vector<const MemorySegment*> segments;
   for (const MemorySegment& segment : plan.image) segments.push_back(&segment);
   std::sort(segments.begin(), segments.end(),
             [](const auto* a, const auto* b) { return a->address < b->address; });
   for (const MemorySegment* segment : segments)
-    append("dram.before.hex", memory_lines(segment->address, segment->bytes, Zeros::kShown));
+    append("dram.before.hex",
+           memory_lines(segment->address, segment->bytes.data(), segment->bytes.size(), Zeros::kShown));
 }
 
 void RunOutputs::append(const std::string& file, std::string_view bytes) {
@@ -176,13 +171,28 @@ void RunOutputs::append(const std::string& file, std::string_view bytes) {
 std::function<void(std::uint64_t, const std::vector<std::uint8_t>&)> RunOutputs::memory_after() {
   if (!vectors_) return {};
   return [this](std::uint64_t address, const std::vector<std::uint8_t>& bytes) {
-    append("dram.after.hex", memory_lines(address, bytes, Zeros::kLeftOut));
+    append("dram.after.hex", memory_lines(address, bytes.data(), bytes.size(), Zeros::kLeftOut));
   };
 }
 
+// A bank is empty before the run.
+std::function<void(const std::string&, const std::uint8_t*, std::size_t)> RunOutputs::bank_after() {
+  if (!vectors_) return {};
+  return [this](const std::string& name, const std::uint8_t* bytes, std::size_t count) {
+    const std::string lines = memory_lines(0, bytes, count, Zeros::kLeftOut);
+    const std::string file = lines.empty() ? "" : name + ".after.hex";
+    if (!lines.empty()) append(file, lines);
+    memories_.push_back({name, file, to_signed(count)});
+  };
+}
+
+// The end of what observers show: the programs', which may end behind the last layer.
+Picoseconds RunOutputs::end_of(const RunResult& result) const {
+  return (std::max(result.cycles, now_ps() / period_) + 1) * period_;
+}
+
 void RunOutputs::write_vectors(Picoseconds end) {
-  waveform_->finish(end, {&*vectors_});
-  vectors_->finish(*program_vectors_);
+  vectors_->finish(end, *program_vectors_, memories_);
   if (const auto unmatched = vectors_->unmatched_patterns(); !unmatched.empty())
     throw UserError(fmt::format("--vectors-ports {}: no port is called like that", unmatched.front()));
 }
@@ -215,7 +225,9 @@ void RunOutputs::open_timeline(const RunCommand& command, const HardwareConfig& 
 Observers RunOutputs::observers() {
   ProgramLog* programs = konata_ ? &*konata_ : nullptr;
   if (vectors_) programs = &program_vectors_.emplace(programs);
-  return {waveform_ ? &*waveform_ : nullptr, timeline_ ? &*timeline_ : nullptr, programs};
+  Trace* trace = waveform_ ? &*waveform_ : nullptr;
+  if (vectors_) trace = &*vectors_;
+  return {trace, timeline_ ? &*timeline_ : nullptr, programs};
 }
 
 void RunOutputs::check() const {
@@ -226,7 +238,7 @@ void RunOutputs::check() const {
 }
 
 void RunOutputs::write_waveform(const RunResult& result) {
-  const Picoseconds end = (result.cycles + 1) * period_;
+  const Picoseconds end = end_of(result);
   std::vector<WaveformOutput*> outputs;
   if (vcd_) outputs.push_back(&*vcd_);
   if (fst_) outputs.push_back(&*fst_);
@@ -242,7 +254,7 @@ void RunOutputs::write_waveform(const RunResult& result) {
 void RunOutputs::write(const HardwareConfig& hardware, const nlohmann::ordered_json& provenance,
                        RunResult& result) {
   if (vectors_) {
-    write_vectors((result.cycles + 1) * period_);
+    write_vectors(end_of(result));
   } else if (waveform_) {
     write_waveform(result);
   }

@@ -38,6 +38,8 @@ class RunOutputs {
   Observers observers();
   /// Takes the memory behind the run; empty where nobody asks for it.
   std::function<void(std::uint64_t, const std::vector<std::uint8_t>&)> memory_after();
+  /// Takes a bank on the chip behind the run; empty where nobody asks for it.
+  std::function<void(const std::string&, const std::uint8_t*, std::size_t)> bank_after();
   /// Throws UserError when the files certainly cannot be made as requested.
   void check() const;
   /// Writes everything, and first sets `result.written`. `provenance` becomes a part of the report.
@@ -53,6 +55,7 @@ class RunOutputs {
   const std::string& dump_name() const { return command_.vcd.empty() ? command_.fst : command_.vcd; }
   void open_vectors(const RunCommand& command, const HardwareConfig& hardware, const Plan& plan);
   void write_vectors(Picoseconds end);
+  Picoseconds end_of(const RunResult& result) const;
   void remove_earlier_vectors() const;
   void append(const std::string& file, std::string_view bytes);
   void open_timeline(const RunCommand& command, const HardwareConfig& hardware, const Plan& plan);
@@ -69,6 +72,7 @@ class RunOutputs {
   std::optional<ChromeTimeline> timeline_;
   std::optional<KonataLog> konata_;
   std::optional<VectorsOutput> vectors_;
+  std::vector<VectorMemory> memories_;  // behind the run
   std::optional<ProgramVectors> program_vectors_;
   std::map<std::string, OutputFile*> vector_files_;
   std::set<std::string> earlier_vectors_;  // names of files in the folder that an earlier run wrote

@@ -57,6 +57,8 @@ class WhatIf {
     std::error_code error;
     fs::create_directories(command.out, error);
     if (error) throw UserError(fmt::format("--out {}: {}", command.out, error.message()));
+    for (const char* name : {"/whatif.json", "/whatif.csv", "/whatif.html"})
+      check_not_read("--out", command.out + name);
     lock_.emplace(command.out);
   }
 

@@ -7,6 +7,7 @@
 #include "observe/statistics.h"
 #include "sim/context.h"
 
+#include <array>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -137,13 +138,12 @@ class Interconnect : public sc_core::sc_module {
     Activity cause = Activity::kBusGrant;  ///< why not
   };
   struct PortSignals {
-    SignalId request;
-    SignalId address;
-    SignalId read_beat;
-    SignalId write_beat;
-    SignalId outstanding;
-    SignalId write, bytes;           ///< of the request
-    SignalId read_data, write_data;  ///< of the beats
+    SignalId request = -1;
+    SignalId address = -1;
+    SignalId outstanding = -1;
+    SignalId write = -1, bytes = -1;  ///< of the request
+    std::array<Strobe, 2> beats;      ///< of reads, of writes
+    std::array<SignalGroup, 2> data;  ///< likewise
   };
   struct Port {
     Payload* request = nullptr;  ///< BEGIN_REQ without END_REQ
@@ -154,7 +154,7 @@ class Interconnect : public sc_core::sc_module {
     std::uint64_t bursts = 0;
     Lane read;
     Lane write;
-    PortSignals signals{};
+    PortSignals signals;
     BusPortStatistics statistics;
   };
   /// A set of ports, a bit each: few of many ports are active at a time.
@@ -268,6 +268,7 @@ class Interconnect : public sc_core::sc_module {
   sc_core::sc_event delivery_event_;
   MethodGate grant_gate_;
   MethodGate delivery_gate_;
+  std::vector<std::uint8_t> traced_beat_;  ///< room for the bytes of one
 };
 
 }  // namespace tilebeat

@@ -90,16 +90,17 @@ void Interconnect::declare_signals(Port& port) {
   const std::string scope = fmt::format("{}.{}", name(), port.statistics.name);
   port.signals.request = trace->add_signal(scope, "req", 1);
   port.signals.address = trace->add_signal(scope, "addr", 48);
-  port.signals.read_beat = trace->add_signal(scope, "rbeat", 1);
-  port.signals.write_beat = trace->add_signal(scope, "wbeat", 1);
+  port.signals.beats = {Strobe(trace, scope, "rbeat"), Strobe(trace, scope, "wbeat")};
   port.signals.outstanding = trace->add_signal(scope, "outstanding", 16, Radix::kDecimal);
   const auto named = [&](const char* signal, int width, Radix radix) {
     return trace->add_signal(scope, signal, width, radix, Shown::kWhenNamed);
   };
   port.signals.write = named("req_write", 1, Radix::kHexadecimal);
   port.signals.bytes = named("req_bytes", 32, Radix::kDecimal);
-  port.signals.read_data = named("rdata", 8 * config_.bytes_per_clock, Radix::kHexadecimal);
-  port.signals.write_data = named("wdata", 8 * config_.bytes_per_clock, Radix::kHexadecimal);
+  for (const bool writes : {false, true})
+    port.signals.data[writes ? 1 : 0].add(
+        *trace, {scope, writes ? "wdata" : "rdata", 8 * config_.bytes_per_clock, Radix::kHexadecimal,
+                 Shown::kWhenNamed});
 }
 
 void Interconnect::trace_request(const Port& port, const Payload& payload, Cycle now) {
@@ -121,15 +122,16 @@ void Interconnect::trace_grant(const Port& port, Cycle now) {
 void Interconnect::trace_beats(const Port& port, const Payload& payload, Cycle begin, Cycle count) {
   Trace* trace = context_.trace();
   if (trace == nullptr) return;
-  const bool reads = payload.is_read();
-  const SignalId beat = reads ? port.signals.read_beat : port.signals.write_beat;
-  trace->change(beat, context_.clock.at(begin), 1);
-  trace->change(beat, context_.clock.at(begin + count), 0);
-  const SignalId data = reads ? port.signals.read_data : port.signals.write_data;
-  if (data < 0) return;
+  const std::size_t kind = payload.is_read() ? 0 : 1;
   const auto width = to_size(config_.bytes_per_clock), bytes = std::size_t{payload.get_data_length()};
-  for (std::size_t at = 0; at < bytes; at += width, ++begin)
-    trace->change(data, context_.clock.at(begin), payload.get_data_ptr() + at, std::min(width, bytes - at));
+  traced_beat_.resize(width);
+  for (std::size_t at = 0; count > 0; at += width, ++begin, --count) {
+    const std::size_t length = at < bytes ? std::min(width, bytes - at) : 0;
+    std::fill(std::copy_n(payload.get_data_ptr() + at, length, traced_beat_.begin()), traced_beat_.end(),
+              std::uint8_t{0});
+    port.signals.beats[kind].high(trace, context_.clock.at(begin), context_.clock.at(begin + 1),
+                                  port.signals.data[kind], traced_beat_.data());
+  }
 }
 
 void Interconnect::trace_delivery(const Port& port, Cycle now) {

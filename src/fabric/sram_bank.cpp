@@ -11,6 +11,7 @@
 namespace tilebeat {
 namespace {
 
+constexpr int kAddressBits = 32;
 constexpr std::size_t kPage = 4096, kCacheLine = 64;
 
 // A bank's offset in its first page: one cache line behind that of its older sibling.
@@ -45,21 +46,15 @@ SramBank::SramBank(sc_core::sc_module_name name, const SimContext& context, std:
 
 void SramBank::trace_port(const std::string& scope, const std::string& signal, int port, int word_bytes,
                           int address_unit, Shown shown) {
-  if (context_.trace() == nullptr) return;
+  Trace* const trace = context_.trace();
+  if (trace == nullptr) return;
   Port& p = nth(ports_, port);
+  p.traced = true;
   p.word_bytes = word_bytes;
-  p.data_signal =
-      context_.observers.trace->add_signal(scope, signal, 8 * p.word_bytes, Radix::kHexadecimal, shown);
-  trace_accesses(scope, signal, port, address_unit);
-}
-
-void SramBank::trace_accesses(const std::string& scope, const std::string& signal, int port,
-                              int address_unit) {
-  if (context_.trace() == nullptr) return;
-  Port& p = nth(ports_, port);
   p.address_unit = to_unsigned(address_unit);
-  p.address_signal = context_.observers.trace->add_signal(scope, signal + "_addr", 32);
-  p.valid = Strobe(context_.observers.trace, scope, signal + "_valid");
+  p.signals.add(*trace, {scope, signal, 8 * word_bytes, Radix::kHexadecimal, shown});
+  p.signals.add(*trace, {scope, signal + "_addr", kAddressBits});
+  p.valid = Strobe(trace, scope, signal + "_valid");
 }
 
 void SramBank::inject_fault(std::int64_t address, std::uint8_t mask) {
@@ -113,17 +108,15 @@ void SramBank::store(const Port& port, const tlm::tlm_generic_payload& payload, 
 }
 
 void SramBank::trace_access(const Port& port, const tlm::tlm_generic_payload& payload, Picoseconds at) {
-  port.valid.high(context_.observers.trace, at, at + period_ps_);
-  if (port.data_signal < 0 && port.address_signal < 0) return;
-  Trace& trace = *context_.observers.trace;
-  const std::uint64_t address = payload.get_address();
-  shown_.assign(
-      payload.get_data_ptr(),
-      payload.get_data_ptr() + std::min<std::size_t>(payload.get_data_length(), to_size(port.word_bytes)));
+  if (!port.traced) return;
+  const std::uint64_t address = payload.get_address(), shown = address / port.address_unit;
+  const std::size_t count = std::min<std::size_t>(payload.get_data_length(), to_size(port.word_bytes));
+  shown_.assign(port.signals.total_bytes, 0);
+  std::memcpy(shown_.data(), payload.get_data_ptr(), count);
   // What a stuck cell makes of a write is shown.
-  if (payload.is_write()) falsify(address, address + shown_.size(), shown_.data());
-  if (port.data_signal >= 0) trace.change(port.data_signal, at, shown_.data(), shown_.size());
-  trace.change(port.address_signal, at, address / port.address_unit);
+  if (payload.is_write()) falsify(address, address + count, shown_.data());
+  std::memcpy(shown_.data() + port.word_bytes, &shown, kAddressBits / 8);
+  port.valid.high(context_.observers.trace, at, at + period_ps_, port.signals, shown_.data());
 }
 
 // After a write: applies the faulty cell, and withdraws direct access to changed regions.

@@ -46,13 +46,11 @@ class SramBank : public sc_core::sc_module, private TimedCells {
   SramBank(sc_core::sc_module_name name, const SimContext& context, std::int64_t size_bytes, int port_count,
            int regions = 1, BankPlace place = {});
 
-  /// Traces the accesses of `port` as `trace_accesses` does, and under `signal` the bytes of each, at most
+  /// Traces of `port` whether it is accessed, `signal`_valid, where, `signal`_addr: the number of the
+  /// `address_unit` bytes that the access begins in, and under `signal` the bytes of each access, at most
   /// `word_bytes`, which are `shown` as the others are or not.
   void trace_port(const std::string& scope, const std::string& signal, int port, int word_bytes,
                   int address_unit, Shown shown = Shown::kAlways);
-  /// Traces of `port` whether it is accessed, `signal`_valid, and where, `signal`_addr: the number of the
-  /// `address_unit` bytes that the access begins in.
-  void trace_accesses(const std::string& scope, const std::string& signal, int port, int address_unit);
   /// A stuck cell: whatever is written to byte `address` is stored with the bits of `mask` flipped (fault
   /// injection of SPEC CY-3's corruption test).
   void inject_fault(std::int64_t address, std::uint8_t mask);
@@ -60,6 +58,11 @@ class SramBank : public sc_core::sc_module, private TimedCells {
   /// Whether `port` makes an access in the cycle that began at or before `now`.
   bool busy(int port, Picoseconds now) const { return nth(ports_, port).use.is_busy(now); }
   std::int64_t size_bytes() const { return to_signed(size_bytes_); }
+  /// All bytes, as they are at the present time.
+  const std::uint8_t* contents() {
+    place_.row->commit(static_cast<Picoseconds>(simcontext()->time_stamp().value()));
+    return cells_;
+  }
 
  private:
   // A port implements TLM's forward interface itself: the array reads 32 banks a cycle, and the function
@@ -77,7 +80,8 @@ class SramBank : public sc_core::sc_module, private TimedCells {
 
     SramBank* bank = nullptr;
     PortUse use;
-    SignalId data_signal = -1, address_signal = -1;
+    bool traced = false;
+    SignalGroup signals;  // the data, the address
     Strobe valid;
     int word_bytes = 0;              // of the data signal
     std::uint64_t address_unit = 1;  // of the address signal, in bytes
@@ -99,7 +103,7 @@ class SramBank : public sc_core::sc_module, private TimedCells {
   std::uint32_t granted_regions_ = 0, exclusive_regions_ = 0;  // a bit each
   std::uint64_t size_bytes_;
   std::deque<Port> ports_;           // which cannot be moved
-  std::vector<std::uint8_t> shown_;  // the bytes of the traced access
+  std::vector<std::uint8_t> shown_;  // the bytes of the traced access, its address
   std::int64_t fault_address_ = -1;
   std::uint8_t fault_mask_ = 0;
 };

@@ -232,4 +232,15 @@ std::int32_t BeatAccumulators::sum(int row, int column) const {
   return total;
 }
 
+void BeatAccumulators::sums(std::int32_t* to) const {
+  const int parts = padded_ / 2;
+  for (int row = 0; row < rows_; ++row, to += columns_) {
+    const std::int32_t* const from = partial_.data() + to_signed(row) * row_stride_;
+    for (int column = 0; column < columns_; ++column) to[column] = from[column * parts];
+    for (int i = 1; i < parts; ++i) {
+      for (int column = 0; column < columns_; ++column) to[column] += from[column * parts + i];
+    }
+  }
+}
+
 }  // namespace tilebeat

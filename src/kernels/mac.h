@@ -25,6 +25,8 @@ class BeatAccumulators {
   void mac(const std::int16_t* x, const std::int16_t* w);
   /// The complete sum of one PE.
   std::int32_t sum(int row, int column) const;
+  /// The complete sums of all PEs, row by row.
+  void sums(std::int32_t* to) const;
 
  private:
   int rows_, columns_, padded_;

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace tilebeat {
 
@@ -29,6 +30,18 @@ struct SignalInfo {
   Shown shown = Shown::kAlways;
 };
 
+class Trace;
+
+/// Signals whose values come together, in the order of their declaration.
+struct SignalGroup {
+  std::vector<SignalId> signals;   ///< negative: filtered out
+  std::vector<std::size_t> bytes;  ///< of the value of each
+  std::size_t total_bytes = 0;
+
+  /// Declares a signal and adds it.
+  void add(Trace& trace, const SignalInfo& info);
+};
+
 /// Receives value changes. Modules hold a pointer that is null when nothing is traced, so that an untraced
 /// run pays one branch. Signals are declared during elaboration; changes may be recorded ahead of simulated
 /// time, in any order, as long as none lies before the present.
@@ -46,6 +59,15 @@ class Trace {
   virtual void change(SignalId signal, Picoseconds at, std::uint64_t value) = 0;
   /// The same for a signal of any width: its bytes, the lowest one first.
   virtual void change(SignalId signal, Picoseconds at, const std::uint8_t* bytes, std::size_t count) = 0;
+  /// All signals of the group change: `packed` has the bytes of each behind those of the one before, the
+  /// lowest one first, and no bits beyond a signal's width.
+  virtual void change(const SignalGroup& group, Picoseconds at, const std::uint8_t* packed);
+  /// The same with the pulse of their strobe. A strobe that carries its signals has no other pulses.
+  virtual void carry(SignalId strobe, const SignalGroup& group, Picoseconds begin, Picoseconds end,
+                     const std::uint8_t* packed) {
+    pulse(strobe, begin, end);
+    change(group, begin, packed);
+  }
   /// The signal is unknown (x) from `at` on.
   virtual void unknown(SignalId signal, Picoseconds at) = 0;
   /// The signal, of one bit, is high from `begin` to `end`, and low around it where nothing else is said.
@@ -74,6 +96,11 @@ class Strobe {
   void high(Trace* trace, Picoseconds begin, Picoseconds end) const {
     if (signal_ >= 0 && trace != nullptr) trace->pulse(signal_, begin, end);
   }
+  /// The port carries the values of a group, all the signals that belong to it, from `begin` to `end`.
+  void high(Trace* trace, Picoseconds begin, Picoseconds end, const SignalGroup& group,
+            const std::uint8_t* packed) const {
+    if (trace != nullptr) trace->carry(signal_, group, begin, end, packed);
+  }
 
  private:
   SignalId signal_ = -1;
@@ -85,6 +112,18 @@ struct Observers {
   Timeline* timeline = nullptr;
   ProgramLog* programs = nullptr;
 };
+
+inline void SignalGroup::add(Trace& trace, const SignalInfo& info) {
+  signals.push_back(trace.declare(info));
+  bytes.push_back((to_size(info.width_bits) + 7) / 8);
+  total_bytes += bytes.back();
+}
+
+inline void Trace::change(const SignalGroup& group, Picoseconds at, const std::uint8_t* packed) {
+  for (std::size_t i = 0; i < group.signals.size(); packed += group.bytes[i++]) {
+    if (group.signals[i] >= 0) change(group.signals[i], at, packed, group.bytes[i]);
+  }
+}
 
 /// Whether `a` comes before `b` where runs of digits compare as numbers: b2 before b10.
 bool natural_less(std::string_view a, std::string_view b);

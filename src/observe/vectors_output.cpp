@@ -1,11 +1,10 @@
 #include "observe/vectors_output.h"
 
+#include "observe/signal_order.h"
+
 #include <algorithm>
-#include <array>
 #include <cstring>
 #include <map>
-#include <optional>
-#include <set>
 
 #include <fmt/format.h>
 #include <fnmatch.h>
@@ -13,82 +12,12 @@
 namespace tilebeat {
 namespace {
 
-constexpr std::size_t kPassOnAt = 1 << 14;  // bytes of a port that wait
-constexpr int kClockRank = 0;
-constexpr int kProcessorBits = 16, kNumberBits = 48, kStageBits = 8, kTextBits = 8;
+constexpr int kWordBits = 64;
+constexpr std::size_t kWordBytes = sizeof(std::uint64_t);
 
-bool matches(const char* pattern, const std::string& text) {
-  return fnmatch(pattern, text.c_str(), 0) == 0;
-}
-
-bool ends_with(const std::string& text, std::string_view end) {
-  return text.size() >= end.size() && text.compare(text.size() - end.size(), end.size(), end) == 0;
-}
-
-// Fields of a strobe that its name does not begin. The first pattern is the strobe's.
-constexpr std::array<std::pair<const char*, const char*>, 26> kFieldsOfStrobes{{
-    {"rbeat", "rdata"},
-    {"wbeat", "wdata"},
-    {"req", "addr"},
-    {"req", "write"},
-    {"req", "data"},
-    {"record_write", "record"},
-    {"record_write", "record_addr"},
-    {"sums", "sum[0-9]*"},
-    {"data", "bytes"},
-    {"cmd", "bank"},
-    {"cmd", "row"},
-    {"cmd", "col"},
-    {"beat", "group"},
-    {"beat", "slice"},
-    {"beat", "kernel_*"},
-    {"beat", "channel"},
-    {"beat", "hits"},
-    {"beat", "misses"},
-    {"beat", "bank_cycles"},
-    {"broadcast", "line"},
-    {"broadcast", "line_*"},
-    {"drain", "column"},
-    {"drain", "channel"},
-    {"drain", "out"},
-    {"add", "w*_line"},
-    {"add", "w*_index"},
-}};
-
-// The stage of a unit's pipeline at which a port is.
-constexpr std::array<std::pair<const char*, const char*>, 12> kStages{{
-    {"*.banks.b*_write", "write queue"},
-    {"*.banks.b*", "read"},
-    {"*.parameters.w*_write", "write queue"},
-    {"*.parameters.w*", "switch"},
-    {"*.switch.sw*", "switch"},
-    {"*.engine.pe", "multiply"},
-    {"*.engine.out*", "post-processing"},
-    {"*.post.record_write", "record"},
-    {"*.sl[0-9]*", "multiply"},
-    {"*.array", "multiply"},
-    {"*.lanes", "multiply"},
-    {"*.lanes.beat", "lookup"},
-}};
-
-std::string parent_of(const std::string& scope) {
-  const std::size_t dot = scope.rfind('.');
-  return dot == std::string::npos ? "" : scope.substr(0, dot);
-}
-
-bool is_dram_channel(const std::string& scope) {
-  return matches("*.dram*.ch[0-9]*", "." + scope);
-}
-
-void put(std::string& to, std::uint64_t value, std::size_t bytes) {
-  for (std::size_t i = 0; i < bytes; ++i) to.push_back(i < 8 ? static_cast<char>(value >> (8 * i)) : '\0');
-}
-
-std::string hexadecimal(std::string_view bytes) {
-  std::string text;
-  for (auto byte = bytes.rbegin(); byte != bytes.rend(); ++byte)
-    text += fmt::format("{:02x}", static_cast<unsigned char>(*byte));
-  return text;
+// The lowest `bits` bits.
+std::uint64_t mask_of(int bits) {
+  return ~std::uint64_t{0} >> (kWordBits - bits);
 }
 
 std::string list_of(const std::vector<std::string>& texts) {
@@ -99,283 +28,430 @@ std::string list_of(const std::vector<std::string>& texts) {
 
 }  // namespace
 
-int ProgramVectors::add_processor(const std::string& name) {
-  processors_.push_back(name);
-  if (next_ != nullptr) next_->add_processor(name);
-  return to_int(processors_.size()) - 1;
+VectorsOutput::VectorsOutput(VectorOptions options, VectorSink sink)
+    : options_(std::move(options)), sink_(std::move(sink)), matched_(options_.patterns.size(), false) {}
+
+SignalId VectorsOutput::declare(const SignalInfo& info) {
+  check_identifiers(info);
+  signals_.push_back(info);
+  return to_int(signals_.size()) - 1;
 }
 
-void ProgramVectors::begin(int processor, std::uint64_t number, ProgramStage stage, Cycle at) {
-  stages_.emplace_back(at, processor, number, static_cast<int>(stage));
-  if (next_ != nullptr) next_->begin(processor, number, stage, at);
-}
-
-void ProgramVectors::name(int processor, std::uint64_t number, const std::string& text) {
-  texts_.emplace_back(processor, number, text);
-  if (next_ != nullptr) next_->name(processor, number, text);
-}
-
-// Finds the ports of signals: which are strobes, and what belongs to which.
-class VectorsOutput::Grouping {
- public:
-  explicit Grouping(const std::vector<SignalInfo>& signals) : signals_(signals) {
-    for (std::size_t rank = kClockRank + 1; rank < signals.size(); ++rank)
-      names_[signals[rank].scope].insert(signals[rank].name);
-    for (std::size_t rank = kClockRank + 1; rank < signals.size(); ++rank) {
-      if (is_strobe(signals[rank])) strobes_[signals[rank].scope].push_back(to_int(rank));
-    }
-  }
-  // Whether a signal says that others carry something; other signals of one bit are data.
-  bool is_strobe(const SignalInfo& signal) const {
-    const std::set<std::string>& names = names_.at(signal.scope);
-    if (signal.name == "cmd") return names.count("col") > 0;
-    if (signal.width_bits != 1 || signal.radix == Radix::kText) return false;
-    if (signal.name == "write" && names.count("req") > 0) return false;
-    const auto is_data = [&](const char* end) { return ends_with(signal.name, end); };
-    return !is_data("_across") && !is_data("half") && !is_data("req_write") && !is_data("second_slot") &&
-           !is_data("first_slot");
-  }
-  // What the names of a strobe's data begin with; empty: all signals of the scope are its data.
-  static std::string base_of(const std::string& strobe) {
-    if (strobe == "valid") return "";
-    return ends_with(strobe, "_valid") ? strobe.substr(0, strobe.size() - 6) : strobe;
-  }
-  // The strobe of a signal.
-  std::optional<int> strobe_of(const SignalInfo& signal) const {
-    const auto found = strobes_.find(signal.scope);
-    if (found == strobes_.end()) return std::nullopt;
-    std::optional<int> best;
-    std::size_t length = 0;
-    for (const int rank : found->second) {
-      const std::string& strobe = nth(signals_, rank).name;
-      for (const auto& [name, field] : kFieldsOfStrobes) {
-        if (strobe == name && matches(field, signal.name)) return rank;
-      }
-      const std::string base = base_of(strobe);
-      if (!base.empty() && signal.name != base && signal.name.rfind(base + "_", 0) != 0) continue;
-      if (best && base.size() < length) continue;
-      best = rank, length = base.size();
-    }
-    return best;
-  }
-  // The scope whose `registers` have a signal that no strobe governs: parts of a unit belong to the unit.
-  std::string scope_of_registers(const SignalInfo& signal) const {
-    const std::string parent = parent_of(signal.scope);
-    return strobes_.count(signal.scope) == 0 && strobes_.count(parent) > 0 ? parent : signal.scope;
-  }
-
- private:
-  const std::vector<SignalInfo>& signals_;
-  std::map<std::string, std::set<std::string>> names_;  // by scope
-  std::map<std::string, std::vector<int>> strobes_;     // by scope: ranks
-};
-
-int VectorsOutput::add_port(const std::string& name, Kind kind, const std::string& scope) {
+bool VectorsOutput::wants(const std::string& name) {
   bool wanted = options_.patterns.empty();
   for (std::size_t i = 0; i < options_.patterns.size(); ++i) {
-    if (!matches(options_.patterns[i].c_str(), name)) continue;
+    if (fnmatch(options_.patterns[i].c_str(), name.c_str(), 0) != 0) continue;
     matched_[i] = true, wanted = true;
   }
-  if (!wanted) return -1;
-  Port port;
-  port.name = name;
-  port.kind = kind;
-  port.clock_ps = is_dram_channel(scope) ? options_.dram_clock_ps : options_.clock_ps;
-  const auto stage = std::find_if(kStages.begin(), kStages.end(),
-                                  [&](const auto& entry) { return matches(entry.first, name); });
-  if (kind == Kind::kStrobed && stage != kStages.end()) port.stage = stage->second;
-  ports_.push_back(std::move(port));
-  return to_int(ports_.size()) - 1;
+  return wanted;
 }
 
-void VectorsOutput::open(const std::vector<SignalInfo>& signals, Picoseconds, Picoseconds) {
-  signals_ = signals;
-  matched_.resize(options_.patterns.size(), false);
-  places_.resize(signals.size());
-  known_.resize(signals.size(), false);
-  for (const SignalInfo& signal : signals) values_.emplace_back((to_size(signal.width_bits) + 7) / 8, '\0');
-  const Grouping grouping(signals_);
-  std::map<int, int> of_strobe;             // rank of a strobe -> port
-  std::map<std::string, int> of_registers;  // scope -> port
-  for (std::size_t rank = kClockRank + 1; rank < signals.size(); ++rank) {
-    if (!grouping.is_strobe(signals[rank])) continue;
-    const std::string base = Grouping::base_of(signals[rank].name);
-    const int port =
-        add_port(signals[rank].scope + (base.empty() ? "" : "." + base), Kind::kStrobed, signals[rank].scope);
-    of_strobe[to_int(rank)] = port;
-    places_[rank] = {port, 0, true};
-    if (port >= 0 && signals[rank].width_bits > 1)
-      nth(ports_, port).fields.push_back({signals[rank].name, signals[rank].width_bits, to_int(rank)});
+// All signals are declared: finds their ports.
+void VectorsOutput::open() {
+  opened_ = true;
+  const std::vector<SignalId> order = ordered_by_path(signals_);
+  rank_.resize(signals_.size());
+  for (std::size_t rank = 0; rank < order.size(); ++rank) nth(rank_, order[rank]) = to_int(rank);
+  VectorPorts ports = vector_ports(signals_, order);
+  descriptions_ = std::move(ports.ports);
+  for (const VectorPort& port : descriptions_) open_port(port);
+  places_.resize(signals_.size());
+  side_of_first_.resize(signals_.size(), -1);
+  for (const SignalId signal : order) open_place(signal, nth(ports.places, signal));
+}
+
+void VectorsOutput::open_port(const VectorPort& description) {
+  Port& port = ports_.emplace_back();
+  port.wanted = wants(description.name);
+  port.clock_ps = description.of_dram ? options_.dram_clock_ps : options_.clock_ps;
+  port.records = VectorRecords(description.name, description.field_bytes(), options_.text);
+  if (description.kind == PortRecordKind::kChanges) {
+    port.value_bytes = description.fields.back().bytes();
+    port.last.resize(description.members.size());
+    port.touched.resize((description.members.size() + kWordBits - 1) / kWordBits);
+    return;
   }
-  for (std::size_t rank = kClockRank + 1; rank < signals.size(); ++rank) {
-    const SignalInfo& signal = signals[rank];
-    if (places_[rank].strobe) continue;
-    const bool is_text = signal.radix == Radix::kText;
-    if (const auto strobe = is_text ? std::nullopt : grouping.strobe_of(signal)) {
-      places_[rank].port = of_strobe.at(*strobe);
-      if (places_[rank].port >= 0)
-        nth(ports_, places_[rank].port).fields.push_back({signal.name, signal.width_bits, to_int(rank)});
-      continue;
+  if (description.fields.empty()) return;
+  for (const VectorField& field : description.fields) port.fields.append(field.bytes(), '\0');
+  port.unknown = to_int(description.fields.size()) - 1;
+  for (int first = 0; first < port.unknown; first += 8)
+    port.all_known += static_cast<char>(mask_of(std::min(8, port.unknown - first)));
+}
+
+// Signals of one bit are 0 until they change, others unknown.
+void VectorsOutput::open_place(SignalId signal, const VectorPlace& from) {
+  Place& place = nth(places_, signal);
+  const int bits = nth(signals_, signal).width_bits;
+  Port& port = nth(ports_, from.port);
+  place.bytes = static_cast<std::uint32_t>((bits + 7) / 8);
+  place.wide = bits > kWordBits;
+  place.latest_known = bits == 1;
+  place.mask = bits <= kWordBits ? mask_of(bits) : mask_of((bits - 1) % 8 + 1);
+  place.field = from.field, place.member = from.member, place.strobe = from.strobe;
+  if (from.strobe) port.strobe = signal;
+  if (port.wanted) place.port = from.port;
+  if (from.field >= 0) {
+    const std::vector<VectorField>& fields = nth(descriptions_, from.port).fields;
+    for (int i = 0; i < from.field; ++i) place.offset += static_cast<std::uint32_t>(nth(fields, i).bytes());
+    if (bits == 1) set_known(port, from.field, true);
+  } else if (from.member >= 0 && nth(signals_, signal).radix != Radix::kText) {
+    if (bits == 1 && port.wanted) record_change(port, {0, 0, signal, Change::Kind::kValue});
+  }
+}
+
+// The port of a signal; null: it is not written.
+VectorsOutput::Port* VectorsOutput::port_of(SignalId signal) {
+  if (!opened_) open();
+  const int port = nth(places_, signal).port;
+  return port >= 0 ? &nth(ports_, port) : nullptr;
+}
+
+// The clock that begins at `at` or next.
+Cycle VectorsOutput::clock_of(const Port& port, Picoseconds at) {
+  if (port.clock_ps != options_.clock_ps) return (at + port.clock_ps - 1) / port.clock_ps;
+  if (at != latest_.first) latest_ = {at, (at + port.clock_ps - 1) / port.clock_ps};
+  return latest_.second;
+}
+
+// Keeps bytes of a value that waits, of a signal or group that has `of` of them. Returns their place.
+std::uint64_t VectorsOutput::keep(Port& port, const std::uint8_t* bytes, std::size_t count, std::size_t of) {
+  const std::size_t at = port.bytes.size();
+  port.bytes.resize(at + of);
+  std::memcpy(port.bytes.data() + at, bytes, std::min(count, of));
+  return at;
+}
+
+void VectorsOutput::add(Port& port, const Change& change) {
+  port.in_order &= port.changes.empty() || port.changes.back().at <= change.at;
+  port.changes.push_back(change);
+  if (port.changes.size() < port.look_at) return;
+  look(port, options_.now());
+  port.look_at = std::max(kLookAt, 2 * port.changes.size());
+}
+
+// Whether a value of at most 64 bits is the one that the signal has by then; else it is the latest one.
+bool VectorsOutput::repeats(Place& place, Picoseconds at, std::uint64_t value, bool known) {
+  if (at < place.latest_at) return false;
+  if (known == place.latest_known && (value == place.latest || !known)) return true;
+  place.latest = value, place.latest_known = known, place.latest_at = at;
+  return false;
+}
+
+void VectorsOutput::change(SignalId signal, Picoseconds at, std::uint64_t value) {
+  Port* const port = port_of(signal);
+  if (port == nullptr) return;
+  Place& place = nth(places_, signal);
+  if (place.wide) return change(signal, at, reinterpret_cast<const std::uint8_t*>(&value), sizeof value);
+  value &= place.mask;
+  if (!repeats(place, at, value, true)) add(*port, {at, value, signal, Change::Kind::kValue});
+}
+
+void VectorsOutput::change(SignalId signal, Picoseconds at, const std::uint8_t* bytes, std::size_t count) {
+  Port* const port = port_of(signal);
+  if (port == nullptr) return;
+  const Place& place = nth(places_, signal);
+  if (!place.wide) {
+    std::uint64_t value = 0;
+    std::memcpy(&value, bytes, std::min<std::size_t>(count, place.bytes));
+    return change(signal, at, value);
+  }
+  const std::uint64_t kept = keep(*port, bytes, count, place.bytes);
+  char& top = port->bytes[kept + place.bytes - 1];
+  top = static_cast<char>(top & static_cast<char>(place.mask));
+  add(*port, {at, kept, signal, Change::Kind::kBytes});
+}
+
+void VectorsOutput::unknown(SignalId signal, Picoseconds at) {
+  Port* const port = port_of(signal);
+  if (port == nullptr) return;
+  Place& place = nth(places_, signal);
+  if (place.wide || !repeats(place, at, 0, false)) add(*port, {at, 0, signal, Change::Kind::kUnknown});
+}
+
+void VectorsOutput::pulse(SignalId signal, Picoseconds begin, Picoseconds end) {
+  Port* const port = port_of(signal);
+  if (port == nullptr) return;
+  Pulse& pulse = port->pulse;
+  if (pulse.begin <= begin && begin <= pulse.end) {
+    pulse.end = std::max(pulse.end, end);
+    return;
+  }
+  draw_pulse(*port, INT64_MAX);
+  pulse = {begin, end, false};
+}
+
+// Adds what the pulse of a port's strobe does before `limit`.
+void VectorsOutput::draw_pulse(Port& port, Picoseconds limit) {
+  Pulse& pulse = port.pulse;
+  if (pulse.end < pulse.begin) return;
+  const auto edge = [&](Picoseconds at, std::uint64_t value) {
+    port.in_order &= port.changes.empty() || port.changes.back().at <= at;
+    port.changes.push_back({at, value, port.strobe, Change::Kind::kValue});
+  };
+  if (pulse.begin < limit && !std::exchange(pulse.risen, true)) edge(pulse.begin, 1);
+  if (pulse.end >= limit) return;
+  edge(pulse.end, 0);
+  pulse.end = pulse.begin - 1;
+}
+
+const VectorsOutput::Side& VectorsOutput::side_of(const SignalGroup& group) {
+  if (!opened_) open();
+  int& known = nth(side_of_first_, group.signals.front());
+  if (known < 0) {
+    known = to_int(sides_.size());
+    sides_.push_back(find_side(group));
+  }
+  return nth(sides_, known);
+}
+
+VectorsOutput::Side VectorsOutput::find_side(const SignalGroup& group) const {
+  const Place& first = nth(places_, group.signals.front());
+  Side side;
+  side.port = first.port, side.offset = first.offset, side.first_field = first.field;
+  side.count = group.signals.size(), side.bytes = group.total_bytes;
+  std::size_t offset = first.offset;
+  for (const SignalId signal : group.signals) {
+    const Place& place = nth(places_, signal);
+    side.scattered |= place.port != first.port;
+    side.scattered |= place.port >= 0 && (place.field < 0 || place.offset != offset);
+    offset += place.bytes;
+  }
+  if (side.port >= 0) side.strobe = nth(ports_, side.port).strobe;
+  side.whole =
+      !side.scattered && side.port >= 0 && side.count + 1 == nth(descriptions_, side.port).fields.size();
+  return side;
+}
+
+void VectorsOutput::change(const SignalGroup& group, Picoseconds at, const std::uint8_t* packed) {
+  if (group.signals.empty()) return;
+  const Side& side = side_of(group);
+  if (side.scattered || side.count != group.signals.size()) return Trace::change(group, at, packed);
+  if (side.port < 0) return;
+  Port& port = nth(ports_, side.port);
+  const std::uint64_t kept = keep(port, packed, side.bytes, side.bytes);
+  add(port, {at, kept, nth(side_of_first_, group.signals.front()), Change::Kind::kGroup});
+}
+
+void VectorsOutput::carry(SignalId strobe, const SignalGroup& group, Picoseconds begin, Picoseconds end,
+                          const std::uint8_t* packed) {
+  const Side* const side = group.signals.empty() ? nullptr : &side_of(group);
+  if (side == nullptr || !side->whole || side->strobe != strobe) {
+    if (side == nullptr || side->port >= 0 || side->scattered)
+      Trace::carry(strobe, group, begin, end, packed);
+    return;
+  }
+  Port& port = nth(ports_, side->port);
+  const Cycle from = clock_of(port, begin);
+  const Cycle clocks = end - begin == port.clock_ps ? 1 : (end - begin + port.clock_ps - 1) / port.clock_ps;
+  for (Cycle clock = from; clock < from + clocks; ++clock) {
+    char* const to = port.records.is_next(clock) ? port.records.add(clock) : port.records.put(clock);
+    std::memcpy(to, packed, side->bytes);
+    std::memcpy(to + side->bytes, port.all_known.data(), port.all_known.size());
+  }
+  if (port.records.many()) port.records.pass_on(options_.now() / port.clock_ps, sink_);
+}
+
+void VectorsOutput::text(SignalId signal, Picoseconds at, std::string_view text) {
+  if (port_of(signal) == nullptr) return;
+  auto known = texts_.find(text);
+  if (known == texts_.end()) known = texts_.emplace(text).first;
+  late_.push_back({at, signal, &*known});
+}
+
+// Makes records of what changes before `limit`.
+void VectorsOutput::look(Port& port, Picoseconds limit) {
+  draw_pulse(port, limit);
+  if (!port.in_order)
+    std::stable_sort(port.changes.begin(), port.changes.end(),
+                     [](const Change& a, const Change& b) { return a.at < b.at; });
+  port.in_order = true;
+  std::size_t done = 0;
+  while (done < port.changes.size() && port.changes[done].at < limit) {
+    if (!port.last.empty()) {
+      std::size_t end = done + 1;
+      while (end < port.changes.size() && port.changes[end].at == port.changes[done].at) ++end;
+      record_instant(port, done, end);
+      done = end;
+    } else {
+      emit_before(port, port.changes[done].at);
+      apply(port, port.changes[done++]);
     }
-    const std::string scope = is_text ? signals[kClockRank].scope : grouping.scope_of_registers(signal);
-    const bool dram = is_dram_channel(signal.scope);
-    const std::string name = scope + (is_text ? dram ? ".dram_states" : ".states" : ".registers");
-    const auto [found, is_new] = of_registers.try_emplace(name, -1);
-    if (is_new) found->second = add_port(name, Kind::kChanges, signal.scope);
-    if (found->second < 0) continue;
-    Port& port = nth(ports_, found->second);
-    places_[rank] = {found->second, to_int(port.members.size()), false};
-    const std::string path = signal.scope + "." + signal.name;
-    port.members.push_back(path.substr(scope.size() + 1));
-    const int bits = is_text ? kTextBits : signal.width_bits;
-    if (port.fields.empty()) port.fields = {{"signal", kProcessorBits}, {"known", 1}, {"value", bits}};
-    port.fields.back().bits = std::max(port.fields.back().bits, bits);
   }
-  complete_ports();
+  if (port.records.many()) port.records.pass_on(INT64_MAX, sink_);
+  forget(port, done);
 }
 
-// A field says which of the others are known.
-void VectorsOutput::complete_ports() {
-  for (Port& port : ports_) {
-    if (port.kind == Kind::kStrobed && !port.fields.empty())
-      port.fields.push_back({"known", to_int(port.fields.size())});
+// Of the changes of a register at one instant the last one counts, where it is one.
+void VectorsOutput::record_instant(Port& port, std::size_t first, std::size_t end) {
+  std::size_t low = port.touched.size(), high = 0;  // words of `touched`
+  for (std::size_t i = first; i < end; ++i) {
+    const auto member = to_size(nth(places_, port.changes[i].target).member);
+    port.last[member] = to_int(i);
+    port.touched[member / kWordBits] |= std::uint64_t{1} << member % kWordBits;
+    low = std::min(low, member / kWordBits), high = std::max(high, member / kWordBits);
+  }
+  for (std::size_t word = low; word <= high; ++word) {
+    for (std::uint64_t left = std::exchange(port.touched[word], 0); left != 0; left &= left - 1) {
+      const std::size_t member = word * kWordBits + to_size(__builtin_ctzll(left));
+      record_change(port, nth(port.changes, port.last[member]));
+    }
   }
 }
 
-void VectorsOutput::value(Picoseconds at, int rank, const std::uint64_t* words) {
-  const Place& place = nth(places_, rank);
-  if (place.port < 0) return;
-  Port& port = nth(ports_, place.port);
-  if (port.kind == Kind::kStrobed) emit_before(port, at);
-  std::string& value = nth(values_, rank);
-  const bool was_known = known_[to_size(rank)];
-  known_[to_size(rank)] = words != nullptr;
-  if (words != nullptr) {
-    std::memcpy(value.data(), words, value.size());
+// Forgets the first changes, and the bytes that only they had.
+void VectorsOutput::forget(Port& port, std::size_t count) {
+  port.changes.erase(port.changes.begin(), port.changes.begin() + to_signed(count));
+  if (port.bytes.empty()) return;
+  std::string bytes;
+  for (Change& change : port.changes) {
+    if (change.kind != Change::Kind::kBytes && change.kind != Change::Kind::kGroup) continue;
+    const std::size_t size = change.kind == Change::Kind::kGroup ? nth(sides_, change.target).bytes
+                                                                 : nth(places_, change.target).bytes;
+    const std::size_t from = std::exchange(change.value, bytes.size());
+    bytes.append(port.bytes, from, size);
+  }
+  port.bytes.swap(bytes);
+}
+
+void VectorsOutput::set_known(Port& port, int field, bool known) {
+  char& byte = port.fields[port.fields.size() - port.all_known.size() + to_size(field) / 8];
+  const auto bit = static_cast<char>(1 << field % 8);
+  if (((byte & bit) != 0) == known) return;
+  byte = static_cast<char>(byte ^ bit);
+  port.unknown += known ? -1 : 1;
+}
+
+// A change of a port with a strobe.
+void VectorsOutput::apply(Port& port, const Change& change) {
+  if (change.kind == Change::Kind::kGroup) {
+    const Side& side = nth(sides_, change.target);
+    std::memcpy(port.fields.data() + side.offset, port.bytes.data() + change.value, side.bytes);
+    for (int i = 0; port.unknown > 0 && i < to_int(side.count); ++i)
+      set_known(port, side.first_field + i, true);
+    return;
+  }
+  const Place& place = nth(places_, change.target);
+  if (place.strobe) port.high = change.value != 0;
+  if (place.field < 0) return;
+  char* const to = port.fields.data() + place.offset;
+  if (change.kind == Change::Kind::kBytes) {
+    std::memcpy(to, port.bytes.data() + change.value, place.bytes);
   } else {
-    std::fill(value.begin(), value.end(), '\0');
+    std::memcpy(to, &change.value, std::min<std::size_t>(place.bytes, kWordBytes));
+    if (place.wide) std::memset(to + kWordBytes, 0, place.bytes - kWordBytes);
   }
-  if (place.strobe) port.high = std::any_of(value.begin(), value.end(), [](char byte) { return byte != 0; });
-  if (port.kind == Kind::kStrobed || (words == nullptr && !was_known)) return;
-  record_.clear();
-  put(record_, to_unsigned(place.member), port.fields[0].bytes());
-  put(record_, words != nullptr ? 1 : 0, 1);
-  record_ += value;
-  record_.resize(port.fields[0].bytes() + 1 + port.fields[2].bytes(), '\0');
-  add_record(port, at / port.clock_ps, record_);
+  set_known(port, place.field, change.kind != Change::Kind::kUnknown);
 }
 
-void VectorsOutput::text(Picoseconds at, int rank, std::string_view text) {
-  const Place& place = nth(places_, rank);
-  if (place.port < 0) return;
-  Port& port = nth(ports_, place.port);
-  auto known = std::find(port.texts.begin(), port.texts.end(), text);
-  if (known == port.texts.end()) known = port.texts.insert(port.texts.end(), std::string(text));
-  record_.clear();
-  put(record_, to_unsigned(place.member), port.fields[0].bytes());
-  put(record_, 1, 1);
-  put(record_, to_unsigned(known - port.texts.begin()), port.fields[2].bytes());
-  add_record(port, at / port.clock_ps, record_);
+// A change of a register.
+void VectorsOutput::record_change(Port& port, const Change& change) {
+  Place& place = nth(places_, change.target);
+  const bool known = change.kind != Change::Kind::kUnknown;
+  bool differs = known != place.known;
+  place.known = known;
+  std::string_view value(reinterpret_cast<const char*>(&change.value),
+                         std::min<std::size_t>(place.bytes, kWordBytes));
+  if (change.kind == Change::Kind::kBytes) {
+    std::string& present = wide_[change.target];
+    value = std::string_view(port.bytes).substr(change.value, place.bytes);
+    differs |= present != value;
+    present = value;
+  } else {
+    differs |= known && change.value != place.value;
+    if (known) place.value = change.value;
+  }
+  if (!differs) return;
+  const auto member = static_cast<std::uint16_t>(place.member);
+  static_assert(sizeof member * 8 == kMemberBits);
+  char* const to = port.records.add(change.at / port.clock_ps);
+  std::memcpy(to, &member, sizeof member);
+  to[sizeof member] = known ? 1 : 0;
+  std::memcpy(to + sizeof member + 1, value.data(), value.size());
+  std::memset(to + sizeof member + 1 + value.size(), 0, port.value_bytes - value.size());
 }
 
-// Writes the records of the clocks that begin before `at` and have none yet.
+// Makes the records of the clocks that begin before `at` and have none yet.
 void VectorsOutput::emit_before(Port& port, Picoseconds at) {
-  const Cycle end = (at + port.clock_ps - 1) / port.clock_ps;
+  const Cycle end = clock_of(port, at);
   if (end <= port.next) return;
-  for (Cycle clock = port.next; port.high && clock < end; ++clock) emit_fields(port, clock);
+  for (Cycle clock = port.next; port.high && clock < end; ++clock) {
+    port.records.add(clock, port.fields);
+    if (port.records.many()) port.records.pass_on(INT64_MAX, sink_);
+  }
   port.next = end;
 }
 
-void VectorsOutput::emit_fields(Port& port, Cycle clock) {
-  record_.clear();
-  std::string known;
-  std::size_t number = 0;
-  for (const Field& field : port.fields) {
-    if (field.rank < 0) {
-      known.resize(field.bytes(), '\0');
-      record_ += known;
+// Texts come late, when a wait has ended.
+void VectorsOutput::write_texts(Picoseconds end) {
+  std::stable_sort(late_.begin(), late_.end(), [this](const Late& a, const Late& b) {
+    return a.at != b.at ? a.at < b.at : nth(rank_, a.signal) < nth(rank_, b.signal);
+  });
+  for (std::size_t i = 0; i < late_.size() && late_[i].at <= end; ++i) {
+    const Late& late = late_[i];
+    if (late.at == 0 && i + 1 < late_.size() && late_[i + 1].at == 0 && late_[i + 1].signal == late.signal)
       continue;
-    }
-    record_ += nth(values_, field.rank);
-    known.resize(number / 8 + 1, '\0');
-    if (known_[to_size(field.rank)]) known.back() = static_cast<char>(known.back() | 1 << number % 8);
-    ++number;
-  }
-  add_record(port, clock, record_);
-}
-
-void VectorsOutput::add_record(Port& port, Cycle clock, std::string_view fields) {
-  put(port.waiting, to_unsigned(clock), sizeof(std::uint64_t));
-  port.waiting += fields;
-  ++port.records;
-  if (options_.text) {
-    port.text += fmt::format("{}", clock);
-    for (const Field& field : port.fields) {
-      port.text += ' ' + hexadecimal(fields.substr(0, field.bytes()));
-      fields.remove_prefix(field.bytes());
-    }
-    port.text += '\n';
-  }
-  pass_on(port, kPassOnAt);
-}
-
-void VectorsOutput::pass_on(Port& port, std::size_t limit) {
-  if (port.waiting.size() >= limit) sink_(port.name + ".bin", port.waiting), port.waiting.clear();
-  if (options_.text && port.text.size() >= limit) sink_(port.name + ".txt", port.text), port.text.clear();
-}
-
-void VectorsOutput::close(Picoseconds end, const std::string&) {
-  for (Port& port : ports_) {
-    if (port.kind == Kind::kStrobed) emit_before(port, end);
-    pass_on(port, 0);
+    const Place& place = nth(places_, late.signal);
+    VectorPort& description = nth(descriptions_, place.port);
+    Port& port = nth(ports_, place.port);
+    std::vector<std::string>& texts = description.texts;
+    auto known = std::find(texts.begin(), texts.end(), *late.text);
+    if (known == texts.end()) known = texts.insert(texts.end(), *late.text);
+    std::string record;
+    append_number(record, to_unsigned(place.member), description.fields[0].bytes());
+    append_number(record, 1, description.fields[1].bytes());
+    append_number(record, to_unsigned(known - texts.begin()), description.fields[2].bytes());
+    port.records.add(late.at / port.clock_ps, record);
   }
 }
 
-std::string VectorsOutput::description(const Port& port) const {
+void VectorsOutput::finish(Picoseconds end, ProgramVectors& programs,
+                           const std::vector<VectorMemory>& memories) {
+  if (!opened_) open();
+  write_texts(end);
+  std::string index;
+  const auto describe = [&](const VectorPort& port, const VectorRecords& records, Picoseconds clock_ps) {
+    index += (index.empty() ? "\n" : ",\n") + description(port, records, clock_ps);
+  };
+  for (std::size_t i = 0; i < ports_.size(); ++i) {
+    Port& port = ports_[i];
+    if (!port.wanted) continue;
+    look(port, end + 1);
+    const bool strobed = descriptions_[i].kind == PortRecordKind::kStrobed;
+    if (strobed) emit_before(port, end);
+    port.records.finish(strobed ? clock_of(port, end) : INT64_MAX, sink_);
+    describe(descriptions_[i], port.records, port.clock_ps);
+  }
+  if (wants("instructions")) {
+    VectorPort port;
+    const VectorRecords records = programs.write(port, options_.text, sink_);
+    describe(port, records, options_.clock_ps);
+  }
+  std::string banks;
+  for (const VectorMemory& memory : memories)
+    banks +=
+        fmt::format("{}{{\"name\":\"{}\",\"bytes\":{}{}}}", banks.empty() ? "\n" : ",\n", memory.name,
+                    memory.bytes, memory.file.empty() ? "" : fmt::format(",\"after\":\"{}\"", memory.file));
+  sink_("ports.json",
+        fmt::format(
+            "{{\"version\":2,\"clock_ps\":{},\"clock\":\"a record of clock t holds between the edges at t "
+            "x clock_ps and (t + 1) x clock_ps\",\"ports\":[{}\n],\"memories\":[{}\n]}}\n",
+            options_.clock_ps, index, banks));
+}
+
+std::string VectorsOutput::description(const VectorPort& port, const VectorRecords& records,
+                                       Picoseconds clock_ps) {
   std::string fields;
-  for (const Field& field : port.fields)
+  for (const VectorField& field : port.fields)
     fields +=
         fmt::format("{}{{\"name\":\"{}\",\"bits\":{}}}", fields.empty() ? "" : ",", field.name, field.bits);
-  std::string text =
-      fmt::format(R"({{"name":"{}","file":"{}.bin","records":{},"clock_ps":{},"record":"{}")", port.name,
-                  port.name, port.records, port.clock_ps, port.kind == Kind::kStrobed ? "valid" : "change");
+  std::string text = fmt::format(R"({{"name":"{}","file":"{}.bin","records":{},"clock_ps":{},"record":"{}")",
+                                 port.name, port.name, records.count(), clock_ps,
+                                 port.kind == PortRecordKind::kStrobed ? "valid" : "change");
   if (!port.stage.empty()) text += fmt::format(",\"stage\":\"{}\"", port.stage);
   text += ",\"fields\":[" + fields + "]";
   if (!port.members.empty()) text += ",\"signals\":" + list_of(port.members);
   if (!port.texts.empty()) text += ",\"values\":" + list_of(port.texts);
   return text + "}";
-}
-
-void VectorsOutput::finish(ProgramVectors& programs) {
-  const int number = add_port("instructions", Kind::kChanges, "");
-  if (number >= 0) {
-    Port& port = nth(ports_, number);
-    port.fields = {{"processor", kProcessorBits}, {"number", kNumberBits}, {"stage", kStageBits}};
-    port.texts = {"fetch", "decode", "wait", "execute", "retire", "flush"};
-    port.members = programs.processors_;
-    std::sort(programs.stages_.begin(), programs.stages_.end());
-    for (const auto& [at, processor, instruction, stage] : programs.stages_) {
-      record_.clear();
-      put(record_, to_unsigned(processor), port.fields[0].bytes());
-      put(record_, instruction, port.fields[1].bytes());
-      put(record_, to_unsigned(stage), port.fields[2].bytes());
-      add_record(port, at, record_);
-    }
-    pass_on(port, 0);
-    std::sort(programs.texts_.begin(), programs.texts_.end());
-    std::string names;
-    for (const auto& [processor, instruction, text] : programs.texts_)
-      names += fmt::format("{} {} {}\n", processor, instruction, text);
-    sink_("programs.txt", names);
-  }
-  std::string index = fmt::format(
-      "{{\"version\":1,\"clock_ps\":{},\"clock\":\"a record of clock t holds between the edges at t x "
-      "clock_ps "
-      "and (t + 1) x clock_ps\",\"ports\":[",
-      options_.clock_ps);
-  const char* comma = "\n";
-  for (const Port& port : ports_) index += comma + description(port), comma = ",\n";
-  sink_("ports.json", index + "\n]}\n");
 }
 
 std::vector<std::string> VectorsOutput::unmatched_patterns() const {

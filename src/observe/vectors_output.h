@@ -1,22 +1,22 @@
 #pragma once
 
 #include "base/types.h"
-#include "observe/timeline.h"
+#include "observe/program_vectors.h"
 #include "observe/trace.h"
-#include "observe/waveform_output.h"
+#include "observe/vector_ports.h"
+#include "observe/vector_records.h"
 
+#include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <map>
+#include <set>
 #include <string>
 #include <string_view>
-#include <tuple>
 #include <utility>
 #include <vector>
 
 namespace tilebeat {
-
-/// The bytes of a file of vectors come piece by piece.
-using VectorSink = std::function<void(const std::string& file, std::string_view bytes)>;
 
 /// What is written of vectors.
 struct VectorOptions {
@@ -24,91 +24,144 @@ struct VectorOptions {
   bool text = false;                  ///< a text beside each binary file
   Picoseconds clock_ps = 0;           ///< period of the NPU's clock
   Picoseconds dram_clock_ps = 0;      ///< period in which the ports of DRAM channels count
+  std::function<Picoseconds()> now;   ///< the simulated time, before which nothing is recorded any more
 };
 
-/// Instructions of all processors as vectors: a record when one begins a stage. `next`, which may be null,
-/// gets everything as well.
-class ProgramVectors : public ProgramLog {
- public:
-  explicit ProgramVectors(ProgramLog* next) : next_(next) {}
-  int add_processor(const std::string& name) override;
-  void begin(int processor, std::uint64_t number, ProgramStage stage, Cycle at) override;
-  void name(int processor, std::uint64_t number, const std::string& text) override;
-
- private:
-  friend class VectorsOutput;
-  ProgramLog* next_;
-  std::vector<std::string> processors_;
-  std::vector<std::tuple<Cycle, int, std::uint64_t, int>> stages_;
-  std::vector<std::tuple<int, std::uint64_t, std::string>> texts_;
+/// A memory on the chip behind the run. Before it, all bytes are 0.
+struct VectorMemory {
+  std::string name;
+  std::string file;  ///< the image behind the run; empty: all bytes are 0
+  std::int64_t bytes = 0;
 };
 
-/// Writes what went over each port, clock by clock, as golden vectors for hardware (SPEC CY-8). A signal that
+/// Writes what goes over each port, clock by clock, as golden vectors for hardware (SPEC CY-8). A signal that
 /// is high while a port carries something makes a port, whose fields are the signals that belong to it;
 /// what no such signal governs is in the port `registers` of its scope, a record for each change. A file has
 /// the records of one port: the clock in eight bytes, then each field in as many bytes as its bits take, the
 /// lowest byte first. `ports.json` names the ports.
-class VectorsOutput : public WaveformOutput {
+///
+/// Each port keeps the record of its next clock as bytes. Changes wait until simulated time has passed them;
+/// what a port carries all at once (Trace::carry) becomes a record as it comes.
+class VectorsOutput : public Trace {
  public:
-  VectorsOutput(VectorOptions options, VectorSink sink)
-      : options_(std::move(options)), sink_(std::move(sink)) {}
-  void open(const std::vector<SignalInfo>& signals, Picoseconds begin, Picoseconds end) override;
-  void opened() override { opened_ = true; }
-  void value(Picoseconds at, int rank, const std::uint64_t* words) override;
-  void text(Picoseconds at, int rank, std::string_view text) override;
-  void close(Picoseconds end, const std::string& remark) override;
-  /// Writes the port of the instructions and `ports.json`; to be called once, behind `close`.
-  void finish(ProgramVectors& programs);
+  VectorsOutput(VectorOptions options, VectorSink sink);
+
+  using Trace::change;
+  SignalId declare(const SignalInfo& info) override;
+  void change(SignalId signal, Picoseconds at, std::uint64_t value) override;
+  void change(SignalId signal, Picoseconds at, const std::uint8_t* bytes, std::size_t count) override;
+  void change(const SignalGroup& group, Picoseconds at, const std::uint8_t* packed) override;
+  void carry(SignalId strobe, const SignalGroup& group, Picoseconds begin, Picoseconds end,
+             const std::uint8_t* packed) override;
+  void unknown(SignalId signal, Picoseconds at) override;
+  void pulse(SignalId signal, Picoseconds begin, Picoseconds end) override;
+  void text(SignalId signal, Picoseconds at, std::string_view text) override;
+
+  /// Writes what there is before `end`, the port of the instructions and `ports.json`, which also names the
+  /// `memories`; to be called once.
+  void finish(Picoseconds end, ProgramVectors& programs, const std::vector<VectorMemory>& memories);
   /// The patterns that no port matches. Complete behind `finish`.
   std::vector<std::string> unmatched_patterns() const;
 
  private:
-  struct Field {
-    std::string name;
-    int bits = 0;
-    int rank = -1;  // of its signal; none for fields that a port has besides
-    std::size_t bytes() const { return (to_size(bits) + 7) / 8; }
+  // A change that waits. Bytes of values of more than eight lie in `bytes` of the port, from `value` on.
+  struct Change {
+    enum class Kind : std::uint8_t { kUnknown, kValue, kBytes, kGroup };
+    Picoseconds at = 0;
+    std::uint64_t value = 0;
+    int target = 0;  // signal, or number of a group
+    Kind kind = Kind::kUnknown;
   };
-  // kStrobed: a record in each clock in which the strobe is high. kChanges: one for each change of a signal.
-  enum class Kind : std::uint8_t { kStrobed, kChanges };
+  // A time in which a strobe is high. Pulses that meet are one.
+  struct Pulse {
+    Picoseconds begin = 0, end = -1;  // none: the end lies before the beginning
+    bool risen = false;               // its beginning waits as a change, or is done
+  };
   struct Port {
-    std::string name, stage;
-    Kind kind = Kind::kStrobed;
+    bool wanted = true;
     Picoseconds clock_ps = 0;
-    std::vector<Field> fields;
-    std::vector<std::string> members;  // kChanges: the signals, by the number in a record
-    std::vector<std::string> texts;    // the texts that a signal may have, by their numbers
+    std::string fields;     // the record of clock `next`, as far as is known
+    std::string all_known;  // the field of the bits that say which others are known, if all are
+    int unknown = 0;        // how many are not
     bool high = false;
     Cycle next = 0;  // the first clock that has no record yet
-    std::int64_t records = 0;
-    std::string waiting, text;
+    SignalId strobe = -1;
+    Pulse pulse;
+    std::vector<Change> changes;
+    bool in_order = true;                // of their times
+    std::size_t value_bytes = 0;         // of a register's change
+    std::vector<int> last;               // of an instant: the last change by member
+    std::vector<std::uint64_t> touched;  // likewise: a bit a member that changes
+    std::size_t look_at = kLookAt;       // number of changes at which they are looked at
+    std::string bytes;                   // of values that wait
+    VectorRecords records;
   };
-  // Where a signal belongs.
+  // A signal: its bytes in the fields of its port or its present value, and the latest change that was added.
   struct Place {
-    int port = -1;
-    int member = 0;
-    bool strobe = false;
+    int port = -1;  // negative: not written
+    int field = -1, member = -1;
+    std::uint32_t offset = 0, bytes = 0;
+    bool strobe = false, wide = false;  // wide: more than 64 bits
+    bool known = false, latest_known = false;
+    std::uint64_t mask = 0;  // of the value, or of the last byte of a wide one
+    std::uint64_t value = 0, latest = 0;
+    Picoseconds latest_at = -1;
   };
-  class Grouping;
+  // A group whose signals lie side by side in one record.
+  struct Side {
+    int port = -1;
+    SignalId strobe = -1;
+    std::size_t count = 0, offset = 0, bytes = 0;
+    int first_field = 0;
+    bool whole = false;      // it has all fields of the port
+    bool scattered = false;  // its signals are not side by side
+  };
+  struct Late {
+    Picoseconds at = 0;
+    SignalId signal = 0;
+    const std::string* text = nullptr;
+  };
 
-  int add_port(const std::string& name, Kind kind, const std::string& scope);
-  void complete_ports();
+  static constexpr std::size_t kLookAt = 1024;
+
+  void open();
+  void open_port(const VectorPort& description);
+  void open_place(SignalId signal, const VectorPlace& place);
+  bool wants(const std::string& name);
+  const Side& side_of(const SignalGroup& group);
+  Side find_side(const SignalGroup& group) const;
+  Cycle clock_of(const Port& port, Picoseconds at);
+  Port* port_of(SignalId signal);
+  static std::uint64_t keep(Port& port, const std::uint8_t* bytes, std::size_t count, std::size_t of);
+  void add(Port& port, const Change& change);
+  void draw_pulse(Port& port, Picoseconds limit);
+  void look(Port& port, Picoseconds limit);
+  void look_at_registers(Port& port, Picoseconds limit);
+  void forget(Port& port, std::size_t count);
+  void apply(Port& port, const Change& change);
+  static void set_known(Port& port, int field, bool known);
+  void record_instant(Port& port, std::size_t first, std::size_t end);
+  void record_change(Port& port, const Change& change);
+  static bool repeats(Place& place, Picoseconds at, std::uint64_t value, bool known);
   void emit_before(Port& port, Picoseconds at);
-  void emit_fields(Port& port, Cycle clock);
-  void add_record(Port& port, Cycle clock, std::string_view fields);
-  void pass_on(Port& port, std::size_t limit);
-  std::string description(const Port& port) const;
+  void write_texts(Picoseconds end);
+  static std::string description(const VectorPort& port, const VectorRecords& records, Picoseconds clock_ps);
 
   VectorOptions options_;
   VectorSink sink_;
   bool opened_ = false;
   std::vector<bool> matched_;
+  std::vector<SignalInfo> signals_;
+  std::vector<VectorPort> descriptions_;  // of ports_
   std::vector<Port> ports_;
-  std::vector<Place> places_;        // by rank
-  std::vector<SignalInfo> signals_;  // by rank
-  std::vector<std::string> values_;  // by rank: the bytes
-  std::vector<bool> known_;          // by rank
-  std::string record_;
+  std::vector<Place> places_;       // by SignalId
+  std::vector<int> rank_;           // by SignalId: its place among all by path
+  std::vector<int> side_of_first_;  // by a group's first signal: its place in sides_; negative: not looked up
+  std::vector<Side> sides_;
+  std::map<SignalId, std::string> wide_;  // the present values of registers of more than 64 bits
+  std::set<std::string, std::less<>> texts_;
+  std::vector<Late> late_;
+  std::pair<Picoseconds, Cycle> latest_{0, 0};  // a time, and the clock that begins then
 };
 
 }  // namespace tilebeat

@@ -1,14 +1,12 @@
 #include "observe/waveform_writer.h"
 
 #include "observe/change_spool.h"
+#include "observe/signal_order.h"
 #include "observe/trace.h"
 #include "observe/waveform_output.h"
 
 #include <algorithm>
 #include <cstring>
-#include <numeric>
-#include <stdexcept>
-#include <unordered_set>
 #include <utility>
 
 #include <fmt/format.h>
@@ -23,34 +21,6 @@ constexpr std::int64_t kLateOverhead = 24;
 
 std::size_t words_of(int width_bits) {
   return to_size(ceil_div(width_bits, kSignalWordBits));
-}
-
-// Whether a name is an identifier of IEEE 1364 (3.7).
-bool is_identifier(std::string_view name) {
-  const auto letter = [](char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; };
-  const auto further = [&](char c) { return letter(c) || (c >= '0' && c <= '9') || c == '$'; };
-  return !name.empty() && letter(name.front()) && std::all_of(name.begin(), name.end(), further);
-}
-
-void check_identifiers(const SignalInfo& info) {
-  std::vector<std::string> names = scopes_of_path(info.scope);
-  names.push_back(info.name);
-  for (const std::string& name : names) {
-    if (!is_identifier(name))
-      throw std::logic_error(fmt::format("{}.{}: no identifier of IEEE 1364", info.scope, info.name));
-  }
-}
-
-// The scopes of these signals, and all around them.
-template <class Signals>
-std::unordered_set<std::string> scopes_of(const Signals& signals) {
-  std::unordered_set<std::string> scopes;
-  for (const auto& signal : signals) {
-    std::string scope = signal.scope;
-    while (scopes.insert(scope).second && scope.find('.') != std::string::npos)
-      scope.resize(scope.rfind('.'));
-  }
-  return scopes;
 }
 
 // Bytes of a line #TIME.
@@ -101,7 +71,8 @@ SignalId WaveformWriter::declare(const SignalInfo& info) {
 }
 
 std::vector<SignalInfo> WaveformWriter::signals() const {
-  std::vector<SignalInfo> all{{order_.empty() ? "soc" : top(), "clk", 1, Radix::kHexadecimal}};
+  std::vector<SignalInfo> all{{order_.empty() ? "soc" : outermost_scope(nth(signals_, order_.front())), "clk",
+                               1, Radix::kHexadecimal}};
   for (const int id : order_) all.push_back(nth(signals_, id));
   return all;
 }
@@ -127,11 +98,6 @@ void WaveformWriter::add_busy_times(Picoseconds last) {
     if (late.text == "busy") busy.emplace(late.signal, late.at);
   }
   while (!busy.empty()) end(busy.begin()->first, last);
-}
-
-// The outermost scope.
-std::string WaveformWriter::top() const {
-  return scopes_of_path(nth(signals_, order_.front()).scope).front();
 }
 
 void WaveformWriter::text(SignalId signal, Picoseconds at, std::string_view text) {
@@ -247,23 +213,15 @@ void WaveformWriter::flush_when_many() {
 
 void WaveformWriter::order_signals() {
   ordered_ = true;
-  order_.resize(signals_.size());
+  order_ = ordered_by_path(signals_);
   rank_.resize(signals_.size());
   pulses_.resize(signals_.size());
-  std::iota(order_.begin(), order_.end(), 0);
-  std::sort(order_.begin(), order_.end(), [&](int a, int b) {
-    const SignalInfo& x = nth(signals_, a);
-    const SignalInfo& y = nth(signals_, b);
-    return x.scope != y.scope ? scopes_of_path(x.scope) < scopes_of_path(y.scope)
-                              : natural_less(x.name, y.name);
-  });
   for (std::size_t rank = 0; rank < order_.size(); ++rank) {
     nth(rank_, order_[rank]) = to_int(rank);
     const int width = nth(signals_, order_[rank]).width_bits;
     tracks_.push_back({values_.size(), width, vcd_line_bytes(width, 0, to_int(rank) + 1)});
     values_.resize(values_.size() + words_of(width));
   }
-  check_names();
   forget_values();
   last_of_rank_.resize(order_.size());
   touched_.resize(words_of(to_int(order_.size())));
@@ -273,20 +231,6 @@ void WaveformWriter::order_signals() {
 void WaveformWriter::forget_values() {
   for (Track& signal : tracks_) signal.known = signal.width_bits == 1;
   std::fill(values_.begin(), values_.end(), 0);
-}
-
-// A path names one signal, or a scope: viewers and converters disagree about what is both.
-void WaveformWriter::check_names() const {
-  const std::unordered_set<std::string> scopes = scopes_of(signals_);
-  const SignalInfo* before = nullptr;
-  for (const int id : order_) {
-    const SignalInfo& info = nth(signals_, id);
-    const std::string path = info.scope + "." + info.name;
-    if (scopes.count(path) > 0) throw std::logic_error(path + ": a scope and a variable");
-    if (before != nullptr && before->name == info.name && before->scope == info.scope)
-      throw std::logic_error(path + ": two variables");
-    before = &info;
-  }
 }
 
 // Collects the pending changes before `limit`, which come in the order of the dump.

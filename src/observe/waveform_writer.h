@@ -47,6 +47,7 @@ class WaveformWriter : public Trace {
   ~WaveformWriter() override;
 
   SignalId declare(const SignalInfo& info) override;
+  using Trace::change;
   void change(SignalId signal, Picoseconds at, std::uint64_t value) override {
     record(signal, at, value, true);
   }
@@ -109,7 +110,6 @@ class WaveformWriter : public Trace {
   void flush_when_many();
   bool records(SignalId signal, Picoseconds at);
   void order_signals();
-  void check_names() const;
   void flush_before(Picoseconds limit);
   void collect_values_before();
   void collect(Picoseconds at, const Instant& instant);
@@ -118,7 +118,6 @@ class WaveformWriter : public Trace {
   void forget_values();
   void add_busy_times(Picoseconds last);
   void write_changes(Picoseconds last, const std::vector<WaveformOutput*>& outputs);
-  std::string top() const;
 
   bool wanted(const std::string& path, const std::string& name, Shown shown);
 

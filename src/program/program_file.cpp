@@ -9,6 +9,7 @@
 #include "schema/values.h"
 #include "tilebeat/error.h"
 #include "workload/npy.h"
+#include "workload/tensor.h"
 
 #include <algorithm>
 #include <charconv>
@@ -109,10 +110,25 @@ class ProgramReader {
     } else {
       processor = chip_processor(kind, words);
     }
-    for (const ProgramImage& program : plan_.programs) {
-      if (program.processor == processor) throw UserError("this processor has a program already");
+    ProgramImage made{"main", processor, 0, {}};
+    for (std::string option; words >> option;) {
+      if (option == "at") {
+        made.address = dram_address(words);
+        if (made.address == 0 || made.address % kInstructionBytes != 0)
+          throw UserError(
+              fmt::format("at {:#x}: a multiple of {} above 0 is expected", made.address, kInstructionBytes));
+      } else if (option == "scene") {
+        made.label = word(words, "the name of a scene");
+        if (!is_name(made.label)) throw UserError(fmt::format("\"{}\" is no name of a scene", made.label));
+      } else {
+        throw UserError(fmt::format("\"{}\": \"at\" or \"scene\" is expected", option));
+      }
     }
-    plan_.programs.push_back({"main", processor, 0, {}});
+    for (const ProgramImage& program : plan_.programs) {
+      if (program.processor == processor && program.label == made.label)
+        throw UserError("this processor has a program already");
+    }
+    plan_.programs.push_back(std::move(made));
   }
 
   int chip_processor(const std::string& kind, std::istringstream& words) const {
@@ -163,7 +179,12 @@ class ProgramReader {
     placement.info.dtype = type == "int8" ? DType::kInt8 : type == "uint8" ? DType::kUint8 : DType::kInt32;
     constexpr std::uint64_t kMostExtent = 1 << 20;
     auto bytes = to_unsigned(dtype_size(placement.info.dtype));
-    for (std::string text; words >> text;) {
+    std::string layout;
+    for (std::string text; layout.empty() && words >> text;) {
+      if (text[0] < '0' || text[0] > '9') {
+        layout = text;
+        break;
+      }
       const std::uint64_t extent = number(text, kMostExtent);
       if (extent == 0) throw UserError("an extent is 0, at least 1 is expected");
       placement.info.shape.push_back(to_signed(extent));
@@ -171,8 +192,25 @@ class ProgramReader {
       need_room(placement.address, bytes);
     }
     if (placement.info.shape.empty()) throw UserError("extents are expected");
+    if (!layout.empty()) placement.stored = layout_of(layout, placement);
+    if (placement.stored) need_room(placement.address, to_unsigned(placement.stored->size_bytes()));
     plan_.tensors[name] = placement;
     plan_.outputs.push_back(name);
+  }
+
+  static StoredMapPointer layout_of(const std::string& text, const Placement& placement) {
+    const std::string name = text.substr(0, text.find(':'));
+    const auto found = std::find(kMapLayoutNames.begin(), kMapLayoutNames.end(), name);
+    const bool blocks = name == "nchwc";
+    if (found == kMapLayoutNames.end() || blocks != (name.size() < text.size()))
+      throw UserError(fmt::format("\"{}\": an extent, or the layout nchw, cnhw, nhwc or nchwc:BLOCK, is expected", text));
+    if (placement.info.shape.size() != 4)
+      throw UserError(fmt::format("{}: a map of four extents is expected", text));
+    constexpr std::uint64_t kMostChannels = 1 << 16;
+    const std::uint64_t block = blocks ? number(text.substr(name.size() + 1), kMostChannels) : 1;
+    if (block == 0) throw UserError(fmt::format("{}: a block of at least 1 channel is expected", text));
+    return stored_map(placement.address, placement.info,
+                      static_cast<MapLayout>(found - kMapLayoutNames.begin()), to_int(block));
   }
 
   void need_room(std::uint64_t address, std::uint64_t bytes) {
@@ -217,7 +255,8 @@ class ProgramReader {
     const EngineDescription& engine = engine_description(hardware_.dataflow);
     for (ProgramImage& program : plan_.programs) {
       if (engine.complete != nullptr) engine.complete(hardware_, program.instructions);
-      program.address = align_up(end_, kProgramAlignment);
+      const bool placed = program.address != 0;
+      if (!placed) program.address = align_up(end_, kProgramAlignment);
       std::vector<std::uint8_t> bytes;
       for (const Instruction& instruction : program.instructions) {
         const InstructionBytes encoded = encode(instruction);
@@ -226,8 +265,12 @@ class ProgramReader {
       if (bytes.empty()) throw UserError(fmt::format("{}: a program without instructions", path_));
       if (program.address + bytes.size() > to_unsigned(hardware_.dram.size_bytes))
         throw UserError(fmt::format("{}: dram.size_bytes leaves no room for the programs", path_));
-      end_ = program.address + bytes.size();
-      plan_.image.push_back({"program", program.address, std::move(bytes)});
+      if (placed) {
+        add_segment("program", program.address, std::move(bytes));
+      } else {
+        end_ = program.address + bytes.size();
+        plan_.image.push_back({"program", program.address, std::move(bytes)});
+      }
     }
     plan_.dram_bytes = end_;
     place_start_tables(plan_, hardware_);
@@ -247,6 +290,64 @@ class ProgramReader {
 
 HandPrograms load_programs(const std::string& path, const HardwareConfig& hardware) {
   return ProgramReader(path, hardware).read();
+}
+
+namespace {
+
+// Results as directives: in the layout that the planner gives to maps.
+std::string tensor_text(const std::string& name, const Placement& place, const HardwareConfig& hardware) {
+  const DType type = place.info.dtype;
+  std::string text = fmt::format(".tensor {} {:#x} {}", name, place.address,
+                                 type == DType::kInt8    ? "int8"
+                                 : type == DType::kUint8 ? "uint8"
+                                                         : "int32");
+  for (const std::int64_t extent : place.info.shape) text += fmt::format(" {}", extent);
+  if (!place.stored) return text + "\n";
+  const MapLayout layout = hardware.planner.map_layout;
+  text += fmt::format(" {}", nth(kMapLayoutNames, layout));
+  if (layout == MapLayout::kNchwc) text += fmt::format(":{}", place.stored->block_bytes / dtype_size(type));
+  return text + "\n";
+}
+
+std::string processor_text(const std::optional<ChipConfig>& chip, int processor) {
+  if (!chip) return "soc";
+  const int cluster = processor / (chip->cores_per_cluster + 1),
+            core = processor % (chip->cores_per_cluster + 1);
+  return core == chip->cores_per_cluster ? fmt::format("memory {}", cluster)
+                                         : fmt::format("core {}.{}", cluster, core);
+}
+
+}  // namespace
+
+ExportedPrograms export_programs(const Plan& plan, const HardwareConfig& hardware, const std::string& stem) {
+  ExportedPrograms made;
+  const auto made_by_reader = [&](const MemorySegment& segment) {
+    const auto starts = [&](const auto& other) { return other.address == segment.address; };
+    return std::any_of(plan.programs.begin(), plan.programs.end(), starts) ||
+           std::any_of(plan.start_tables.begin(), plan.start_tables.end(), starts);
+  };
+  for (const MemorySegment& segment : plan.image) {
+    if (segment.bytes.empty() || made_by_reader(segment)) continue;
+    Tensor data;
+    data.dtype = DType::kUint8;
+    data.shape = {ssize(segment.bytes)};
+    data.bytes = segment.bytes;
+    const std::string file = fmt::format("{}_{:x}.npy", stem, segment.address);
+    made.text += fmt::format("# {}\n.data {:#x} {}\n", segment.what, segment.address, file);
+    made.files.emplace_back(file, npy_bytes(data));
+  }
+  for (const std::string& name : plan.outputs)
+    made.text += tensor_text(name, plan.tensors.at(name), hardware);
+  for (const ProgramImage& program : plan.programs) {
+    made.text +=
+        fmt::format(".program {} at {:#x} scene {}\n", processor_text(hardware.chip, program.processor),
+                    program.address, program.label);
+    for (const Instruction& instruction : program.instructions) made.text += disassemble(instruction) + "\n";
+  }
+  if (ssize(made.text) > kMaxProgramBytes)
+    throw UserError(
+        fmt::format("a program of {} bytes; at most {} are read", made.text.size(), kMaxProgramBytes));
+  return made;
 }
 
 ProgramIndex::ProgramIndex(const Plan& plan) {

@@ -1,5 +1,6 @@
 #include "system/simulation.h"
 
+#include "fabric/sram_bank.h"
 #include "tilebeat/error.h"
 
 #include <algorithm>
@@ -249,6 +250,15 @@ void read_memory_after(const Plan& plan, const SimulationOptions& options, Syste
   }
 }
 
+// Gives all banks at or below the modules to the option for them.
+void read_banks_after(const std::vector<sc_core::sc_object*>& objects, const SimulationOptions& options) {
+  for (sc_core::sc_object* const object : objects) {
+    if (auto* const bank = dynamic_cast<SramBank*>(object); bank != nullptr)
+      options.bank_after(bank->name(), bank->contents(), to_size(bank->size_bytes()));
+    read_banks_after(object->get_child_objects(), options);
+  }
+}
+
 }  // namespace
 
 RunResult simulate(const HardwareConfig& hardware, Plan plan, const SimulationOptions& options) {
@@ -274,6 +284,7 @@ RunResult simulate(const HardwareConfig& hardware, Plan plan, const SimulationOp
   }
   RunResult result = collect_result(hardware, plan, options, system, std::move(failures));
   if (options.memory_after) read_memory_after(plan, options, system);
+  if (options.bank_after) read_banks_after(system.get_child_objects(), options);
   return result;
 }
 

@@ -84,6 +84,8 @@ struct SimulationOptions {
   std::uint32_t build_order_seed = 0;  ///< 0: modules are built in their usual order
   /// Called behind the run with the bytes of DRAM that the plan uses, piece by piece; may be empty.
   std::function<void(std::uint64_t address, const std::vector<std::uint8_t>& bytes)> memory_after;
+  /// Called behind the run with the name and the bytes of each bank on the chip; may be empty.
+  std::function<void(const std::string& name, const std::uint8_t* bytes, std::size_t count)> bank_after;
   std::function<void(Cycle now, std::size_t layers_done)> progress;  ///< called now and then; may be empty
 };
 

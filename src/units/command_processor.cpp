@@ -167,9 +167,9 @@ void CommandProcessor::control_step() {
     UnitState& unit = nth(state_, message.unit);
     if (message.kind == UnitMessage::Kind::kReleased) {
       --unit.held;
+      ++unit.released;
     } else {
-      log(unit.under_way.front().address, ProgramStage::kRetire, now);
-      unit.under_way.pop_front();
+      retire(unit, message.with_release, now);
     }
     for (const Semaphore s : message.signals) {
       if (s != 0) ++semaphores_[s];
@@ -192,6 +192,14 @@ void CommandProcessor::control_step() {
   dispatch(now);
   tell_blockers();
   if (context_.trace() != nullptr) trace_queues(now);
+}
+
+// An instruction of a unit is done: the one that was just released, or the oldest.
+void CommandProcessor::retire(UnitState& unit, bool with_release, Cycle now) {
+  const auto done = unit.under_way.begin() + (with_release ? unit.released - 1 : 0);
+  log(done->address, ProgramStage::kRetire, now);
+  unit.under_way.erase(done);
+  --unit.released;
 }
 
 // Signals: for each unit, the instructions queued for it and held by it; and the address of the next

@@ -114,10 +114,12 @@ class CommandProcessor : public sc_core::sc_module {
     Instruction dispatched;  // scratch that outlives the message
     int held = 0;            // sent and not released
     std::deque<UnderWay> under_way;
+    int released = 0;  // how many of the first of these are released
     Activity told = Activity::kHost;
     SignalId queue_signal = -1, held_signal = -1;
   };
 
+  void retire(UnitState& unit, bool with_release, Cycle now);
   tlm::tlm_sync_enum write_register(int, tlm::tlm_generic_payload& payload, tlm::tlm_phase& phase,
                                     sc_core::sc_time& delay);
   void receive_start(ProgramStart& start, sc_core::sc_time& delay);

@@ -44,6 +44,9 @@ struct UnitMessage {
   Unit unit;
   Kind kind;
   Semaphores signals{};
+  /// kDone: of the instruction that the message before has released, which may overtake older ones whose
+  /// results are on their way; else of the oldest one.
+  bool with_release = false;
 };
 
 /// From the start unit to a command processor, in phase kAct: run this program from its first instruction.
@@ -96,6 +99,11 @@ class CompletionSocket : public MessageInitiator<UnitMessage> {
   /// Reports that an instruction was released or is done, which gives a token to each of `signals`. Takes no
   /// time; called in phase kAct.
   void tell(UnitMessage::Kind kind, const Semaphores& signals) { send(UnitMessage{unit_, kind, signals}); }
+  /// Reports that an instruction is released and done at once, without results behind it.
+  void tell_complete(const Instruction& instruction) {
+    tell(UnitMessage::Kind::kReleased, instruction.release_signals);
+    send(UnitMessage{unit_, UnitMessage::Kind::kDone, instruction.done_signals, true});
+  }
 
  private:
   Unit unit_;
@@ -124,6 +132,7 @@ class CommandedUnit : public sc_core::sc_module {
   virtual bool wakes_on_command() const { return true; }
 
   void tell(UnitMessage::Kind kind, const Semaphores& signals) { completion.tell(kind, signals); }
+  void tell_complete(const Instruction& instruction) { completion.tell_complete(instruction); }
   /// Wakes the unit in phase kAct of `cycle`, unless it is woken earlier.
   void wake_at(Cycle cycle) { notify_at(wake_, context_.clock, cycle); }
   /// The same for the first cycle of `next`, if it has any.

@@ -13,8 +13,10 @@
 #include <optional>
 #include <sstream>
 #include <string>
+#include <utility>
 #include <vector>
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
@@ -86,9 +88,28 @@ class ByClock {
 
 class VectorsOfEngine : public ::testing::TestWithParam<const char*> {};
 
+/// The bytes of a port's file, and of a record of it.
+struct PortBytes {
+  PortBytes(const std::string& folder, const nlohmann::json& port)
+      : bytes(read_bytes(folder + "/" + port.at("file").get<std::string>())) {
+    for (const nlohmann::json& field : port.at("fields")) {
+      offsets[field.at("name")] = {of_record, (field.at("bits").get<std::size_t>() + 7) / 8};
+      of_record += offsets[field.at("name")].second;
+    }
+  }
+  std::size_t records() const { return bytes.size() / of_record; }
+  std::int64_t clock(std::size_t record) const {
+    return static_cast<std::int64_t>(number_at(bytes, record * of_record, 8));
+  }
+
+  std::string bytes;
+  std::size_t of_record = 8;
+  std::map<std::string, std::pair<std::size_t, std::size_t>> offsets;  // place and bytes, by field
+};
+
 /// The records of a port with a strobe are the clocks in which the waveform has it high, with the values that
 /// the fields have there.
-void expect_as_in_waveform(const std::vector<VectorRecord>& records, const nlohmann::json& port,
+void expect_as_in_waveform(const PortBytes& records, const nlohmann::json& port,
                            const std::map<std::string, const VcdSignal*>& signals, std::int64_t end) {
   const std::string name = port.at("name");
   const std::int64_t period = port.at("clock_ps");
@@ -98,23 +119,23 @@ void expect_as_in_waveform(const std::vector<VectorRecord>& records, const nlohm
   }
   ASSERT_NE(strobe, nullptr) << name;
   const std::string in_scope = strobe->path.substr(0, strobe->path.rfind('.') + 1);
-  std::map<std::string, ByClock> fields;
-  for (const nlohmann::json& field : port.at("fields")) {
-    const std::string of = field.at("name");
-    if (of != "known") fields.emplace(of, ByClock(*signals.at(in_scope + of), period));
+  std::vector<std::pair<std::pair<std::size_t, std::size_t>, ByClock>> fields;
+  for (const auto& [of, place] : records.offsets) {
+    if (of != "known") fields.emplace_back(place, ByClock(*signals.at(in_scope + of), period));
   }
   ByClock high(*strobe, period);
   std::size_t next = 0;
   for (std::int64_t clock = 0; clock * period < end; ++clock) {
     if (high.at(clock).value_or(0) == 0) continue;
-    ASSERT_LT(next, records.size()) << name << " has no record of clock " << clock;
-    ASSERT_EQ(records[next].clock, clock) << name;
-    for (auto& [of, values] : fields)
-      ASSERT_EQ(records[next].fields.at(of), values.at(clock).value_or(0))
-          << name << ' ' << of << ' ' << clock;
+    ASSERT_LT(next, records.records()) << name << " has no record of clock " << clock;
+    ASSERT_EQ(records.clock(next), clock) << name;
+    for (auto& [place, values] : fields)
+      ASSERT_EQ(number_at(records.bytes, next * records.of_record + place.first, place.second),
+                values.at(clock).value_or(0))
+          << name << " byte " << place.first << ' ' << clock;
     ++next;
   }
-  EXPECT_EQ(next, records.size()) << name;
+  EXPECT_EQ(next, records.records()) << name;
 }
 
 TEST_P(VectorsOfEngine, CY_8_every_port_carries_what_the_waveform_shows) {
@@ -133,9 +154,9 @@ TEST_P(VectorsOfEngine, CY_8_every_port_carries_what_the_waveform_shows) {
                            index.at("clock_ps").get<std::int64_t>();
   std::size_t with_records = 0;
   for (const nlohmann::json& port : index.at("ports")) {
-    const std::vector<VectorRecord> records = records_of(folder.path("v"), port);
-    ASSERT_EQ(port.at("records").get<std::size_t>(), records.size()) << port.at("name");
-    with_records += records.empty() ? 0 : 1;
+    const PortBytes records(folder.path("v"), port);
+    ASSERT_EQ(port.at("records").get<std::size_t>(), records.records()) << port.at("name");
+    with_records += records.bytes.empty() ? 0 : 1;
     if (port.at("record") == "valid") expect_as_in_waveform(records, port, signals, end);
     if (HasFatalFailure()) return;
   }
@@ -211,6 +232,31 @@ TEST_F(WorkedVectors, CY_8_images_are_the_memory_before_and_after) {
   EXPECT_TRUE(differs) << "the output was in memory before the run";
 }
 
+TEST_F(WorkedVectors, CY_8_images_of_banks_hold_what_was_written_last) {
+  const auto index = nlohmann::json::parse(read_bytes(folder_.path("v/ports.json")));
+  std::map<std::string, nlohmann::json> memories;
+  for (const nlohmann::json& memory : index.at("memories")) memories[memory.at("name")] = memory;
+  ASSERT_EQ(memories.count("soc.engine.b3"), 1U);
+  EXPECT_EQ(memories.at("soc.engine.b3").at("bytes"), 2 * 8192 * 4);
+  EXPECT_EQ(memories.at("soc.engine.output_buffer").at("bytes"), 262144);
+  std::map<std::uint64_t, std::uint8_t> expected;
+  for (const VectorRecord& record : records("soc.engine.banks.b3_write")) {
+    for (std::uint64_t byte = 0; byte < 4; ++byte)
+      expected[record.fields.at("b3_write_addr") * 4 + byte] =
+          static_cast<std::uint8_t>(record.fields.at("b3_write") >> 8 * byte);
+  }
+  ASSERT_FALSE(expected.empty());
+  auto image = image_of(folder_.path("v/" + memories.at("soc.engine.b3").at("after").get<std::string>()));
+  for (const auto& [address, byte] : expected) EXPECT_EQ(image[address], byte) << address;
+  const Tensor y = run_reference(workload_).begin()->second;
+  const auto results =
+      image_of(folder_.path("v/" + memories.at("soc.engine.output_buffer").at("after").get<std::string>()));
+  const auto differs =
+      std::count_if(results.begin(), results.end(), [](const auto& byte) { return byte.second != 0; });
+  EXPECT_GE(differs, std::count_if(y.bytes.begin(), y.bytes.end(), [](auto byte) { return byte != 0; }))
+      << "every result has passed the output buffer";
+}
+
 TEST_F(WorkedVectors, CY_8_texts_say_the_same_as_records) {
   const std::vector<VectorRecord> written = records("soc.engine.banks.b3_write");
   std::istringstream lines(read_bytes(folder_.path("v/soc.engine.banks.b3_write.txt")));
@@ -223,6 +269,54 @@ TEST_F(WorkedVectors, CY_8_texts_say_the_same_as_records) {
     EXPECT_EQ(std::stoull(address, nullptr, 16), written[line].fields.at("b3_write_addr"));
   }
   EXPECT_EQ(line, written.size());
+}
+
+// Two runs of one pixel with a set-up between them, which records that are copied do not hold back, while the
+// lanes of the first run drain in 8 x 30 clocks; and set-ups behind the end of the layer.
+constexpr const char* kOvertaken =
+    ".program soc\n"
+    "conv.setup\n"
+    "load.input address=0x1000 row_stride=4 pixel_stride=4 height=1 width=1 channels=4 completes "
+    "input_full[0]\n"
+    "load.kernels address=0x3000 words=1 completes kernels_full[0]\n"
+    "conv.run rows=1 columns=1 height=1 width=1 planes=1 kernels=16 output_stride=64 macs_per_pixel=64 waits "
+    "input_full[0],kernels_full[0] completes output_full[0]\n"
+    "conv.setup\n"
+    "conv.run rows=1 columns=1 height=1 width=1 planes=1 kernels=16 output_base=4096 output_stride=64 "
+    "macs_per_pixel=64 "
+    "completes output_full[1]\n"
+    "store.output address=0x5000 row_stride=64 pixel_stride=64 pixel_bytes=64 rows=1 columns=1 waits "
+    "output_full[0]\n"
+    "store.output address=0x6000 row_stride=64 pixel_stride=64 source=4096 pixel_bytes=64 rows=1 columns=1 "
+    "waits "
+    "output_full[1]\n"
+    "layer.end\n{}halt\n";
+
+TEST(Vectors, CY_8_UI_7_what_retires_is_what_is_done_and_nothing_is_cut_before_the_halt) {
+  constexpr int kAfterwards = 40, kRun = 3, kSetup = 4, kExecute = 3, kRetire = 4, kInstructions = 10;
+  std::string afterwards;
+  for (int i = 0; i < kAfterwards; ++i) afterwards += "conv.setup\n";
+  const CommandFolder folder;
+  const std::string config = folder.write(
+      "hw.json", R"({"name": "d", "switch_array": {"records": "copied", "drain_clocks_per_lane": 30}})");
+  const std::string program = folder.write("p.program", fmt::format(fmt::runtime(kOvertaken), afterwards));
+  const CommandResult run =
+      folder.run({"run", "--config", config, "--program", program, "--vectors", "v", "--konata", "k"});
+  ASSERT_EQ(run.status, 0) << run.err;
+  std::map<std::string, nlohmann::json> ports;
+  const auto index = nlohmann::json::parse(read_bytes(folder.path("v/ports.json")));
+  for (const nlohmann::json& port : index.at("ports")) ports[port.at("name")] = port;
+  std::map<std::pair<std::uint64_t, std::uint64_t>, std::int64_t> at;  // by instruction and stage
+  for (const VectorRecord& record : records_of(folder.path("v"), ports.at("instructions")))
+    at[{record.fields.at("number"), record.fields.at("stage")}] = record.clock;
+  const std::int64_t last_mac = records_of(folder.path("v"), ports.at("soc.engine.pe")).front().clock;
+  EXPECT_EQ(at.at({kRun, kRetire}), last_mac + 8 * 30 + 4 + 1) << "docs/hardware_contract.md";
+  EXPECT_LT(at.at({kSetup, kRetire}), at.at({kRun, kRetire})) << "a set-up has no results to wait for";
+  EXPECT_GE(at.at({kSetup, kRetire}), at.at({kSetup, kExecute}));
+  const auto fetched = records_of(folder.path("v"), ports.at("soc.bus.fetch.rbeat"));
+  EXPECT_EQ(fetched.size() * 16, std::size_t{kInstructions + kAfterwards} * 64) << "up to the halt";
+  const std::string konata = read_bytes(folder.path("k"));
+  EXPECT_LT(konata.find(fmt::format("\nR\t{}\t", kSetup)), konata.find(fmt::format("\nR\t{}\t", kRun)));
 }
 
 TEST(Vectors, CY_8_UI_5_only_what_patterns_name_is_written) {

@@ -18,7 +18,7 @@ inline HardwareConfig chip_of_copies() {
   HardwareConfig hardware = small_chip(number(1, 3), number(1, 3));
   ChipConfig& chip = *hardware.chip;
   chip.memory_controllers = 1 << number(0, 2);
-  hardware.dram = dram_preset(static_cast<DramPreset>(number(0, 3)));
+  hardware.dram = random_dram_config();
   hardware.clock_mhz = number(3, 20) * 100;
   hardware.interconnect.bytes_per_clock = 1 << number(2, 5);
   for (InterconnectConfig* bus : {&chip.core.bus, &chip.cluster_bus, &chip.cluster_link}) {

@@ -227,10 +227,19 @@ inline void tighten_buffers(HardwareConfig& hardware) {
   if (one_in(3)) hardware.planner.max_tile_columns = number(1, 20);
 }
 
+/// Any preset, at times with another data rate or division of addresses.
+inline DramConfig random_dram_config() {
+  DramConfig dram = dram_preset(static_cast<DramPreset>(number(0, to_int(kDramPresetNames.size()) - 1)));
+  if (one_in(4)) dram.transfers_per_clock = 1 << number(0, 3);
+  if (one_in(4))
+    dram.mapping = static_cast<AddressMapping>(number(0, to_int(kAddressMappingNames.size()) - 1));
+  return dram;
+}
+
 /// Another memory system: DRAM preset, bursts, buses, cycles.
 inline void vary_memory(HardwareConfig& hardware) {
   hardware.clock_mhz = number(1, 20) * 100;
-  hardware.dram = dram_preset(static_cast<DramPreset>(number(0, 3)));
+  hardware.dram = random_dram_config();
   hardware.interconnect.bytes_per_clock = 1 << number(2, 6);
   hardware.interconnect.request_cycles = number(1, 5);
   hardware.interconnect.response_cycles = number(1, 5);

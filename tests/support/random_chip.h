@@ -54,7 +54,7 @@ inline HardwareConfig random_chip() {
   hardware.planner.loop_order = static_cast<LoopOrder>(number(0, 2));
   if (one_in(3)) hardware.planner.map_layout = static_cast<MapLayout>(number(0, 3));
   hardware.planner.map_block_channels = skewed(24);
-  hardware.dram = dram_preset(static_cast<DramPreset>(number(0, 3)));
+  hardware.dram = random_dram_config();
   hardware.interconnect = random_bus(8);
   hardware.dma = random_copy_config(hardware.interconnect.bytes_per_clock);
   hardware.host.instruction_buffer_bytes = 64 * number(1, 16);

@@ -133,8 +133,7 @@ void OffsetUnit::begin_next(Cycle now) {
     } else {
       throw SimulationError(summary(front) + ": the matrix unit of this core is an offset-table engine");
     }
-    tell(UnitMessage::Kind::kReleased, front.release_signals);
-    tell(UnitMessage::Kind::kDone, front.done_signals);
+    tell_complete(front);
     queue_.pop_front();
   }
   if (!reading_ && ledger.settled_at() <= now) ledger.enter(works() ? Activity::kOutputReady : blocker_, now);

@@ -134,8 +134,7 @@ void RollingUnit::begin_next(Cycle now) {
       conv_ = *conv;
     else
       setup_ = *setup;
-    tell(UnitMessage::Kind::kReleased, front.release_signals);
-    tell(UnitMessage::Kind::kDone, front.done_signals);
+    tell_complete(front);
     queue_.pop_front();
   }
   for (auto& operand : loaders) {

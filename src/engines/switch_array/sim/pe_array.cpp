@@ -30,22 +30,25 @@ PeArray::PeArray(sc_core::sc_module_name name, const SimContext& context, const 
       words_(to_size(config.columns), config.port_channels) {
   operands.register_b_transport(this, &PeArray::b_transport);
   for (auto& bank : parameter_read) bank.register_invalidate_direct_mem_ptr(this, &PeArray::withdraw);
-  if (context_.trace() != nullptr) declare_signals(trace_accumulators);
+  traces_accumulators_ = trace_accumulators;
+  if (context_.trace() != nullptr) declare_signals();
 }
 
-void PeArray::declare_signals(bool accumulators) {
-  valid_ = Strobe(context_.observers.trace, name(), "valid");
+void PeArray::declare_signals() {
+  Trace& trace = *context_.observers.trace;
+  valid_ = Strobe(&trace, name(), "valid");
   for (int row = 0; row < config_.rows; ++row) {
     for (int column = 0; column < config_.columns; ++column) {
       const std::string pe =
           fmt::format("pe{}{:02}", row, column);  // document 000: pe1500 is row 15, column 0
-      TracedPe traced{row, column};
-      traced.sum = context_.observers.trace->add_signal(name(), pe, 32, Radix::kSigned, Shown::kWhenNamed);
-      if (accumulators)
-        traced.accumulator = context_.observers.trace->add_signal(name(), pe + "_acc", 32, Radix::kSigned);
-      if (traced.sum >= 0 || traced.accumulator >= 0) traced_pes_.push_back(traced);
+      pes_.add(trace, {name(), pe, 32, Radix::kSigned, Shown::kWhenNamed});
+      if (traces_accumulators_) pes_.add(trace, {name(), pe + "_acc", 32, Radix::kSigned});
     }
   }
+  if (std::all_of(pes_.signals.begin(), pes_.signals.end(), [](SignalId signal) { return signal < 0; }))
+    pes_ = {};
+  traced_sums_.resize(shadow_.size()), sums_before_.resize(shadow_.size());
+  shown_.resize(pes_.signals.size());
 }
 
 void PeArray::b_transport(ArrayOperands& message, sc_core::sc_time&) {
@@ -88,7 +91,7 @@ Cycle PeArray::run_beat(const ArrayOperands::OneBeat& message) {
               wide_kernels_.data());
   if (beat.index == 0 && run.first) accumulators_.clear();
   accumulators_.mac(wide_lanes_.data(), wide_kernels_.data());
-  if (context_.trace() != nullptr) trace_pes(at);
+  if (context_.trace() != nullptr) trace_pes(at, beat.index == 0 && run.first);
   if (completes) drain_cycle(message, at);
   return stalled;
 }
@@ -108,20 +111,20 @@ void PeArray::drain_cycle(const ArrayOperands::OneBeat& message, Cycle at) {
                                      chunk_complete}});
 }
 
-void PeArray::trace_pes(Cycle at) {
-  Trace& trace = *context_.observers.trace;
-  const Picoseconds time = context_.clock.at(at);
-  valid_.high(&trace, time, context_.clock.at(at + 1));
-  for (const TracedPe& pe : traced_pes_) {
-    if (pe.accumulator >= 0)
-      trace.change(pe.accumulator, time, static_cast<std::uint32_t>(accumulators_.sum(pe.row, pe.column)));
-    if (pe.sum < 0) continue;
-    std::int32_t sum = 0;
-    for (int c = 0; c < padded_; ++c)
-      sum +=
-          std::int32_t{nth(wide_lanes_, pe.row * padded_ + c)} * nth(wide_kernels_, pe.column * padded_ + c);
-    trace.change(pe.sum, time, static_cast<std::uint32_t>(sum));
+// Traces a beat, the first one of its sums or not.
+void PeArray::trace_pes(Cycle at, bool begins) {
+  Trace* const trace = context_.observers.trace;
+  if (begins) std::fill(traced_sums_.begin(), traced_sums_.end(), 0);
+  std::swap(traced_sums_, sums_before_);
+  accumulators_.sums(traced_sums_.data());
+  const std::size_t each = traces_accumulators_ ? 2 : 1;
+  for (std::size_t pe = 0; pe * each < shown_.size(); ++pe) {
+    shown_[pe * each] = static_cast<std::int32_t>(static_cast<std::uint32_t>(traced_sums_[pe]) -
+                                                  static_cast<std::uint32_t>(sums_before_[pe]));
+    if (traces_accumulators_) shown_[pe * each + 1] = traced_sums_[pe];
   }
+  valid_.high(trace, context_.clock.at(at), context_.clock.at(at + 1), pes_,
+              reinterpret_cast<const std::uint8_t*>(shown_.data()));
 }
 
 // ---- tile granularity ----

@@ -43,8 +43,8 @@ class PeArray : public sc_core::sc_module {
   void withdraw(sc_dt::uint64, sc_dt::uint64) { forget_kernels(); }
   void forget_kernels();
   void drain_cycle(const ArrayOperands::OneBeat& operands, Cycle at);
-  void declare_signals(bool accumulators);
-  void trace_pes(Cycle at);
+  void declare_signals();
+  void trace_pes(Cycle at, bool begins);
 
   SimContext context_;
   SwitchArrayConfig config_;
@@ -70,12 +70,12 @@ class PeArray : public sc_core::sc_module {
 
   DirectReader words_;  // reader of the parameter buffer, in clock granularity
   Strobe valid_;        // the MAC stage works on a beat
-  // A PE of which a waveform shows something.
-  struct TracedPe {
-    int row = 0, column = 0;
-    SignalId sum = -1, accumulator = -1;  // negative: not shown
-  };
-  std::vector<TracedPe> traced_pes_;
+  // What a trace shows of each PE, row by row: the sum of a beat, the accumulator with it where these are
+  // traced. Empty: nothing.
+  SignalGroup pes_;
+  bool traces_accumulators_ = false;
+  std::vector<std::int32_t> traced_sums_, sums_before_,
+      shown_;  // accumulators with the latest beat, without it; values of `pes_`
 };
 
 }  // namespace tilebeat::switch_array

@@ -5,12 +5,16 @@
 #include "tilebeat/error.h"
 
 #include <algorithm>
+#include <array>
+#include <cstring>
 #include <tuple>
 
 #include <fmt/format.h>
 
 namespace tilebeat::switch_array {
 namespace {
+
+constexpr int kPixelBits = 16;
 
 ChunkGeometry geometry_of(const ConvSetup& s, const ConvRun& r) {
   ChunkGeometry g;
@@ -58,9 +62,10 @@ void SwitchNetwork::declare_signals() {
   column_block_signal_ = trace.add_signal(name(), "column_block", 16, Radix::kDecimal);
   for (int i = 0; i < config_.rows; ++i) {
     const std::string lane = fmt::format("sw{}", i);
-    word_signals_.push_back(trace.add_signal(name(), lane, 8 * config_.port_channels));
-    row_signals_.push_back(trace.add_signal(name(), lane + "_h", 16, Radix::kDecimal));
-    column_signals_.push_back(trace.add_signal(name(), lane + "_w", 16, Radix::kDecimal));
+    SignalGroup& signals = lane_signals_.emplace_back();
+    signals.add(trace, {name(), lane, 8 * config_.port_channels});
+    signals.add(trace, {name(), lane + "_h", kPixelBits, Radix::kDecimal});
+    signals.add(trace, {name(), lane + "_w", kPixelBits, Radix::kDecimal});
     valid_.emplace_back(&trace, name(), lane + "_valid");
   }
 }
@@ -104,8 +109,7 @@ void SwitchNetwork::begin_next(Cycle now) {
       }
       setup_ = *setup;
       to_array.send({NewSetup{*setup}});
-      tell(UnitMessage::Kind::kReleased, queue_.front().release_signals);
-      tell(UnitMessage::Kind::kDone, queue_.front().done_signals);
+      tell_complete(queue_.front());
       queue_.pop_front();
       continue;
     }
@@ -285,8 +289,11 @@ void SwitchNetwork::finish_chunk(Cycle now) {
     races->memory(kParameterBuffer).close_oldest(now);
     races->memory(kPostRecords).close_oldest(now);
   }
-  tell(UnitMessage::Kind::kReleased, instruction.release_signals);
-  if (!run_.last) tell(UnitMessage::Kind::kDone, instruction.done_signals);
+  if (run_.last) {
+    tell(UnitMessage::Kind::kReleased, instruction.release_signals);
+  } else {
+    tell_complete(instruction);
+  }
   queue_.pop_front();
   begin_next(now);
 }
@@ -330,7 +337,7 @@ bool SwitchNetwork::mac_stage(Cycle now) {
 
 void SwitchNetwork::advance_pipeline(Cycle now) {
   if (switch_.valid) {
-    if (!word_signals_.empty() && context_.trace() != nullptr) trace_switch(now);
+    if (!lane_signals_.empty() && context_.trace() != nullptr) trace_switch(now);
     const std::uint32_t word = run_.parameter_word + static_cast<std::uint32_t>(switch_.beat.index);
     to_array.send({ArrayOperands::Kernels{word}});
   }
@@ -411,23 +418,22 @@ void SwitchNetwork::trace_switch(Cycle now) {
   trace.change(beat_signal_, at, to_unsigned(switch_.beat.index));
   trace.change(row_block_signal_, at, to_unsigned(switch_.beat.row_block));
   trace.change(column_block_signal_, at, to_unsigned(switch_.beat.column_block));
+  const auto p = to_size(config_.port_channels);
   for (std::size_t i = 0; i < switch_.lanes.size(); ++i) {
-    const auto p = to_size(config_.port_channels);
-    if (p > sizeof(std::uint64_t)) {
-      trace.change(word_signals_[i], at, switch_.words.data() + i * p, p);
-    } else {
-      std::uint64_t word = 0;
-      std::memcpy(&word, switch_.words.data() + i * p, p);
-      trace.change(word_signals_[i], at, word);
-    }
+    const SignalGroup& signals = lane_signals_[i];
+    const std::uint8_t* const word = switch_.words.data() + i * p;
     const Selection& selection = switch_.lanes[i].selection;
     if (selection.valid) {
-      valid_[i].high(&trace, at, context_.clock.at(now + 1));
-      trace.change(row_signals_[i], at, to_unsigned(selection.h));
-      trace.change(column_signals_[i], at, to_unsigned(selection.w));
+      const std::array<std::uint16_t, 2> pixel{static_cast<std::uint16_t>(selection.h),
+                                               static_cast<std::uint16_t>(selection.w)};
+      shown_.resize(signals.total_bytes);
+      std::memcpy(shown_.data(), word, p);
+      std::memcpy(shown_.data() + p, pixel.data(), sizeof pixel);
+      valid_[i].high(&trace, at, context_.clock.at(now + 1), signals, shown_.data());
     } else {
-      trace.unknown(row_signals_[i], at);
-      trace.unknown(column_signals_[i], at);
+      trace.change(signals.signals[0], at, word, p);
+      trace.unknown(signals.signals[1], at);
+      trace.unknown(signals.signals[2], at);
     }
   }
 }

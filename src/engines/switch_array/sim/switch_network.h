@@ -128,8 +128,9 @@ class SwitchNetwork : public CommandedUnit {
   std::vector<Cycle> bank_read_at_;  // the crossbar's arbiter: one read a bank and cycle
   DirectReader words_;               // reader of the input buffer, in clock granularity
   SignalId beat_signal_ = -1, row_block_signal_ = -1, column_block_signal_ = -1;
-  std::vector<SignalId> word_signals_, row_signals_, column_signals_;
-  std::vector<Strobe> valid_;  // by lane
+  std::vector<SignalGroup> lane_signals_;  // by lane: word, row, column of its pixel
+  std::vector<Strobe> valid_;              // likewise
+  std::vector<std::uint8_t> shown_;        // values of a lane's signals
 
   // Direct memory interface of tile granularity, by copy and bank; and the last tile, valid until its memory
   // is withdrawn.

@@ -95,8 +95,10 @@ class WfoldSlave : public sc_core::sc_module {
   SignalId kernel_row_signal_ = -1, kernel_column_signal_ = -1, block_signal_ = -1, channel_signal_ = -1,
            slot_signal_ = -1;
   std::vector<SignalId> unit_signals_;
-  std::vector<SignalId> shared_operands_, unit_operands_;  // of the second buffer, of the first one
-  Strobe valid_;                                           // the compute units work on a beat
+  SignalGroup shared_operands_;             // of the second buffer
+  std::vector<SignalGroup> unit_operands_;  // of the first one, by unit
+  std::vector<std::uint16_t> shown_;        // the values of one group
+  Strobe valid_;                            // the compute units work on a beat
   // The compute units' outputs, the third buffer's ports, and what it holds.
   struct ThirdSignals {
     int outputs = 1;                    // of a unit, at most

@@ -119,8 +119,7 @@ void WfoldMaster::begin_next(Cycle now) {
   while (!queue_.empty()) {
     const Instruction& front = queue_.front();
     const auto complete = [&] {
-      tell(UnitMessage::Kind::kReleased, front.release_signals);
-      tell(UnitMessage::Kind::kDone, front.done_signals);
+      tell_complete(front);
       queue_.pop_front();
     };
     if (const auto* kernels = front.operation.get_if<WfoldKernels>()) {
@@ -310,8 +309,7 @@ void WfoldMaster::align(Cycle now) {
     if (align_.kernel == schedule.tile(0).kernels_per_slave) {
       if (second_storage_ != nullptr) second_storage_->close_oldest(now);
       show_work(context_, *this, align_job_->instruction, began_, now, {});
-      tell(UnitMessage::Kind::kReleased, align_job_->instruction.release_signals);
-      tell(UnitMessage::Kind::kDone, align_job_->instruction.done_signals);
+      tell_complete(align_job_->instruction);
       queue_.pop_front();
       state_ = State::kIdle;
       begin_next(now);
@@ -342,14 +340,14 @@ void WfoldMaster::finish_run(Cycle now) {
   if (second_storage_ != nullptr) second_storage_->close_oldest(now);
   if (context_.trace() != nullptr) trace_clock(SlaveClock{*job_}, {}, now);
   show_work(context_, *this, job_->instruction, began_, now, {{}, stats.useful_macs - macs_before_});
-  tell(UnitMessage::Kind::kReleased, job_->instruction.release_signals);
   if (job_->run.ends_sums) {
+    tell(UnitMessage::Kind::kReleased, job_->instruction.release_signals);
     tiles_before_ += job_->schedule.tiles();
     kernel_tiles_before_ += job_->schedule.kernel_tiles();
     open_sums_.reset();
   } else {
     // The next run continues in the same half.
-    tell(UnitMessage::Kind::kDone, job_->instruction.done_signals);
+    tell_complete(job_->instruction);
     open_sums_ = job_;
   }
   queue_.pop_front();

@@ -12,7 +12,8 @@
 namespace tilebeat::wfold {
 namespace {
 
-constexpr std::uint64_t kNineBits = 0x1FF;
+constexpr int kOperandBits = 9;
+constexpr unsigned kOperandMask = (1U << kOperandBits) - 1;
 constexpr int kResultBits = 32;
 
 bool any_shown(const std::vector<SignalId>& signals) {
@@ -35,15 +36,16 @@ void WfoldSlave::declare_signals() {
     unit_signals_.push_back(trace.add_signal(name(), fmt::format("cu{}_w", unit), 16, Radix::kSigned));
   valid_ = Strobe(&trace, name(), "valid");
   // The multipliers' operands: nine bits signed (SPEC NU-1).
-  for (int lane = 0; lane < config_.line_bytes; ++lane)
-    shared_operands_.push_back(trace.add_signal(
-        fmt::format("{}.{}", name(), kernels_first ? "map" : "kernel"),
-        fmt::format("{}{}", kernels_first ? "x" : "w", lane), 9, Radix::kSigned, Shown::kWhenNamed));
-  for (int i = 0; i < config_.compute_units * config_.line_bytes; ++i)
-    unit_operands_.push_back(
-        trace.add_signal(fmt::format("{}.cu{}", name(), i / config_.line_bytes),
-                         fmt::format("{}{}", kernels_first ? "w" : "x", i % config_.line_bytes), 9,
-                         Radix::kSigned, Shown::kWhenNamed));
+  const auto operands = [&](const std::string& scope, const char* operand) {
+    SignalGroup group;
+    for (int lane = 0; lane < config_.line_bytes; ++lane)
+      group.add(trace, {fmt::format("{}.{}", name(), scope), fmt::format("{}{}", operand, lane), kOperandBits,
+                        Radix::kSigned, Shown::kWhenNamed});
+    return group;
+  };
+  shared_operands_ = operands(kernels_first ? "map" : "kernel", kernels_first ? "x" : "w");
+  for (int unit = 0; unit < config_.compute_units; ++unit)
+    unit_operands_.push_back(operands(fmt::format("cu{}", unit), kernels_first ? "w" : "x"));
   declare_third();
 }
 
@@ -85,13 +87,17 @@ void WfoldSlave::trace_beat(const SlaveClock::Beat& beat, const WfoldSchedule& s
   const Picoseconds at = now_ps();
   const WfoldRefill refill = schedule.refill(beat.at.refill);
   valid_.high(&trace, at, at + context_.clock.period_ps());
-  const auto show = [&](const std::vector<SignalId>& signals, const std::int16_t* operands) {
-    for (std::size_t i = 0; i < signals.size(); ++i)
-      trace.change(signals[i], at, static_cast<std::uint16_t>(operands[i]) & kNineBits);
+  const auto line = to_size(config_.line_bytes);
+  shown_.resize(line);
+  const auto show = [&](const SignalGroup& signals, const std::int16_t* operands) {
+    for (std::size_t i = 0; i < line; ++i)
+      shown_[i] = static_cast<std::uint16_t>(static_cast<std::uint16_t>(operands[i]) & kOperandMask);
+    trace.change(signals, at, reinterpret_cast<const std::uint8_t*>(shown_.data()));
   };
   const bool kernels_first = schedule.shape().kernels_first();
   show(shared_operands_, kernels_first ? window_.data() : kernel_line(beat.slot));
-  if (beat.selects) show(unit_operands_, latched_.data());
+  for (std::size_t unit = 0; beat.selects && unit < unit_operands_.size(); ++unit)
+    show(unit_operands_[unit], latched_.data() + unit * line);
   trace.change(kernel_row_signal_, at, to_unsigned(refill.kernel_row));
   trace.change(kernel_column_signal_, at, to_unsigned(nth(schedule.steps(refill.part), beat.at.step)));
   trace.change(block_signal_, at, to_unsigned(refill.block));
