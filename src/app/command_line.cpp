@@ -421,7 +421,7 @@ int run_command_line(int argc, char** argv) {
   try {
     return check_printed(dispatch(argc, argv));
   } catch (const UserError& error) {
-    print_message(error.what());
+    print_error(error);
     return kBadInput;
   } catch (const std::filesystem::filesystem_error& error) {
     print_message(fmt::format("{}: {}", error.path1().string(), error.code().message()));

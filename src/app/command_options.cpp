@@ -197,4 +197,10 @@ void print_message(std::string_view text) {
   std::fwrite(line.data(), 1, line.size(), stderr);
 }
 
+void print_error(const UserError& error) {
+  const auto* several = dynamic_cast<const FileErrors*>(&error);
+  if (several == nullptr) return print_message(error.what());
+  for (const std::string& line : FileErrors::lines_of(several->all())) print_message(line);
+}
+
 }  // namespace tilebeat

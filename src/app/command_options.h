@@ -2,6 +2,7 @@
 
 #include "app/commands.h"
 #include "config/hardware_config.h"
+#include "schema/error_list.h"
 #include "system/system.h"
 
 #include <optional>
@@ -55,6 +56,8 @@ MemoryFault parse_fault(const std::string& text, const HardwareConfig& hardware)
 /// Prints "tilebeat: TEXT" as one line on standard error, with control characters as blanks, and longer texts
 /// cut. Errors of writing are ignored, as the exit status also tells the outcome.
 void print_message(std::string_view text);
+/// A message for each error of a file.
+void print_error(const UserError& error);
 
 /// A script that lets a shell ("bash" or "zsh") complete commands, options and the words that options take;
 /// made from the definitions of the options.

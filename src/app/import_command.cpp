@@ -15,6 +15,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
+#include <sstream>
 
 #include <fmt/format.h>
 
@@ -48,7 +49,12 @@ Workload loaded(const ImportCommand& command, const ImportedNetwork& network) {
     const std::string place = folder.file("");
     for (auto at = reason.find(place); at != std::string::npos; at = reason.find(place))
       reason.erase(at, place.size());
-    throw UserError(fmt::format("{}: {}", command.model, in_words_of_the_source(reason, network)));
+    std::istringstream lines(reason);
+    std::string text;
+    for (std::string line; std::getline(lines, line);)
+      text += fmt::format("{}{}: {}", text.empty() ? "" : "\n", command.model,
+                          in_words_of_the_source(line, network));
+    throw UserError(text);
   }
 }
 

@@ -231,7 +231,7 @@ int run_apart(const RunCommand& command) {
     try {
       status = run(command);
     } catch (const UserError& error) {
-      print_message(error.what());
+      print_error(error);
       status = 2;
     } catch (const std::exception& error) {
       print_message(error.what());

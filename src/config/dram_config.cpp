@@ -233,6 +233,24 @@ DramConfig dram_preset(DramPreset preset) {
   throw SimulationError("DRAM preset outside its range");
 }
 
+double typical_pj_per_byte(DramPreset preset) {
+  switch (preset) {
+    case DramPreset::kDdr4_2400:
+    case DramPreset::kDdr4_3200:
+    case DramPreset::kDdr4_2400_ecc:
+      return 160;  // 20 pJ a bit: 640 pJ for 32 bits
+    case DramPreset::kDdr5_4800:
+      return 134;  // DDR4's, by the square of the supply voltages of 1.1 and 1.2 V
+    case DramPreset::kLpddr4_3200:
+      return 40;  // 5 pJ a bit
+    case DramPreset::kLpddr5_6400:
+      return 32;  // 4 pJ a bit
+    case DramPreset::kHbm2_2000:
+      return 31.2;  // 3.9 pJ a bit
+  }
+  throw SimulationError("DRAM preset outside its range");
+}
+
 DramClocks dram_clocks(const DramConfig& config) {
   constexpr Cycle kTurn = 2;  // without data between a read and a write
   const auto clocks = [&config](Picoseconds duration) { return ceil_div(duration, config.clock_ps); };

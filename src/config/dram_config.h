@@ -21,6 +21,10 @@ enum class DramPreset : std::uint8_t {
 constexpr std::array<std::string_view, 7> kDramPresetNames{
     "ddr4_2400", "ddr4_3200", "lpddr4_3200", "ddr4_2400_ecc_x4", "ddr5_4800", "lpddr5_6400", "hbm2_2000"};
 
+/// Typical energy of a byte that a DRAM of this kind delivers or takes, its share of activations and the
+/// interface included, in pJ; docs/energy.md names the sources.
+double typical_pj_per_byte(DramPreset preset);
+
 /// The division of an address into channel, row, bank and column, most significant part first. The bits below
 /// `column` that lie inside one DRAM burst are the offset and are not named. Consecutive banks are in
 /// different bank groups; where `group` has a place of its own, `bank` is the bank inside its group.

@@ -277,7 +277,8 @@ void describe(V& v, TechnologyConfig& c) {
   v.objects("memories", c.memories, {1, 64},
             "energies of banks of on-chip memories by rising size; between them on the line through the "
             "logarithms");
-  v.number("dram_pj_per_byte", c.dram_pj_per_byte, kEnergy, "energy of a byte over a DRAM bus, in pJ");
+  v.number("dram_pj_per_byte", c.dram_pj_per_byte, kEnergy,
+           "energy of a byte over a DRAM bus, in pJ; without it that of dram.preset");
   v.number("dram_pj_per_activation", c.dram_pj_per_activation, kEnergy,
            "energy of opening a row of DRAM, in pJ; 0: it is in dram_pj_per_byte");
   v.number("bus_pj_per_byte", c.bus_pj_per_byte, kEnergy, "energy of a byte over a bus on chip, in pJ");
@@ -306,6 +307,7 @@ void describe(V& v, HardwareConfig& c) {
       "chip", c.chip,
       "clusters of cores with NRAM, WRAM and SRAM; without it the system on chip of one engine");
   v.object("planner", c.planner, "how work is mapped");
+  if (v.reading()) c.technology.dram_pj_per_byte = typical_pj_per_byte(c.dram.preset);
   v.object("technology", c.technology,
            "what operations, bytes and area cost: energies of reports follow from it");
 }
@@ -375,17 +377,26 @@ void check_copy(const DmaConfig& c, int bus_bytes, const Place& place) {
        fmt::format("at least two bursts ({})", 2 * c.burst_bytes));
 }
 
-void check_chip(const ChipConfig& c, const Place& place) {
+void check_chip(const ChipConfig& c, const Place& place, ErrorList& errors) {
   const Place core = place.key("core");
-  need_power_of_two(c.memory_controllers, place.key("memory_controllers"));
-  need_power_of_two(c.core.bus.bytes_per_clock, core.key("bus").key("bytes_per_clock"));
-  need_power_of_two(c.cluster_bus.bytes_per_clock, place.key("cluster_bus").key("bytes_per_clock"));
-  need_power_of_two(c.cluster_link.bytes_per_clock, place.key("cluster_link").key("bytes_per_clock"));
-  check_memory(c.core.nram, c.core.nram.size_bytes, c.core.bus.bytes_per_clock, core.key("nram"));
-  check_memory(c.core.wram, c.core.wram.size_bytes, c.core.bus.bytes_per_clock, core.key("wram"));
-  check_memory(c.sram, c.sram_bytes(), c.cluster_bus.bytes_per_clock, place.key("sram"));
-  check_copy(c.core.copy, c.core.bus.bytes_per_clock, core.key("copy"));
-  check_copy(c.copy, c.cluster_bus.bytes_per_clock, place.key("copy"));
+  const auto check_bus = [&](const InterconnectConfig& bus, const Place& at) {
+    errors.attempt([&] { need_power_of_two(bus.bytes_per_clock, at.key("bytes_per_clock")); });
+  };
+  const auto check = [&](const MemoryConfig& memory, std::int64_t bytes, const InterconnectConfig& bus,
+                         const Place& at) {
+    errors.attempt([&] { check_memory(memory, bytes, bus.bytes_per_clock, at); });
+  };
+  errors.attempt([&] { need_power_of_two(c.memory_controllers, place.key("memory_controllers")); });
+  check_bus(c.core.bus, core.key("bus"));
+  check_bus(c.cluster_bus, place.key("cluster_bus"));
+  check_bus(c.cluster_link, place.key("cluster_link"));
+  check(c.core.nram, c.core.nram.size_bytes, c.core.bus, core.key("nram"));
+  check(c.core.wram, c.core.wram.size_bytes, c.core.bus, core.key("wram"));
+  // Without a size of its own the SRAM follows from the NRAM, whose error is told already.
+  if (errors.empty() || c.sram.size_bytes > 0)
+    check(c.sram, c.sram_bytes(), c.cluster_bus, place.key("sram"));
+  errors.attempt([&] { check_copy(c.core.copy, c.core.bus.bytes_per_clock, core.key("copy")); });
+  errors.attempt([&] { check_copy(c.copy, c.cluster_bus.bytes_per_clock, place.key("copy")); });
 }
 
 // Checks the sum of all cores' and clusters' memories, which exist from the beginning of a run.
@@ -399,6 +410,21 @@ void check_sum_of_memories(const HardwareConfig& config, const Place& root) {
   need(bytes <= kMost, root.key("chip").key("clusters"), c.clusters,
        fmt::format("fewer clusters, cores or smaller memories: they take {} bytes in all, {} are the limit",
                    bytes, kMost));
+}
+
+// What only a chip can do is refused without one.
+void check_chip_is_there(const HardwareConfig& config, const Place& root) {
+  if (config.planner.map_layout != MapLayout::kNhwc && !config.chip)
+    root.key("planner")
+        .key("map_layout")
+        .refuse(
+            fmt::format("\"{}\"", nth(kMapLayoutNames, config.planner.map_layout)),
+            "\"nhwc\": maps are brought into another order by the DMA engines of a chip, which is not there");
+  if (config.fused && !config.chip)
+    root.key("fused").refuse("true", "false: layers are fused in the memories of a chip, which is not there");
+  if (config.host.start == HostStart::kTable && !config.chip)
+    root.key("host").key("start").refuse("\"table\"",
+                                         "\"each\": the start unit is one of a chip, which is not there");
 }
 
 void check_technology(const TechnologyConfig& c, const Place& place) {
@@ -429,23 +455,16 @@ Picoseconds HardwareConfig::clock_ps() const {
 
 void check_hardware(const HardwareConfig& config, const std::string& file) {
   const Place root(file);
-  if (config.planner.map_layout != MapLayout::kNhwc && !config.chip)
-    root.key("planner")
-        .key("map_layout")
-        .refuse(
-            fmt::format("\"{}\"", nth(kMapLayoutNames, config.planner.map_layout)),
-            "\"nhwc\": maps are brought into another order by the DMA engines of a chip, which is not there");
-  if (config.fused && !config.chip)
-    root.key("fused").refuse("true", "false: layers are fused in the memories of a chip, which is not there");
-  if (config.host.start == HostStart::kTable && !config.chip)
-    root.key("host").key("start").refuse("\"table\"",
-                                         "\"each\": the start unit is one of a chip, which is not there");
-  for (std::size_t i = 0; i < config.engines.size(); ++i) config.engines[i].check(config, root);
-  check_sum_of_memories(config, root);
-  check_transfers(config, root);
-  check_dram(config.dram, root.key("dram"));
-  check_technology(config.technology, root.key("technology"));
-  if (config.chip) check_chip(*config.chip, root.key("chip"));
+  ErrorList errors;
+  errors.attempt([&] { check_chip_is_there(config, root); });
+  for (std::size_t i = 0; i < config.engines.size(); ++i)
+    errors.attempt([&] { config.engines[i].check(config, root); });
+  errors.attempt([&] { check_transfers(config, root); });
+  errors.attempt([&] { check_dram(config.dram, root.key("dram")); });
+  errors.attempt([&] { check_technology(config.technology, root.key("technology")); });
+  if (config.chip) check_chip(*config.chip, root.key("chip"), errors);
+  if (errors.empty()) check_sum_of_memories(config, root);
+  errors.raise();
 }
 
 HardwareConfig parse_hardware(const nlohmann::json& json, const std::string& file) {

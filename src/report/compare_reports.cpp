@@ -41,7 +41,8 @@ class Comparison {
   void totals() {
     std::vector<Json> values;
     for (const NamedReport& report : reports_) values.push_back(total_of(report.report));
-    for (const auto& [key, quantity] : {std::pair("cycles", "cycles"),
+    for (const auto& [key, quantity] : {std::pair("peak_macs_per_clock", "peak MACs a cycle"),
+                                        {"cycles", "cycles"},
                                         {"time_us", "microseconds"},
                                         {"macs", "macs"},
                                         {"utilization", "utilization"},
@@ -56,6 +57,8 @@ class Comparison {
                                         {"area_mm2", "area mm2"},
                                         {"passed", kChecks}})
       add("", quantity, values, [&key = key](const Json& total) { return total.value(key, Json()); });
+    add_parts("energy pJ", "energy_parts", values);
+    add_parts("area mm2", "area_parts", values);
     add_losses("", values);
   }
 
@@ -66,6 +69,8 @@ class Comparison {
     const std::string name = named["name"].get<std::string>();
     for (const char* key : {"cycles", "beats", "bank_conflict_cycles", "macs", "utilization"})
       add(name, key, layers, [key](const Json& layer) { return layer[key]; });
+    add(name, "energy pJ", layers,
+        [](const Json& layer) { return layer.contains("energy_pj") ? layer["energy_pj"]["total"] : Json(); });
     add_losses(name, layers);
     for (int i = 1; i < kActivityCount; ++i) {
       const std::string cause(activity_name(static_cast<Activity>(i)));
@@ -186,8 +191,26 @@ class Comparison {
     }
   }
 
+  // A row for each part of `whole`, but for those that are 0 everywhere; `parts` is their place in the
+  // totals.
+  void add_parts(const std::string& whole, const char* parts, const std::vector<Json>& totals) {
+    Json all = Json::object();
+    for (const Json& total : totals) {
+      if (total.contains(parts)) all.update(total[parts]);
+    }
+    for (const auto& [part, ignored] : all.items()) {
+      const auto get = [&parts, &part = part](const Json& total) {
+        return total.contains(parts) ? total[parts].value(part, Json()) : Json();
+      };
+      if (part != "total" && part != "memories") add("", whole + ", " + part, totals, get, Zeros::kLeftOut);
+    }
+  }
+
   static Json total_of(const Json& report) {
     Json total = sweep_values(report);
+    total["peak_macs_per_clock"] = report["peak_macs_per_clock"];
+    if (report.contains("energy"))
+      total["energy_parts"] = report["energy"]["pj"], total["area_parts"] = report["energy"]["area_mm2"];
     const double seconds = total["time_us"].get<double>() * 1e-6;
     const auto rate = [seconds](const Json& count, double scale) {
       return seconds > 0 ? count.get<double>() * scale / seconds : 0.0;
@@ -198,18 +221,21 @@ class Comparison {
     return total;
   }
 
+  enum class Zeros { kShown, kLeftOut };
+
   template <class Get>
   void add(const std::string& layer, const std::string& quantity, const std::vector<Json>& from,
-           const Get& get) {
+           const Get& get, Zeros zeros = Zeros::kShown) {
     Row row{layer, quantity, {}};
     for (const Json& source : from) row.values.push_back(source.is_null() ? Json() : get(source));
     quantities_.insert(plain(quantity));
     const auto is_word = [](const Json& value) { return value.is_string(); };
     if (quantity != kChecks && std::any_of(row.values.begin(), row.values.end(), is_word))
       words_.insert(plain(quantity));
-    // Rows that no report has, and rows of a layer with zeros only, are left out.
-    const bool told = std::any_of(row.values.begin(), row.values.end(), [&layer](const Json& value) {
-      return !value.is_null() && (layer.empty() || value != 0);
+    // Rows that no report has, and rows of a layer or of a part with zeros only, are left out.
+    const bool zeros_shown = layer.empty() && zeros == Zeros::kShown;
+    const bool told = std::any_of(row.values.begin(), row.values.end(), [&](const Json& value) {
+      return !value.is_null() && (zeros_shown || value != 0);
     });
     if (told) rows_.push_back(std::move(row));
   }
@@ -281,6 +307,8 @@ void add_numbers(Json& sum, const Json& value) {
     for (const auto& [key, entry] : value.items()) add_numbers(sum[key], entry);
   } else if (value.is_number_integer()) {
     sum = (sum.is_null() ? 0 : sum.get<std::int64_t>()) + value.get<std::int64_t>();
+  } else if (value.is_number()) {
+    sum = (sum.is_null() ? 0.0 : sum.get<double>()) + value.get<double>();
   }
 }
 
@@ -301,7 +329,9 @@ Json together(const std::vector<const Json*>& layers) {
   for (const Json* layer : layers) {
     for (const char* key : {"cycles", "beats", "bank_conflict_cycles", "macs", "stall_cycles", "bytes"})
       add_numbers(sum[key], (*layer)[key]);
-    if (layer->contains("lost_macs")) add_numbers(sum["lost_macs"], (*layer)["lost_macs"]);
+    for (const char* key : {"lost_macs", "energy_pj"}) {
+      if (layer->contains(key)) add_numbers(sum[key], (*layer)[key]);
+    }
     used += layer->at("utilization").get<double>() * array_cycles(*layer);
   }
   const double cycles = array_cycles(sum);

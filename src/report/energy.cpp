@@ -144,12 +144,13 @@ Area area_of(const HardwareConfig& hardware) {
   const double cores = hardware.chip ? hardware.chip->cores() : 1;
   Area area;
   area.macs = cores * number(hardware.macs_per_clock()) * t.mac_um2 / kUm2PerMm2;
-  double bytes = cores * number(sizes.buffers + sizes.nram + sizes.wram);
-  if (hardware.chip) {
-    area.lanes = cores * hardware.chip->core.vector.lanes * t.lane_um2 / kUm2PerMm2;
-    bytes += hardware.chip->clusters * number(sizes.sram);
-  }
-  area.memories = bytes * t.memory_um2_per_byte / kUm2PerMm2;
+  const double byte = t.memory_um2_per_byte / kUm2PerMm2;
+  area.buffers = cores * number(sizes.buffers) * byte;
+  area.nram = cores * number(sizes.nram) * byte;
+  area.wram = cores * number(sizes.wram) * byte;
+  if (!hardware.chip) return area;
+  area.lanes = cores * hardware.chip->core.vector.lanes * t.lane_um2 / kUm2PerMm2;
+  area.sram = hardware.chip->clusters * number(sizes.sram) * byte;
   return area;
 }
 

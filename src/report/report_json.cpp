@@ -66,7 +66,11 @@ Json energy_json(const EnergyResult& energy) {
           {"area_mm2",
            {{"macs", energy.area.macs},
             {"lanes", energy.area.lanes},
-            {"memories", energy.area.memories},
+            {"buffers", energy.area.buffers},
+            {"nram", energy.area.nram},
+            {"wram", energy.area.wram},
+            {"sram", energy.area.sram},
+            {"memories", energy.area.memories()},
             {"total", energy.area.total()}}}};
 }
 

@@ -91,8 +91,12 @@ Json energy() {
        {"area_mm2", object("area, without interconnects, control and controllers of DRAM",
                            {{"macs", amount("mm2 of multiply-accumulate units")},
                             {"lanes", amount("mm2 of lanes of vector units")},
-                            {"memories", amount("mm2 of memories and buffers")},
-                            {"total", amount("mm2 of all three")}})}});
+                            {"buffers", amount("mm2 of the buffers of engines")},
+                            {"nram", amount("mm2 of memories for maps and results")},
+                            {"wram", amount("mm2 of memories for kernels")},
+                            {"sram", amount("mm2 of memories of clusters")},
+                            {"memories", amount("mm2 of these four")},
+                            {"total", amount("mm2 of units and memories")}})}});
 }
 
 // Quality against the float network that the workload was quantised from; other layers have none.

@@ -36,50 +36,65 @@ class Reader : public Fields {
     const auto present =
         std::count_if(keys.begin(), keys.end(), [this](const char* key) { return json_.contains(key); });
     if (present != 1) {
-      place_.fail(fmt::format("{} of the keys \"{}\" are there, allowed is exactly one", present,
-                              fmt::join(keys, "\", \"")));
+      give_up(place_, fmt::format("{} of the keys \"{}\" are there, allowed is exactly one", present,
+                                  fmt::join(keys, "\", \"")));
     }
   }
   void one_or_all(const char* key, std::initializer_list<const char*> others) override {
     const auto there = [this](const char* name) { return json_.contains(name); };
     if (there(key) || std::all_of(others.begin(), others.end(), there)) return;
-    place_.key(key).fail(
-        fmt::format("is missing, it has no default without \"{}\"", fmt::join(others, "\", \"")));
+    give_up(place_.key(key),
+            fmt::format("is missing, it has no default without \"{}\"", fmt::join(others, "\", \"")));
   }
   void renamed(const char* before, const char* key) override {
-    if (json_.contains(before)) place_.key(before).fail(fmt::format("is called \"{}\" now", key));
+    if (!json_.contains(before)) return;
+    errors_.attempt([&] { place_.key(before).fail(fmt::format("is called \"{}\" now", key)); });
+    ignore(before);
   }
   void ignore(const char* key) { known_.emplace_back(key); }
-  /// The first key that no field has taken; null if there is none.
-  const std::string* unknown() const {
-    for (auto item = json_.begin(); item != json_.end(); ++item) {
-      if (item.key() == kCommentKey) continue;
-      if (std::find(known_.begin(), known_.end(), item.key()) == known_.end()) return &item.key();
+  void stop() override { errors_.raise(); }
+  /// The keys that no field has taken.
+  std::vector<std::string> unknown() const {
+    std::vector<std::string> keys;
+    for (const auto& [key, value] : json_.items()) {
+      if (key != kCommentKey && std::find(known_.begin(), known_.end(), key) == known_.end())
+        keys.push_back(key);
     }
-    return nullptr;
+    return keys;
   }
-  void finish() const {
-    if (const std::string* key = unknown()) {
-      place_.key(*key).fail(fmt::format("unknown key {}, the nearest known name is \"{}\"", shown(*key),
-                                        nearest_name(*key, known_)));
+  /// Refuses the unknown keys, those that `elsewhere` has as keys of other kinds than `kind`, and throws all
+  /// errors of the object.
+  template <class Elsewhere>
+  void finish(const Elsewhere& elsewhere, const std::function<std::string()>& kind) {
+    for (const std::string& key : unknown()) {
+      errors_.attempt([&] {
+        if (!elsewhere(key)) place_.unknown_key(key, json_[key], known_);
+        place_.key(key).refuse(fmt::format("key \"{}\" of {}", key, kind()),
+                               fmt::format("one of \"{}\"", fmt::join(known_, "\", \"")));
+      });
     }
-  }
-  [[noreturn]] void refuse_key(const std::string& key, const std::string& kind) const {
-    place_.key(key).refuse(fmt::format("key \"{}\" of {}", key, kind),
-                           fmt::format("one of \"{}\"", fmt::join(known_, "\", \"")));
+    errors_.raise();
   }
 
  private:
   void field(const char* key, const char* /*doc*/, FieldValue& value, bool needed) override {
     known_.emplace_back(key);
     const auto found = json_.find(key);
-    if (found != json_.end()) return value.read(*found, place_.key(key));
-    if (needed) place_.key(key).fail("is missing, it has no default");
+    errors_.attempt([&] {
+      if (found != json_.end()) return value.read(*found, place_.key(key));
+      if (needed) place_.key(key).fail("is missing, it has no default");
+    });
+  }
+  /// Fields that follow may depend on this rule.
+  void give_up(const Place& place, const std::string& problem) {
+    errors_.attempt([&] { place.fail(problem); });
+    errors_.raise();
   }
 
   const Json& json_;
   const Place& place_;
   std::vector<std::string> known_;
+  ErrorList errors_;
 };
 
 class KeyLister : public Fields {
@@ -150,19 +165,16 @@ void read_object(const Json& json, const Place& place, const Describe& fields, c
   Reader reader(json, place);
   if (ignored != nullptr) reader.ignore(ignored);
   fields(reader);
-  reader.finish();
+  reader.finish([](const std::string&) { return false; }, {});
 }
 
 void read_kind(const Json& json, const Place& place, const Describe& fields, const Describe& others,
                const std::function<std::string()>& kind) {
   Reader reader(json, place);
   fields(reader);
-  if (const std::string* key = reader.unknown()) {
-    KeyLister keys;
-    others(keys);
-    if (keys.has(*key)) reader.refuse_key(*key, kind());
-  }
-  reader.finish();
+  KeyLister keys;
+  if (!reader.unknown().empty()) others(keys);
+  reader.finish([&](const std::string& key) { return keys.has(key); }, kind);
 }
 
 OrderedJson write_object(const Describe& fields) {

@@ -25,6 +25,8 @@ class Fields {
   virtual ~Fields() = default;
   /// Whether the fields have the values of a file.
   virtual bool reading() const { return false; }
+  /// Ends the reading of this object: what follows depends on a field that has been refused.
+  virtual void stop() {}
   /// Exactly one of `keys` must be present.
   virtual void exactly_one(std::initializer_list<const char*> /*keys*/) {}
   /// `key` must be present, or else all of `others`.
@@ -200,8 +202,8 @@ Describe fields_of(T& value) {
 constexpr const char* kCommentKey = "comment";
 
 /// Sets fields from a JSON object; those that it does not name keep their values. Throws UserError if `json`
-/// is no object, and for a key that is no field, with the nearest known name. The keys `ignored` and
-/// `comment` are allowed.
+/// is no object, and for a key that is no field, with a hint; FileErrors for several errors. The keys
+/// `ignored` and `comment` are allowed.
 void read_object(const Json& json, const Place& place, const Describe& fields, const char* ignored = nullptr);
 /// The same for an object that has several kinds: a key that only other kinds have is refused with the name
 /// of this kind. `others` visits the fields of all kinds; it is called after the fields are read.
@@ -231,7 +233,11 @@ OrderedJson ObjectValue<T>::schema() const {
 /// UserError (SPEC UI-2).
 template <class T>
 void read_document(const Json& json, const std::string& file, T& value) {
-  read_object(json, Place(file), fields_of(value), "$schema");
+  const auto schema = [] {
+    T fresh{};
+    return ObjectValue<T>{fresh}.schema();
+  };
+  read_object(json, Place::document(file, schema), fields_of(value), "$schema");
 }
 
 /// The members `description`, `properties`, ... of a whole file's schema wrapped as a draft-07 document that

@@ -82,14 +82,32 @@ std::string nearest_name(const std::string& name, const std::vector<std::string>
   });
 }
 
+bool likely_typo(const std::string& name, const std::string& known) {
+  constexpr std::size_t kLettersOfOne = 3;
+  const std::string compared = name.substr(0, kLongestComparedName);
+  return edit_distance(compared, known) * kLettersOfOne <= compared.size();
+}
+
+Place Place::document(std::string file, std::function<nlohmann::ordered_json()> schema) {
+  Place place(std::move(file));
+  place.schema_ = std::make_shared<const std::function<nlohmann::ordered_json()>>(std::move(schema));
+  return place;
+}
+
+Place Place::below(const std::string& step) const {
+  Place place = *this;
+  place.pointer_ += "/" + step;
+  return place;
+}
+
 Place Place::key(const std::string& name) const {
   std::string escaped;
   for (const char c : name) escaped += c == '~' ? "~0" : c == '/' ? "~1" : std::string(1, c);
-  return Place(file_, pointer_ + "/" + escaped);
+  return below(escaped);
 }
 
 Place Place::item(std::size_t index) const {
-  return Place(file_, fmt::format("{}/{}", pointer_, index));
+  return below(std::to_string(index));
 }
 
 void Place::fail(const std::string& problem) const {

@@ -1,6 +1,8 @@
 #pragma once
 
 #include <cstddef>
+#include <functional>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -20,12 +22,17 @@ std::string shown(const std::string& text);
 /// empty.
 std::string nearest_name(const std::string& name, const std::vector<std::string>& known);
 
+/// Whether `name` is `known` but for a letter in three.
+bool likely_typo(const std::string& name, const std::string& known);
+
 /// The place of a value: a file and a JSON pointer (RFC 6901) into it. Every error message about a value
 /// starts with it (SPEC UI-2).
 class Place {
  public:
   explicit Place(std::string file, std::string pointer = "")
       : file_(std::move(file)), pointer_(std::move(pointer)) {}
+  /// The top of a file with this schema, which hints of errors are looked up in.
+  static Place document(std::string file, std::function<nlohmann::ordered_json()> schema);
   /// The member `name` of the object at this place.
   Place key(const std::string& name) const;
   /// Entry `index` of the list at this place.
@@ -37,10 +44,17 @@ class Place {
   /// Throws UserError `file: /pointer: value is not allowed, allowed is ...`.
   [[noreturn]] void refuse(const std::string& value, const std::string& allowed) const;
   [[noreturn]] void refuse_value(const nlohmann::json& value, const std::string& allowed) const;
+  /// Refuses the key `key` of the object at this place, whose keys are `known`, with a hint: what the key is
+  /// called, the place in the file that it belongs at, or the nearest name.
+  [[noreturn]] void unknown_key(const std::string& key, const nlohmann::json& value,
+                                const std::vector<std::string>& known) const;
 
  private:
+  Place below(const std::string& step) const;
+
   std::string file_;
   std::string pointer_;
+  std::shared_ptr<const std::function<nlohmann::ordered_json()>> schema_;  // null: it is not known
 };
 
 /// The kinds of JSON files that are handed to a command.

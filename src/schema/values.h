@@ -1,6 +1,7 @@
 #pragma once
 
 #include "base/types.h"
+#include "schema/error_list.h"
 #include "schema/place.h"
 
 #include <array>
@@ -123,7 +124,10 @@ struct ListValue {
       list.clear();
       list.resize(json.size());
     }
-    for (std::size_t i = 0; i < json.size(); ++i) element(list[i]).read(json[i], place.item(i));
+    ErrorList errors;
+    for (std::size_t i = 0; i < json.size(); ++i)
+      errors.attempt([&] { element(list[i]).read(json[i], place.item(i)); });
+    errors.raise();
   }
   OrderedJson write() const {
     OrderedJson entries = OrderedJson::array();

@@ -24,6 +24,7 @@ class LayerGraph {
   LayerGraph(const WorkloadSpec& spec, const std::string& file) : spec_(spec), root_(file) {
     collect_names();
     for (std::size_t i = 0; i < spec.layers.size(); ++i) connect(i);
+    errors_.raise();
   }
 
   /// The indices of the layers in the order of execution: scenes in the order of their first mention; inside
@@ -67,32 +68,32 @@ class LayerGraph {
   }
 
   void add_name(const std::string& name, std::size_t layer, const Place& place) {
-    if (!layer_of_.emplace(name, layer).second) {
-      place.key("name").refuse(shown(name), "a name that no other input or layer has");
-    }
+    if (!layer_of_.emplace(name, layer).second)
+      errors_.attempt(
+          [&] { place.key("name").refuse(shown(name), "a name that no other input or layer has"); });
   }
 
   void connect(std::size_t layer) {
     const Place place = root_.key("layers").item(layer).key("inputs");
-    for (std::size_t i = 0; i < spec_.layers[layer].inputs.size(); ++i) {
-      const std::string& name = spec_.layers[layer].inputs[i];
-      const auto found = layer_of_.find(name);
-      if (found == layer_of_.end()) {
-        std::vector<std::string> known;
-        for (const auto& entry : layer_of_) known.push_back(entry.first);
-        place.item(i).refuse(shown(name),
-                             fmt::format("a workload input or a layer, the nearest name is \"{}\"",
-                                         nearest_name(name, known)));
-      }
-      if (found->second == kNoLayer) continue;
-      if (scene_[found->second] > scene_[layer]) {
-        place.item(i).refuse(shown(name),
-                             fmt::format("a workload input or a layer of scene \"{}\" or an earlier one",
-                                         spec_.layers[layer].scene));
-      }
-      reads_[layer].push_back(found->second);
-      readers_[found->second].push_back(layer);
+    for (std::size_t i = 0; i < spec_.layers[layer].inputs.size(); ++i)
+      errors_.attempt([&] { connect(layer, spec_.layers[layer].inputs[i], place.item(i)); });
+  }
+
+  void connect(std::size_t layer, const std::string& name, const Place& place) {
+    const auto found = layer_of_.find(name);
+    if (found == layer_of_.end()) {
+      std::vector<std::string> known;
+      for (const auto& entry : layer_of_) known.push_back(entry.first);
+      place.refuse(shown(name), fmt::format("a workload input or a layer, the nearest name is \"{}\"",
+                                            nearest_name(name, known)));
     }
+    if (found->second == kNoLayer) return;
+    if (scene_[found->second] > scene_[layer]) {
+      place.refuse(shown(name), fmt::format("a workload input or a layer of scene \"{}\" or an earlier one",
+                                            spec_.layers[layer].scene));
+    }
+    reads_[layer].push_back(found->second);
+    readers_[found->second].push_back(layer);
   }
 
   /// Every remaining layer reads another remaining layer: following them ends in a cycle.
@@ -121,6 +122,7 @@ class LayerGraph {
   std::vector<std::size_t> scene_;               // by layer: its scene, counted in order of first mention
   std::vector<std::vector<std::size_t>> reads_;
   std::vector<std::vector<std::size_t>> readers_;
+  ErrorList errors_;
 };
 
 /// Throws UserError unless `axes` is a permutation of the axes of `shape`.
@@ -172,17 +174,23 @@ Tensor load_input(const InputSpec& input, const Place& place) {
   return permuted(load(shape), input.file_axes, info.shape);
 }
 
-void load_inputs(const WorkloadSpec& spec, const Place& root, Workload& workload) {
+void check_input(const InputSpec& input, const Place& place) {
+  const bool real = input.info.dtype == DType::kFloat32;
+  if (real && !input.source.file) place.key("random").refuse("random elements of float32", "a file");
+  if (real && input.info.zero_point != 0)
+    place.key("zero_point").refuse_value(input.info.zero_point, "0, the zero point of float32");
+  if (!real) check_zero_point(input.info.zero_point, input.info.dtype, place.key("zero_point"));
+}
+
+void load_inputs(const WorkloadSpec& spec, const Place& root, Workload& workload, ErrorList& errors) {
   for (std::size_t i = 0; i < spec.inputs.size(); ++i) {
     const InputSpec& input = spec.inputs[i];
     const Place place = root.key("inputs").item(i);
-    const bool real = input.info.dtype == DType::kFloat32;
-    if (real && !input.source.file) place.key("random").refuse("random elements of float32", "a file");
-    if (real && input.info.zero_point != 0)
-      place.key("zero_point").refuse_value(input.info.zero_point, "0, the zero point of float32");
-    if (!real) check_zero_point(input.info.zero_point, input.info.dtype, place.key("zero_point"));
-    workload.inputs[input.name] = input.info;
-    workload.input_data[input.name] = load_input(input, place);
+    errors.attempt([&] {
+      check_input(input, place);
+      workload.input_data[input.name] = load_input(input, place);
+      workload.inputs[input.name] = input.info;
+    });
   }
 }
 
@@ -243,16 +251,22 @@ Layer load_layer(const LayerSpec& spec, std::vector<TensorInfo> inputs, const Pl
   return layer;
 }
 
+/// A layer that reads what has been refused cannot be checked and is left out.
 void load_layers(const WorkloadSpec& spec, const std::vector<std::size_t>& order, const Place& root,
-                 Workload& workload) {
+                 Workload& workload, ErrorList& errors) {
   std::map<std::string, TensorInfo> tensors = workload.inputs;
   for (const std::size_t i : order) {
     const LayerSpec& layer = spec.layers[i];
     std::vector<TensorInfo> inputs;
-    for (const std::string& input : layer.inputs) inputs.push_back(tensors.at(input));
-    workload.layers.push_back(
-        load_layer(layer, std::move(inputs), root.key("layers").item(i), spec.arithmetic));
-    tensors[layer.name] = workload.layers.back().output;
+    for (const std::string& input : layer.inputs) {
+      if (const auto found = tensors.find(input); found != tensors.end()) inputs.push_back(found->second);
+    }
+    if (inputs.size() != layer.inputs.size()) continue;
+    errors.attempt([&] {
+      workload.layers.push_back(
+          load_layer(layer, std::move(inputs), root.key("layers").item(i), spec.arithmetic));
+      tensors[layer.name] = workload.layers.back().output;
+    });
   }
 }
 
@@ -337,8 +351,10 @@ Workload load_workload(const std::string& path, const InputFiles& given) {
   Workload workload;
   workload.name = spec.name;
   const std::vector<std::size_t> order = LayerGraph(spec, path).order();
-  load_inputs(spec, root, workload);
-  load_layers(spec, order, root, workload);
+  ErrorList errors;
+  load_inputs(spec, root, workload, errors);
+  load_layers(spec, order, root, workload, errors);
+  errors.raise();
   name_outputs(spec, root, workload);
   load_expected(spec, root, workload);
   // Float references belong to the inputs that the file names.

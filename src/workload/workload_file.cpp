@@ -110,6 +110,7 @@ void describe_all(Fields& v) {
 void describe(Fields& v, LayerSpec& s) {
   v.required().name("name", s.name, "name of the layer and of its output");
   v.required().special("op", OperatorValue{s}, "operator");
+  if (s.op == nullptr) return v.stop();
   v.name("scene", s.scene,
          "label of the program that the layer belongs to; scenes run in the order of first mention");
   v.optional_choice("arithmetic", s.arithmetic, kArithmeticNames,

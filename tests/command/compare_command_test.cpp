@@ -28,6 +28,29 @@ TEST(CompareCommand, UI_1_shows_both_reports) {
   }
 }
 
+TEST(CompareCommand, UI_15_peaks_and_the_parts_of_energy_and_area_stand_beside_each_other) {
+  const CommandFolder folder;
+  ASSERT_EQ(folder.run_layer("configs/core1.json", kDilated, {"--out", "a"}).status, 0);
+  ASSERT_EQ(folder.run_layer("configs/wfold16x4.json", kDilated, {"--out", "b"}).status, 0);
+  const CommandResult result =
+      folder.run({"compare", "a/report.json", "b/report.json", "--format", "csv", "--layers"});
+  ASSERT_EQ(result.status, 0) << result.err;
+  const auto has = [&](const std::string& line) { return result.out.find("\n" + line) != std::string::npos; };
+  EXPECT_TRUE(has(",peak MACs a cycle,1024,4096,4.000")) << result.out;
+  const nlohmann::json a = folder.report("a"), b = folder.report("b");
+  const auto expect_row = [&](const std::string& row, const std::string& pointer) {
+    const nlohmann::json::json_pointer at(pointer);
+    EXPECT_TRUE(has(row + "," + a.at(at).dump() + "," + b.at(at).dump() + ",")) << row << "\n" << result.out;
+  };
+  for (const char* part : {"macs", "buffers", "nram", "wram", "sram", "bus", "dram", "leakage"}) {
+    if (a["energy"]["pj"][part] != 0 || b["energy"]["pj"][part] != 0)
+      expect_row(",\"energy pJ, " + std::string(part) + "\"", "/energy/pj/" + std::string(part));
+  }
+  for (const char* part : {"macs", "lanes", "nram", "wram", "sram"})
+    expect_row(",\"area mm2, " + std::string(part) + "\"", "/energy/area_mm2/" + std::string(part));
+  expect_row(a["layers"][0]["name"].get<std::string>() + ",energy pJ", "/layers/0/energy_pj/total");
+}
+
 /// The line of `text` that begins with `what`, without repeated blanks.
 std::string line_of(const std::string& text, const std::string& what) {
   const std::size_t begin = text.find("  " + what);

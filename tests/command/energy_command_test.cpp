@@ -1,6 +1,7 @@
 // Energy in the reports of whole runs (SPEC UI-10).
 #include "tilebeat_command.h"
 
+#include <map>
 #include <string>
 
 #include <gmock/gmock.h>
@@ -55,6 +56,61 @@ TEST(EnergyCommand, UI_10_a_factor_changes_its_own_part_alone) {
   for (const auto& [part, pj] : once.items()) {
     if (part == "total") continue;
     EXPECT_EQ(twice.at(part).get<double>(), pj.get<double>() * (part == "dram" ? 2 : 1)) << part;
+  }
+}
+
+TEST(EnergyCommand, UI_15_a_byte_of_dram_costs_what_its_preset_says) {
+  const CommandFolder folder;
+  const std::string layer = source_path("models/worked_dilated.json");
+  const auto pj_per_byte = [&](const nlohmann::json& hardware) {
+    const CommandResult result =
+        folder.run({"run", "--config", folder.write("chip.json", hardware.dump()), "--layer", layer});
+    EXPECT_EQ(result.status, 0) << result.err;
+    const nlohmann::json report = folder.report();
+    const nlohmann::json& total = report.at("total");
+    const double bytes =
+        total.at("dram_read_bytes").get<double>() + total.at("dram_write_bytes").get<double>();
+    return report.at("energy").at("pj").at("dram").get<double>() / bytes;
+  };
+  // The table of docs/energy.md.
+  const std::map<std::string, double> table{
+      {"ddr4_2400", 160}, {"ddr4_3200", 160},  {"lpddr4_3200", 40}, {"ddr4_2400_ecc_x4", 160},
+      {"ddr5_4800", 134}, {"lpddr5_6400", 32}, {"hbm2_2000", 31.2}};
+  for (const auto& [preset, pj] : table)
+    EXPECT_NEAR(pj_per_byte({{"dram", {{"preset", preset}}}}), pj, 1e-9) << preset;
+  EXPECT_NEAR(pj_per_byte({{"dram", {{"preset", "hbm2_2000"}}}, {"technology", {{"dram_pj_per_byte", 7}}}}),
+              7, 1e-9)
+      << "a value of the file goes before that of the preset";
+}
+
+TEST(EnergyCommand, UI_15_area_is_told_by_unit_and_memory) {
+  const CommandFolder folder;
+  const auto area = [&](const nlohmann::json& chip) {
+    const std::string file = folder.write("chip.json", nlohmann::json{{"chip", chip}}.dump());
+    const CommandResult result =
+        folder.run({"run", "--config", file, "--layer", source_path("models/worked_dilated.json")});
+    EXPECT_EQ(result.status, 0) << result.err;
+    return folder.report().at("energy").at("area_mm2");
+  };
+  const auto chip = [](std::int64_t nram, std::int64_t wram, std::int64_t sram) {
+    return nlohmann::json{{"core", {{"nram", {{"size_bytes", nram}}}, {"wram", {{"size_bytes", wram}}}}},
+                          {"sram", {{"size_bytes", sram}}}};
+  };
+  constexpr std::int64_t kKiB = 1024;
+  const nlohmann::json base = area(chip(256 * kKiB, 512 * kKiB, 1024 * kKiB));
+  double memories = 0;
+  for (const char* memory : {"buffers", "nram", "wram", "sram"}) memories += base.at(memory).get<double>();
+  EXPECT_NEAR(base.at("memories").get<double>(), memories, 1e-9);
+  EXPECT_NEAR(base.at("total").get<double>(),
+              memories + base.at("macs").get<double>() + base.at("lanes").get<double>(), 1e-9);
+  const std::map<std::string, nlohmann::json> doubled{
+      {"nram", area(chip(512 * kKiB, 512 * kKiB, 1024 * kKiB))},
+      {"wram", area(chip(256 * kKiB, 1024 * kKiB, 1024 * kKiB))},
+      {"sram", area(chip(256 * kKiB, 512 * kKiB, 2048 * kKiB))}};
+  for (const auto& [memory, now] : doubled) {
+    for (const char* part : {"macs", "lanes", "buffers", "nram", "wram", "sram"})
+      EXPECT_NEAR(now.at(part).get<double>(), base.at(part).get<double>() * (memory == part ? 2 : 1), 1e-9)
+          << memory << " doubled: " << part;
   }
 }
 

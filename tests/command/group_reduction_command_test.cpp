@@ -159,12 +159,12 @@ INSTANTIATE_TEST_SUITE_P(
         RefusedUnit{"a_fraction", R"({"wide": 2.5})", "/groups/0/reductions/wide: 2.5 is not allowed"},
         RefusedUnit{"no_object", R"(["wide"])", "/groups/0/reductions: expected an object"},
         RefusedUnit{"unknown_layer", R"({"wild": 2})",
-                    "groups[0]: reductions: 'wild' is not a layer of the group on matrix units"},
+                    "/groups/0: reductions: 'wild' is not a layer of the group on matrix units"},
         RefusedUnit{"vector_layer", R"({"sum": 2})",
-                    "groups[0]: reductions: 'sum' is not a layer of the group on matrix units"},
+                    "/groups/0: reductions: 'sum' is not a layer of the group on matrix units"},
         RefusedUnit{
             "more_than_a_cluster", R"({"wide": 5})",
-            "groups[0]: reductions: layer 'wide' cannot be mapped so: reduction_parts 5 is more than 4, "
+            "/groups/0: reductions: layer 'wide' cannot be mapped so: reduction_parts 5 is more than 4, "
             "chip.cores_per_cluster"},
         RefusedUnit{"a_number", "2", "/groups/0/reductions: expected an object"}),
     [](const auto& refused) { return std::string(refused.param.name); });

@@ -325,6 +325,7 @@ TEST(MappingFile, MA_1_OP_1_images_are_split_over_cores) {
                     folder.write("more.json", one_mapping(R"("image_parts": 4)"))});
     EXPECT_EQ(more.status, 2);
     EXPECT_THAT(more.err, HasSubstr("mapping: image_parts 4 is more than 3"));
+    EXPECT_EQ(more.err.rfind("tilebeat: " + folder.path("more.json") + ": /layers/0: ", 0), 0U) << more.err;
   }
 }
 

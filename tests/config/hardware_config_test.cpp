@@ -83,13 +83,30 @@ TEST(HardwareConfig, UI_2_the_schema_documents_every_field_with_a_default) {
 
 TEST(HardwareConfig, UI_2_all_documented_configurations_load) {
   int files = 0;
-  for (const auto& entry : std::filesystem::directory_iterator(TILEBEAT_SOURCE_DIR "/configs")) {
+  for (const auto& entry : std::filesystem::recursive_directory_iterator(TILEBEAT_SOURCE_DIR "/configs")) {
     if (entry.path().extension() != ".json") continue;
     const HardwareConfig config = load_hardware(entry.path().string());
     EXPECT_EQ(config.name, entry.path().stem().string()) << "a configuration is called like its file";
     ++files;
   }
   EXPECT_GE(files, 9);
+}
+
+// Each engine has one, and they differ in nothing else.
+TEST(HardwareConfig, UI_15_configurations_of_equal_peak_differ_in_the_engine_alone) {
+  std::set<std::string> dataflows;
+  std::optional<OrderedJson> rest;
+  for (const auto& entry : std::filesystem::directory_iterator(TILEBEAT_SOURCE_DIR "/configs/equal_peak")) {
+    const HardwareConfig config = load_hardware(entry.path().string());
+    EXPECT_EQ(config.macs_per_clock(), 1024) << entry.path();
+    EXPECT_TRUE(dataflows.insert(config.dataflow).second) << entry.path();
+    OrderedJson json = hardware_to_json(config);
+    for (const char* part : {"name", "dataflow"}) json.erase(part);
+    for (const EngineDescription& engine : engine_descriptions()) json.erase(engine.key);
+    if (!rest) rest = json;
+    EXPECT_EQ(json, *rest) << entry.path();
+  }
+  EXPECT_EQ(dataflows.size(), engine_descriptions().size());
 }
 
 // Every field of `part` stands in the text of a configuration, with the default value where `values` says so.
@@ -143,8 +160,11 @@ TEST(HardwareConfig, UI_2_switch16_spells_out_the_defaults) {
   EXPECT_EQ(hardware_to_json(config), defaults);
   const std::string text = read_file(TILEBEAT_SOURCE_DIR "/configs/switch16.json", kMaxJsonBytes);
   OrderedJson fields = defaults;
-  // Engines have files of their own. The preset names all fields of DRAM, a comment their values.
+  // Engines have files of their own. The preset names all fields of DRAM and its energy, comments their
+  // values.
   for (const char* part : {"wfold", "rolling", "offset", "dram"}) fields.erase(part);
+  fields["technology"].erase("dram_pj_per_byte");
+  EXPECT_NE(text.find("\"dram_pj_per_byte = 160: "), std::string::npos);
   expect_documented("switch16.json", fields, false);
   for (const auto& [key, value] : defaults["dram"].items()) {
     const std::string shown = value.is_string() ? value.get<std::string>() : value.dump();

@@ -191,7 +191,8 @@ int expect_agreement(Validator& validator, const Json& good, const Loader& load,
 
 TEST(SchemaAgreement, UI_2_hardware_loader_and_schema) {
   Validator validator(hardware_schema());
-  for (const auto& entry : std::filesystem::directory_iterator(TILEBEAT_SOURCE_DIR "/configs")) {
+  for (const auto& entry : std::filesystem::recursive_directory_iterator(TILEBEAT_SOURCE_DIR "/configs")) {
+    if (!entry.is_regular_file()) continue;
     EXPECT_TRUE(validator.accepts(read_json_file(entry.path().string()))) << entry.path();
   }
   EXPECT_GT(

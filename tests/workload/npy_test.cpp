@@ -42,6 +42,25 @@ TEST(Npy, NU_4_reads_all_three_versions_in_any_spelling) {
   }
 }
 
+// cnpy writes '<i1' or '>i1', by the machine; a byte has no order.
+TEST(Npy, UI_13_bytes_may_name_a_byte_order) {
+  const TemporaryFolder folder;
+  for (const char* order : {"<", ">", "=", "|"}) {
+    for (const char* type : {"i1", "u1"}) {
+      const std::string header =
+          std::string("{'descr': '") + order + type + "', 'fortran_order': False, 'shape': (2, 1), }";
+      const Tensor tensor = read_npy(folder.write("a.npy", file_of(1, header, "\x02\xff")));
+      EXPECT_EQ(tensor.dtype, type[0] == 'i' ? DType::kInt8 : DType::kUint8) << header;
+      EXPECT_EQ(tensor.at(0), 2) << header;
+      EXPECT_EQ(tensor.at(1), type[0] == 'i' ? -1 : 255) << header;
+    }
+  }
+  const std::string wide = folder.write(
+      "w.npy", file_of(1, "{'descr': '>i4', 'fortran_order': False, 'shape': (1,), }", "\x01\x02\x03\x04"));
+  EXPECT_NE(refusal([&] { read_npy(wide); }).find("elements of type '>i4' are not allowed"),
+            std::string::npos);
+}
+
 TEST(Npy, NU_4_a_scalar_has_no_dimensions) {
   const TemporaryFolder folder;
   const Tensor scalar = read_npy(

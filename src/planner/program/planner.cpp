@@ -63,6 +63,7 @@ class NetworkPlanner {
       try {
         decide(layer, decided_.emplace_back());
       } catch (const UserError& error) {
+        if (const auto place = place_of_request(layer)) place->fail(error.what());
         throw PlanError(layer.name, error.what());
       }
     }
@@ -91,15 +92,15 @@ class NetworkPlanner {
   void check_request() {
     for (std::size_t i = 0; i < asked_.layers.size(); ++i) {
       const MappingRequest& request = asked_.layers[i];
+      const Place place = Place(asked_.file).key("layers").item(i);
       const auto refuse = [&](const std::string& why) {
-        throw UserError(fmt::format("{}: layers[{}]: layer '{}' {}", asked_.file, i, request.layer, why));
+        place.fail(fmt::format("layer '{}' {}", request.layer, why));
       };
       const auto layer = std::find_if(workload_.layers.begin(), workload_.layers.end(),
                                       [&](const Layer& l) { return l.name == request.layer; });
       if (layer == workload_.layers.end()) refuse("is not in the workload");
       if (is_board()) refuse("cannot be mapped: the hardware has no chip");
       if (!std::holds_alternative<Conv2d>(layer->operation)) refuse("does not run on matrix units");
-      const Place place = Place(asked_.file).key("layers").item(i);
       if (!request.engine_choices.empty())
         chosen_hardware_.emplace(request.layer, with_choices(hardware_, request, place));
       if (request.engine && *request.engine != hardware_.dataflow)
@@ -113,6 +114,19 @@ class NetworkPlanner {
     return found == asked_.layers.end() ? nullptr : &*found;
   }
 
+  // The request of a mapping file for the layer, or for the group that ends with it; null: there is none.
+  std::optional<Place> place_of_request(const Layer& layer) const {
+    if (asked_.file.empty()) return {};
+    const Place root(asked_.file);
+    if (const MappingRequest* request = asked_of(layer.name))
+      return root.key("layers").item(to_size(request - asked_.layers.data()));
+    const auto group = std::find_if(asked_.groups.begin(), asked_.groups.end(), [&](const GroupRequest& g) {
+      return !g.layers.empty() && g.layers.back() == layer.name;
+    });
+    if (group == asked_.groups.end()) return {};
+    return root.key("groups").item(to_size(group - asked_.groups.begin()));
+  }
+
   // Makes the fusion groups of the mapping file.
   void make_asked_groups() {
     for (std::size_t i = 0; i < asked_.groups.size(); ++i) {
@@ -120,7 +134,7 @@ class NetworkPlanner {
         add_group(asked_.groups[i]);
         groups_.back()->check_reductions();
       } catch (const UserError& error) {
-        throw UserError(fmt::format("{}: groups[{}]: {}", asked_.file, i, error.what()));
+        Place(asked_.file).key("groups").item(i).fail(error.what());
       }
     }
   }

@@ -2,6 +2,7 @@
 #include "report/run_result.h"
 
 #include <algorithm>
+#include <array>
 
 #include <fmt/format.h>
 
@@ -70,6 +71,33 @@ std::string parts_table(const RunFacts& run, const std::vector<Part>& parts) {
          rows + "</tbody></table>\n";
 }
 
+// The area by unit and memory; empty for a report of an earlier version.
+std::string area_table(const RunFacts& run) {
+  struct Row {
+    const char *part, *meaning;
+  };
+  constexpr std::array<Row, 6> kRows{{{"macs", "multiply-accumulate units"},
+                                      {"lanes", "lanes of vector units"},
+                                      {"buffers", "buffers of the engines"},
+                                      {"nram", "memories for maps and results"},
+                                      {"wram", "memories for kernels"},
+                                      {"sram", "memories of the clusters"}}};
+  if (!run.cited.report()["energy"]["area_mm2"].contains("nram")) return "";
+  const double total = run.cited.number("/energy/area_mm2/total");
+  std::string rows;
+  for (const Row& row : kRows) {
+    const std::string name = row.part, place = "/energy/area_mm2/" + name;
+    const double mm2 = run.cited.number(place), share = ratio(mm2, total);
+    if (mm2 <= 0) continue;
+    rows += fmt::format("<tr><td>{}</td><td class=\"n\">{}</td><td class=\"n\">{}</td><td>{}</td></tr>\n",
+                        name, number_at(run, place),
+                        run.cited.computed("area_share/" + name, share, percent(share)), row.meaning);
+  }
+  return "<table><thead><tr><th>area of</th><th class=\"n\">mm2</th><th class=\"n\">share</th><th>what it "
+         "is</th></tr></thead><tbody>\n" +
+         rows + "</tbody></table>\n";
+}
+
 }  // namespace
 
 std::string energy_by_layer(const RunFacts& run) {
@@ -86,7 +114,7 @@ std::string energy_by_layer(const RunFacts& run) {
       number_at(run, "/energy/pj/total", kPjPerUj),
       escaped(report["energy"]["technology"].get<std::string>()), number_at(run, "/energy/watts"),
       number_at(run, "/energy/edp_joule_seconds"), number_at(run, "/energy/area_mm2/total"));
-  html += parts_table(run, parts);
+  html += parts_table(run, parts) + area_table(run);
   html +=
       "<table class=\"layers\"><thead><tr><th>layer</th><th class=\"n\">uJ</th><th "
       "class=\"wide\"></th></tr></thead>"
