@@ -193,7 +193,7 @@ class RulesChooser {
                   large};
     trial.mode = large ? "large map" : "small map";
     const bool grows = config_.split == FusionSplit::kBottomUp;
-    const Found found = grows ? grow(layers, group, trial) : cut(layers, group, trial);
+    Found found = grows ? grow(layers, group, trial) : cut(layers, group, trial);
     if (!found || !found->fewer_kernels) return found ? std::optional(found->why) : std::nullopt;
     // The kernels of a smaller unit map: those of some output channels at a time (SPEC FU-11).
     group.kernels = GroupKernels::kStreamed;
@@ -207,7 +207,7 @@ class RulesChooser {
   Found cut(const Candidate& layers, UnitMap group, Trial& trial) {
     Found last;
     for (int cuts = 0; group.columns > 0; ++cuts) {
-      const Found found = violated(layers, group);
+      Found found = violated(layers, group);
       if (!found) {
         trial.request = request_of(layers, group);
         trial.rows_violated = last ? last->why : "";
