@@ -23,6 +23,10 @@ void define_sweep(CLI::App& app, SweepCommand& c) {
   CLI::Option* jobs = app.add_option("--jobs", c.jobs, "runs at the same time (default: one a processor)")
                           ->check(CLI::Range(1, 4096))
                           ->type_name("N");
+  app.add_option("--colour", c.colour,
+                 "the axis that colours the points of the page; default: the one with the largest effect")
+      ->check(kNotEmpty)
+      ->type_name("AXIS");
   app.add_option("--pareto", c.pareto, "the two columns that the Pareto front is of, less is better")
       ->capture_default_str()
       ->check(kNotEmpty)

@@ -41,6 +41,40 @@ void define_timeline(CLI::App& app, RunCommand& c) {
       ->type_name("FILE");
 }
 
+void define_faults(CLI::App& app, RunCommand& c) {
+  CLI::Option* fault =
+      app.add_option(
+             "--fault", c.faults,
+             "a broken cell: what is written to byte BYTE of bank BANK is stored with the bits of MASK "
+             "flipped; of the engine of core 0, or of PLACE, on chips clusterK.coreI.engine, .nram, .wram, "
+             ".pe "
+             "or clusterK.sram. With @CYCLE an upset: the bits flip once; also of dram:BYTE:MASK@CYCLE and "
+             "of "
+             "a bus, NAME.PORT.read:BYTE:MASK@CYCLE")
+          ->type_name("[PLACE:]BANK:BYTE:MASK[@CYCLE]");
+  CLI::Option* campaign =
+      app.add_option(
+             "--fault-campaign", c.campaign.faults,
+             "after the run N more, each with a random upset of one bit: what is masked, wrong, stopped")
+          ->check(CLI::Range(1, 1'000'000))
+          ->excludes(fault)
+          ->excludes("--program")
+          ->type_name("N");
+  app.add_option("--fault-seed", c.campaign.seed, "another seed gives other upsets")
+      ->needs(campaign)
+      ->capture_default_str()
+      ->type_name("SEED");
+  app.add_option("--fault-in", c.campaign.places, "only in these kinds of places")
+      ->needs(campaign)
+      ->delimiter(',')
+      ->check(CLI::IsMember({"pe", "engine", "nram", "wram", "sram", "dram", "bus"}))
+      ->type_name("PLACE,...");
+  app.add_option("--fault-table", c.campaign.table, "write a line for each upset, comma-separated")
+      ->needs(campaign)
+      ->check(kNotEmpty)
+      ->type_name("FILE");
+}
+
 void define_waveform(CLI::App& app, RunCommand& c) {
   app.add_option("--vcd", c.vcd, "write a waveform for GTKWave; implies --granularity clock")
       ->check(kNotEmpty)
@@ -107,12 +141,7 @@ void define_run(CLI::App& app, RunCommand& c) {
       ->type_name("NAME=X.npy");
   define_waveform(app, c);
   define_timeline(app, c);
-  app.add_option(
-         "--fault", c.faults,
-         "a broken cell: what is written to byte BYTE of bank BANK is stored with the bits of MASK "
-         "flipped; of the engine of core 0, or of PLACE, on chips clusterK.coreI.engine, .nram, .wram "
-         "or clusterK.sram")
-      ->type_name("[PLACE:]BANK:BYTE:MASK");
+  define_faults(app, c);
   app.add_option("--jitter-seed", c.jitter_seed,
                  "hold processes back by random delta cycles; results do not change")
       ->type_name("SEED");

@@ -48,11 +48,6 @@ std::string value_name(const CLI::Option& option);
 /// may look like one.
 std::optional<std::string> unknown_option(const CLI::App& command, const std::vector<std::string>& arguments);
 
-/// The fault that `--fault [PLACE:]BANK:BYTE:MASK` describes; numbers are decimal or 0x hexadecimal. PLACE is
-/// `engine` (its buffer for maps), `nram`, `wram` or `sram`, on chips behind `clusterK.` and, except for
-/// `sram`, `coreI.`; by default the engine of core 0 of cluster 0. Throws UserError that names the range.
-MemoryFault parse_fault(const std::string& text, const HardwareConfig& hardware);
-
 /// Prints "tilebeat: TEXT" as one line on standard error, with control characters as blanks, and longer texts
 /// cut. Errors of writing are ignored, as the exit status also tells the outcome.
 void print_message(std::string_view text);

@@ -15,6 +15,14 @@ namespace tilebeat {
 /// a failed check or a simulation error, 2 for a wrong command line or file.
 int run_command_line(int argc, char** argv);
 
+/// A number of random upsets, each in a simulation of its own.
+struct FaultCampaign {
+  int faults = 0;
+  std::uint32_t seed = 1;
+  std::vector<std::string> places;  ///< names of kinds of places ("nram", "bus"); none: all that there are
+  std::string table;                ///< path of a table of the faults; empty: none
+};
+
 /// The arguments of `tilebeat run`.
 struct RunCommand {
   std::string config, layer;
@@ -36,7 +44,8 @@ struct RunCommand {
   bool vcd_accumulators = false;
   std::string check;                ///< "on" or "off"; empty: on up to kCheckedMacs
   std::vector<std::string> inputs;  ///< NAME=FILE
-  std::vector<std::string> faults;  ///< BANK:BYTE:MASK
+  std::vector<std::string> faults;  ///< [PLACE:]BANK:BYTE:MASK[@CYCLE]
+  FaultCampaign campaign;
   std::uint32_t jitter_seed = 0, build_order_seed = 0;
 };
 
@@ -119,6 +128,7 @@ struct SweepCommand {
   std::string sweep;
   std::string out = "tilebeat-sweep";
   std::string pareto = "cycles,dram_bytes";
+  std::string colour;  ///< the axis that colours the page's points; empty: the one with the largest effect
   std::string snakemake;  ///< path of a workflow to write in place of running; empty: run the points
   bool collect = false;   ///< run nothing, only collect the results that exist
   int jobs = 0;           ///< parallel runs; 0: as many as there are processors

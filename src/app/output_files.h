@@ -90,9 +90,9 @@ class ResultSet {
 
 /// The outputs of a run, as typed.
 struct OutputPlaces {
-  std::string out;                         ///< folder
-  std::vector<std::string> names;          ///< names of the tensors that are written to `out`/outputs
-  std::string vcd, fst, timeline, konata;  ///< empty: none
+  std::string out;                 ///< folder
+  std::vector<std::string> names;  ///< names of the tensors that are written to `out`/outputs
+  std::string vcd, fst, timeline, konata, fault_table;  ///< empty: none
 
   /// GTKWave's save file, beside the VCD; empty: none.
   std::string view() const;

@@ -176,11 +176,10 @@ std::string OutputPlaces::view() const {
 }
 
 std::vector<std::pair<const char*, std::string>> OutputPlaces::files() const {
-  std::vector<std::pair<const char*, std::string>> all{{"--vcd", vcd},
-                                                       {vcd.empty() ? "--fst" : "--vcd", view()},
-                                                       {"--fst", fst},
-                                                       {"--timeline", timeline},
-                                                       {"--konata", konata}};
+  std::vector<std::pair<const char*, std::string>> all{
+      {"--vcd", vcd},       {vcd.empty() ? "--fst" : "--vcd", view()},
+      {"--fst", fst},       {"--timeline", timeline},
+      {"--konata", konata}, {"--fault-table", fault_table}};
   all.erase(std::remove_if(all.begin(), all.end(), [](const auto& file) { return file.second.empty(); }),
             all.end());
   return all;

@@ -1,5 +1,7 @@
 #include "app/command_options.h"
 #include "app/commands.h"
+#include "app/fault_campaign.h"
+#include "app/fault_option.h"
 #include "app/output_files.h"
 #include "app/planning.h"
 #include "app/progress.h"
@@ -94,7 +96,12 @@ std::int64_t macs_of(const Workload& workload) {
       [&](std::int64_t sum, const Layer& layer) { return sum + useful_macs(workload, layer); });
 }
 
-Granularity granularity_of(const RunCommand& command) {
+Granularity granularity_of(const RunCommand& command, const std::vector<PlacedFault>& faults) {
+  const bool upset =
+      command.campaign.faults > 0 || std::any_of(faults.begin(), faults.end(), needs_every_clock);
+  if (command.granularity == "tile" && upset)
+    throw UserError(
+        "--granularity tile and an upset in what an engine computes with: use --granularity clock");
   if (command.granularity == "tile" && command.has_waveform()) {
     throw UserError(
         "--granularity tile and --vcd together: a waveform needs every clock, use --granularity clock");
@@ -102,7 +109,7 @@ Granularity granularity_of(const RunCommand& command) {
   if (command.granularity == "tile" && !command.vectors.empty())
     throw UserError(
         "--granularity tile and --vectors together: vectors need every clock, use --granularity clock");
-  return command.granularity == "clock" || command.has_waveform() || !command.vectors.empty()
+  return command.granularity == "clock" || command.has_waveform() || !command.vectors.empty() || upset
              ? Granularity::kClock
              : Granularity::kTile;
 }
@@ -195,7 +202,6 @@ int run_on(const RunCommand& command, HardwareConfig loaded, const std::optional
   planning.emplace();
   Interruption::say("\ntilebeat: interrupted before the simulation began; nothing was written\n");
   SimulationOptions options;
-  options.granularity = granularity_of(command);
   std::shared_ptr<CompiledAhead> ahead;
   if (!command.tables.empty()) {
     ahead = ahead_of(loaded);
@@ -204,6 +210,7 @@ int run_on(const RunCommand& command, HardwareConfig loaded, const std::optional
   const HardwareConfig hardware = std::move(loaded);
   options.trace_accumulators = traces_accumulators(command, hardware);
   for (const std::string& fault : command.faults) options.faults.push_back(parse_fault(fault, hardware));
+  options.granularity = granularity_of(command, options.faults);
   std::optional<Workload> workload;
   const InputFiles given = input_files(command.inputs);
   if (command.program.empty()) workload = load_workload(command.layer, given);
@@ -216,6 +223,8 @@ int run_on(const RunCommand& command, HardwareConfig loaded, const std::optional
   if (workload)
     references = std::move(workload->float_references), expected_cycles = workload->expected_cycles;
   std::optional<ReferenceRun> reference;
+  if (command.campaign.faults > 0 && !check)
+    throw UserError("--fault-campaign: compares with the reference, say --check on");
   if (check) reference.emplace(*workload);
   if (macs > kAnnouncedMacs) progress.announce(fmt::format("planning {} layers", workload->layers.size()));
   HandPrograms made = programs_of(command, workload, hardware, asked);
@@ -231,6 +240,7 @@ int run_on(const RunCommand& command, HardwareConfig loaded, const std::optional
   const InputHashes inputs = hashes_of(made.files, {{command.config, config_hash}});
   RunResult result;
   std::vector<std::string> remarks, written;
+  std::vector<FaultEffect> effects;
   {
     planning.reset();
     RunOutputs outputs(command, hardware, plan, made.files);
@@ -251,13 +261,19 @@ int run_on(const RunCommand& command, HardwareConfig loaded, const std::optional
       progress.tell(fmt::format("clock {}, {} of {} layers complete", now, done, layers),
                     share.at(now, done));
     };
+    std::map<std::string, Tensor> wanted;
+    if (command.campaign.faults > 0) {
+      wanted = reference->take(progress);
+      effects = run_campaign(command.campaign, hardware, plan, options, wanted, progress);
+      outputs.write_fault_table(campaign_csv(effects));
+    }
     if (!check) workload.reset();  // weights are large
     result = simulate(hardware, std::move(plan), options);
     progress.clear();
     Interruption::say(fmt::format(
         "\ntilebeat: interrupted after the simulation of {} clocks, before its outputs were written\n",
         result.cycles));
-    if (reference) check_outputs(*workload, reference->take(progress), result);
+    if (reference) check_outputs(*workload, wanted.empty() ? reference->take(progress) : wanted, result);
     add_qualities(references, result);
     check_cycles(expected_cycles, result);
     outputs.write(hardware, provenance_json(command, inputs), result);
@@ -265,6 +281,7 @@ int run_on(const RunCommand& command, HardwareConfig loaded, const std::optional
     for (const auto& [option, file] : outputs.files()) written.push_back(file);
   }
   print_result(command, result, check, remarks, written);
+  if (!effects.empty()) fmt::print("\n{}", campaign_text(effects));
   return result.passed() ? 0 : 1;
 }
 

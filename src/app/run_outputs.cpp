@@ -100,7 +100,8 @@ std::set<std::string> files_of_vectors(const std::string& folder) {
 }  // namespace
 
 OutputPlaces places_of(const RunCommand& command, const Plan& plan) {
-  return {command.out, plan.outputs, command.vcd, command.fst, command.timeline, command.konata};
+  return {command.out,      plan.outputs,   command.vcd,           command.fst,
+          command.timeline, command.konata, command.campaign.table};
 }
 
 RunOutputs::RunOutputs(const RunCommand& command, const HardwareConfig& hardware, const Plan& plan,
@@ -228,6 +229,10 @@ Observers RunOutputs::observers() {
   Trace* trace = waveform_ ? &*waveform_ : nullptr;
   if (vectors_) trace = &*vectors_;
   return {trace, timeline_ ? &*timeline_ : nullptr, programs};
+}
+
+void RunOutputs::write_fault_table(std::string_view table) {
+  if (!places_.fault_table.empty()) files_.write(places_.fault_table, table);
 }
 
 void RunOutputs::check() const {

@@ -40,6 +40,8 @@ class RunOutputs {
   std::function<void(std::uint64_t, const std::vector<std::uint8_t>&)> memory_after();
   /// Takes a bank on the chip behind the run; empty where nobody asks for it.
   std::function<void(const std::string&, const std::uint8_t*, std::size_t)> bank_after();
+  /// Writes the table of a campaign's faults, if there is to be one.
+  void write_fault_table(std::string_view table);
   /// Throws UserError when the files certainly cannot be made as requested.
   void check() const;
   /// Writes everything, and first sets `result.written`. `provenance` becomes a part of the report.

@@ -19,6 +19,14 @@ namespace {
 namespace fs = std::filesystem;
 
 // The two columns; of an axis all labels must be numbers.
+void check_colour(const std::string& colour, const SweepFile& file) {
+  std::vector<std::string> names;
+  for (const SweepAxis& axis : file.axes) names.push_back(axis.name);
+  if (!colour.empty() && std::find(names.begin(), names.end(), colour) == names.end())
+    throw UserError(
+        fmt::format("--colour {}: one of the axes {} is expected", colour, fmt::join(names, ", ")));
+}
+
 ParetoAxes pareto_axes(const std::string& text, const SweepFile& file) {
   const std::size_t comma = text.find(',');
   ParetoAxes axes{text.substr(0, comma), comma == std::string::npos ? "" : text.substr(comma + 1)};
@@ -91,7 +99,7 @@ int write_results(const SweepCommand& command, const SweepTable& table, const Pa
   OutputFiles files;
   const std::string csv = command.out + "/sweep.csv", page = command.out + "/sweep.html";
   files.write(csv, sweep_csv(table, axes));
-  files.write(page, sweep_page(table, axes));
+  files.write(page, sweep_page(table, axes, command.colour));
   files.commit();
   fmt::print("{}\n", sweep_summary(table, axes));
   std::size_t shown = 0;
@@ -137,6 +145,7 @@ int run_missing(const std::vector<PointFolder>& folders, const SweepLock& lock, 
 int sweep(const SweepCommand& command) {
   const SweepFile file = load_sweep(command.sweep);
   const ParetoAxes axes = pareto_axes(command.pareto, file);
+  check_colour(command.colour, file);
   const std::vector<PointFolder> folders = folders_of(file, command);
   if (!command.snakemake.empty()) check_workflow_place(command);
   for (const char* name : {"/sweep.csv", "/sweep.html"}) check_not_read("--out", command.out + name);

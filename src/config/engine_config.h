@@ -68,6 +68,8 @@ class EngineConfig {
   /// The most multiply-accumulates of one engine in a cycle.
   virtual std::int64_t peak_macs_per_clock() const = 0;
   virtual FaultSpace fault_space(const HardwareConfig& hardware) const = 0;
+  /// The registers of its PEs, which are accumulators, or operands that rotate through a PE.
+  virtual FaultSpace pe_space() const = 0;
   /// Bytes of the buffers of one engine, without the memories of its core.
   virtual std::int64_t buffer_bytes() const = 0;
   /// The engine's compiled data, shared with all copies made from now on; null: the engine compiles nothing.
@@ -88,6 +90,7 @@ class EngineConfigOf : public EngineConfig {
   void check(const HardwareConfig& hardware, const Place& root) const override;
   std::int64_t peak_macs_per_clock() const override;
   FaultSpace fault_space(const HardwareConfig& hardware) const override;
+  FaultSpace pe_space() const override;
   std::int64_t buffer_bytes() const override;
   std::shared_ptr<CompiledAhead> compiled_ahead() override;
 };

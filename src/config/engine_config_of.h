@@ -29,6 +29,7 @@ inline void need_power_of_two(std::int64_t value, const Place& place) {
 //   void check_engine(const T&, const HardwareConfig&, const Place& root)         its rules
 //   std::int64_t peak_macs_per_clock(const T&)
 //   FaultSpace fault_space(const T&, const HardwareConfig&)
+//   FaultSpace pe_space(const T&)                            where upsets of PE registers are modelled
 //   std::int64_t buffer_bytes(const T&)                      where it has buffers of its own
 //   std::shared_ptr<CompiledAhead> compiled_ahead(T&)        where it compiles something
 
@@ -69,6 +70,16 @@ FaultSpace fault_space_of(const T& value, const HardwareConfig& hardware) {
   return fault_space(value, hardware);
 }
 
+// Default for engines whose registers cannot be upset.
+template <class T>
+FaultSpace pe_space(const T&) {
+  return {};
+}
+template <class T>
+FaultSpace pe_space_of(const T& value) {
+  return pe_space(value);
+}
+
 // Default for engines that work only on the memories of their core.
 template <class T>
 std::int64_t buffer_bytes(const T&) {
@@ -97,6 +108,11 @@ std::int64_t EngineConfigOf<T>::peak_macs_per_clock() const {
 template <class T>
 FaultSpace EngineConfigOf<T>::fault_space(const HardwareConfig& hardware) const {
   return fault_space_of(value, hardware);
+}
+
+template <class T>
+FaultSpace EngineConfigOf<T>::pe_space() const {
+  return pe_space_of(value);
 }
 
 template <class T>

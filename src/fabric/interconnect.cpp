@@ -222,6 +222,7 @@ void Interconnect::stream(const Response& response) {
     last = extension.first_beat + extension.beats - 1;
     port.read.free_from = last + 1;
     port.read.ledger.add_beats(extension.first_beat, extension.beats);
+    upset_beats(lane, *response.payload, extension.first_beat);
     trace_beats(port, *response.payload, extension.first_beat, extension.beats);
   } else {
     extension.first_beat = std::max(earliest, port.reply_free_from);
@@ -303,6 +304,7 @@ void Interconnect::grant(int index, Cycle now) {
     target.write_from = target.bytes_per_clock > 0 ? due + 1 : 0;
     if (target.bytes_per_clock > 0) target.write.add_beats(due + 1 - data_cycles, data_cycles);
     lane.ledger.add_beats(first_beat, beats);
+    upset_beats(lane, payload, first_beat);
     trace_beats(port, payload, first_beat, beats);
   }
   extension.trail.add(due, Activity::kBusLatency);
@@ -354,6 +356,28 @@ void Interconnect::plan_next_grant(Cycle now) {
     if (lost) next = std::min(next, now + 1);
   });
   if (next != kNever) request_grant_phase(next);
+}
+
+bool Interconnect::upset(const std::string& port, std::int64_t byte, std::uint8_t mask, Cycle at) {
+  if (byte >= config_.bytes_per_clock) return false;
+  for (const Port& of : ports_) {
+    for (const Lane* lane : {&of.read, &of.write}) {
+      if (port != of.statistics.name + (lane == &of.read ? ".read" : ".write")) continue;
+      upsets_.push_back({lane, at, to_unsigned(byte), mask});
+      return true;
+    }
+  }
+  return false;
+}
+
+// Flips what is to flip in the beats of a burst, from the cycle of the first one on.
+void Interconnect::upset_beats(const Lane& lane, Payload& payload, Cycle first_beat) const {
+  for (const BusUpset& upset : upsets_) {
+    if (upset.lane != &lane || upset.at < first_beat) continue;
+    const std::uint64_t byte =
+        to_unsigned(upset.at - first_beat) * to_unsigned(config_.bytes_per_clock) + upset.byte;
+    if (byte < payload.get_data_length()) payload.get_data_ptr()[byte] ^= upset.mask;
+  }
 }
 
 // --- phase kAct: responses go out

@@ -122,6 +122,9 @@ class Interconnect : public sc_core::sc_module {
   void visit_ledgers(const std::string& module, StatVisitor& visitor);
   /// The ports of targets that are not as wide as what is behind them, as of the last `settle`.
   std::vector<TargetPortBeats> target_beats() const;
+  /// Flips the bits of `mask` in byte `byte` of the data bus `port` ("gdma.read", "gdma.write") in cycle
+  /// `at`, if it carries that byte then. Returns false where there is no such bus or byte.
+  bool upset(const std::string& port, std::int64_t byte, std::uint8_t mask, Cycle at);
   /// The statistics of a port as of the last `settle`.
   const BusPortStatistics& statistics(PortId port) const { return nth(ports_, port.value()).statistics; }
 
@@ -248,6 +251,8 @@ class Interconnect : public sc_core::sc_module {
   void accept(Target& target, Cycle from);
   void answer(int target, Payload& payload, Cycle taken_over);
 
+  void upset_beats(const Lane& lane, Payload& payload, Cycle first_beat) const;
+
   void declare_signals(Port& port);
   void trace_request(const Port& port, const Payload& payload, Cycle now);
   void trace_grant(const Port& port, Cycle now);
@@ -256,6 +261,13 @@ class Interconnect : public sc_core::sc_module {
 
   InterconnectConfig config_;
   SimContext context_;
+  struct BusUpset {
+    const Lane* lane;
+    Cycle at;
+    std::uint64_t byte;
+    std::uint8_t mask;
+  };
+  std::vector<BusUpset> upsets_;
   std::vector<AddressRange> map_;  ///< in rising order
   std::vector<Port> ports_;
   PortSet asking_;  ///< ports with a request

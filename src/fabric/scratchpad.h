@@ -109,10 +109,8 @@ class Scratchpad : public sc_core::sc_module {
   HeldBytes held;
 
   ScratchpadStats stats;
-  /// See SramBank::inject_fault; `address` is a byte of bank `bank`.
-  void inject_fault(int bank, std::int64_t address, std::uint8_t mask) {
-    banks_.at(to_size(bank))->inject_fault(address, mask);
-  }
+  /// Bank `bank`, for a fault in it.
+  SramBank& bank(int bank) { return *banks_.at(to_size(bank)); }
 
  private:
   struct Request {

@@ -2,6 +2,7 @@
 
 #include "base/copy_word.h"
 #include "fabric/sparse_memory.h"
+#include "sim/upset.h"
 #include "tilebeat/error.h"
 
 #include <algorithm>
@@ -60,6 +61,21 @@ void SramBank::trace_port(const std::string& scope, const std::string& signal, i
 void SramBank::inject_fault(std::int64_t address, std::uint8_t mask) {
   fault_address_ = address;
   fault_mask_ = mask;
+  withdraw_all();
+}
+
+void SramBank::upset(std::int64_t address, std::uint8_t mask, Cycle at) {
+  withdraw_all();
+  call_before(context_.clock, at, [this, address = to_unsigned(address), mask] {
+    place_.row->commit(static_cast<Picoseconds>(simcontext()->time_stamp().value()));
+    cells_[address] ^= mask;
+    withdraw_written(address, address + 1);
+  });
+}
+
+// Withdraws all direct access, because from now on the bank must hear of all writes.
+void SramBank::withdraw_all() {
+  has_fault_ = true;
   granted_regions_ = exclusive_regions_ = 0;
   watch();
   for (auto& port : ports) port->invalidate_direct_mem_ptr(0, size_bytes_ - 1);
@@ -162,7 +178,7 @@ void SramBank::withdraw(std::uint64_t region, const Port* but) {
 // Notes a grant and withdraws those that it excludes; false when the bank must see all writes.
 bool SramBank::grant(const Port& port, tlm::tlm_command command, std::uint64_t region) {
   const bool exclusive = command == tlm::TLM_WRITE_COMMAND;
-  if (exclusive && (fault_mask_ != 0 || context_.trace() != nullptr)) return false;
+  if (exclusive && (has_fault_ || context_.trace() != nullptr)) return false;
   const std::uint32_t bit = std::uint32_t{1} << region;
   const std::uint32_t excluded = exclusive ? granted_regions_ | exclusive_regions_ : exclusive_regions_;
   if ((excluded & bit) != 0) withdraw(region, &port);
@@ -199,7 +215,7 @@ bool SramBank::Port::get_direct_mem_ptr(tlm::tlm_generic_payload& payload, tlm::
   dmi.set_dmi_ptr(bank->cells_ + region * bank->region_bytes_);
   dmi.set_start_address(region * bank->region_bytes_);
   dmi.set_end_address((region + 1) * bank->region_bytes_ - 1);
-  if (bank->fault_mask_ != 0)
+  if (bank->has_fault_)
     dmi.allow_read();  // writes must pass the faulty cell
   else
     dmi.allow_read_write();

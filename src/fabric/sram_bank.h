@@ -29,10 +29,10 @@ struct BankPlace {
 /// port, and none before (SPEC CY-1). Throughput: one access a port and cycle. There is no back-pressure:
 /// ports have one initiator each, whose schedule keeps to this; a second access of a port in the same cycle,
 /// or one before it, is a SimulationError (SPEC HI-9). Direct memory access is granted a region at a time and
-/// withdrawn with the first write into that region through any port; of a bank with a stuck cell for reading
+/// withdrawn with the first write into that region through any port; of a bank with a fault for reading
 /// alone. Asked for with TLM_WRITE_COMMAND it is exclusive: the one who has it writes without the bank
 /// noticing, so that all other grants of the region are withdrawn, and it is, in turn, when somebody else
-/// asks. A bank that is traced, or has a stuck cell, grants none of these. To who keeps nothing
+/// asks. A bank that is traced, or has a fault, grants none of these. To who keeps nothing
 /// (DirectAccess) a bank that is not traced grants that all of it may be read for good. Who has direct access
 /// commits the row's TimedWrites before it reads, and hands its own writes to them. Its accesses count in the
 /// port's PortUse, which comes with the grant: it enforces one access a cycle, and the counters of both
@@ -54,6 +54,8 @@ class SramBank : public sc_core::sc_module, private TimedCells {
   /// A stuck cell: whatever is written to byte `address` is stored with the bits of `mask` flipped (fault
   /// injection of SPEC CY-3's corruption test).
   void inject_fault(std::int64_t address, std::uint8_t mask);
+  /// Flips the bits of `mask` in byte `address` once, at the beginning of cycle `at` (at least 1).
+  void upset(std::int64_t address, std::uint8_t mask, Cycle at);
   const BankPortStats& stats(int port) const { return nth(ports_, port).use.stats(); }
   /// Whether `port` makes an access in the cycle that began at or before `now`.
   bool busy(int port, Picoseconds now) const { return nth(ports_, port).use.is_busy(now); }
@@ -92,6 +94,7 @@ class SramBank : public sc_core::sc_module, private TimedCells {
   void falsify(std::uint64_t begin, std::uint64_t end, std::uint8_t* bytes) const override;
   void withdraw_written(std::uint64_t begin, std::uint64_t end);
   void watch();
+  void withdraw_all();
   void withdraw(std::uint64_t region, const Port* but = nullptr);
   bool grant(const Port& port, tlm::tlm_command command, std::uint64_t region);
   void trace_access(const Port& port, const tlm::tlm_generic_payload& payload, Picoseconds at);
@@ -104,6 +107,7 @@ class SramBank : public sc_core::sc_module, private TimedCells {
   std::uint64_t size_bytes_;
   std::deque<Port> ports_;           // which cannot be moved
   std::vector<std::uint8_t> shown_;  // the bytes of the traced access, its address
+  bool has_fault_ = false;           // a stuck cell, or an upset to come
   std::int64_t fault_address_ = -1;
   std::uint8_t fault_mask_ = 0;
 };

@@ -232,6 +232,12 @@ std::int32_t BeatAccumulators::sum(int row, int column) const {
   return total;
 }
 
+void BeatAccumulators::flip(int row, int column, std::uint32_t mask) {
+  const auto before = static_cast<std::uint32_t>(sum(row, column));
+  auto& part = nth(partial_, row * row_stride_ + column * padded_ / 2);
+  part = static_cast<std::int32_t>(static_cast<std::uint32_t>(part) + (before ^ mask) - before);
+}
+
 void BeatAccumulators::sums(std::int32_t* to) const {
   const int parts = padded_ / 2;
   for (int row = 0; row < rows_; ++row, to += columns_) {

@@ -23,6 +23,8 @@ class BeatAccumulators {
   void clear();
   /// Adds one beat: `x` is [rows][padded], `w` is [columns][padded] int16.
   void mac(const std::int16_t* x, const std::int16_t* w);
+  /// Flips the bits of `mask` in the sum of one PE.
+  void flip(int row, int column, std::uint32_t mask);
   /// The complete sum of one PE.
   std::int32_t sum(int row, int column) const;
   /// The complete sums of all PEs, row by row.

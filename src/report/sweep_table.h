@@ -38,9 +38,10 @@ std::vector<std::size_t> pareto_front(const SweepTable& table, const ParetoAxes&
 std::string sweep_csv(const SweepTable& table, const ParetoAxes& axes);
 /// The points of the front as a text table, and the errors.
 std::string sweep_summary(const SweepTable& table, const ParetoAxes& axes);
-/// One self-contained HTML page: the points over both columns with their front, and the table. It needs no
-/// script and no other file.
-std::string sweep_page(const SweepTable& table, const ParetoAxes& axes);
+/// One self-contained HTML page: the points over both columns with their front, coloured by the axis
+/// `colour`, or by the one with the largest effect, what each axis does, and the table. It needs no script
+/// and no other file.
+std::string sweep_page(const SweepTable& table, const ParetoAxes& axes, const std::string& colour = "");
 
 /// The columns of a table in order, without optional columns that no row has.
 std::vector<std::string> shown_columns(const SweepTable& table);

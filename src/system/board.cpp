@@ -26,7 +26,10 @@ Board::Board(sc_core::sc_module_name name, const HardwareConfig& hardware, const
     : System(name, hardware, plan, options, jitter) {
   context_.races = &races_;
   build(hardware, plan, options);
-  for (const MemoryFault& fault : options.faults) matrix_->inject_fault(fault.cell);
+  for (const PlacedFault& fault : options.faults) {
+    if (fault.place == FaultPlace::kEngine) matrix_->inject_fault(fault.cell);
+    if (fault.place == FaultPlace::kPe) matrix_->upset_pe(fault.cell);
+  }
 }
 
 void Board::build(const HardwareConfig& hardware, const Plan& plan, const SimulationOptions& options) {

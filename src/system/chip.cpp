@@ -113,7 +113,7 @@ std::vector<bool> idle_clusters(const ChipConfig& chip, const Plan& plan, const 
   std::vector<bool> idle(to_size(chip.clusters), !all_work);
   for (const ProgramImage& program : plan.programs)
     nth(idle, program.processor / (chip.cores_per_cluster + 1)) = false;
-  for (const MemoryFault& fault : options.faults) nth(idle, fault.cluster) = false;
+  for (const PlacedFault& fault : options.faults) nth(idle, fault.cluster) = false;
   return idle;
 }
 
@@ -171,9 +171,10 @@ Chip::Chip(sc_core::sc_module_name name, const HardwareConfig& hardware, const P
   build(hardware, plan, options);
   bind(*hardware.chip, options.started_by);
   leave_unused(plan);
-  for (const MemoryFault& fault : options.faults) {
+  for (const PlacedFault& fault : options.faults) {
+    if (fault.place == FaultPlace::kDram || fault.place == FaultPlace::kBus) continue;
     const ClusterParts& cluster = clusters_.at(to_size(fault.cluster));
-    if (fault.memory == FaultMemory::kSram)
+    if (fault.place == FaultPlace::kSram)
       cluster.memory->inject_fault(fault.cell);
     else
       cluster.cores.at(to_size(fault.core))->inject_fault(fault);

@@ -138,11 +138,12 @@ void Core::record_begin() {
   count(at_begin_);
 }
 
-void Core::inject_fault(const MemoryFault& fault) {
-  if (fault.memory == FaultMemory::kEngine && engine_cells_ == FaultSpace::Cells::kOwn)
+void Core::inject_fault(const PlacedFault& fault) {
+  if (fault.place == FaultPlace::kPe) return matrix_->upset_pe(fault.cell);
+  if (fault.place == FaultPlace::kEngine && engine_cells_ == FaultSpace::Cells::kOwn)
     return matrix_->inject_fault(fault.cell);
-  Scratchpad& memory = fault.memory == FaultMemory::kWram ? wram_block() : *nram_;
-  memory.inject_fault(fault.cell.bank, fault.cell.address, fault.cell.mask);
+  Scratchpad& memory = fault.place == FaultPlace::kWram ? wram_block() : *nram_;
+  inject(fault.cell, memory.bank(fault.cell.bank));
   matrix_->read_every_word();
 }
 

@@ -40,7 +40,7 @@ class Core : public sc_core::sc_module, private RunWatch {
   const Scratchpad& nram() const { return *nram_; }
   const Scratchpad& wram() const { return wram_ ? *wram_ : nram_->second(); }
   /// A fault of SimulationOptions that is in this core.
-  void inject_fault(const MemoryFault& fault);
+  void inject_fault(const PlacedFault& fault);
   SC_HAS_PROCESS(Core);
 
   /// Adds the counts of its parts and of the core as a whole: as of the snapshot's cycle or, while the core
@@ -90,7 +90,7 @@ class MemoryCore : public sc_core::sc_module {
 
   /// A fault of the SRAM.
   const Scratchpad& sram() const { return *sram_; }
-  void inject_fault(const Fault& fault) { sram_->inject_fault(fault.bank, fault.address, fault.mask); }
+  void inject_fault(const Fault& fault) { inject(fault, sram_->bank(fault.bank)); }
   /// Adds the counts of its parts, as of the snapshot's cycle.
   void collect(Snapshot& snapshot);
   Cycle settled_at();

@@ -270,6 +270,7 @@ RunResult simulate(const HardwareConfig& hardware, Plan plan, const SimulationOp
   kept = make_system(hardware, plan, options, options.jitter_seed != 0 ? &jitter : nullptr).release();
   System& system = *kept;
   system.probe();
+  system.inject_faults(options.faults);
   for (MemorySegment& segment : plan.image) {
     system.write_memory(segment.address, segment.bytes);
     std::vector<std::uint8_t>().swap(segment.bytes);  // weights are large; `= {}` would keep the memory

@@ -1,5 +1,6 @@
 #include "system/system.h"
 
+#include "sim/upset.h"
 #include "system/board.h"
 #include "system/chip.h"
 #include "tilebeat/error.h"
@@ -60,6 +61,42 @@ System::System(sc_core::sc_module_name name, const HardwareConfig& hardware, con
 void System::probe() {
   if (context_.observers.trace == nullptr && context_.observers.timeline == nullptr) return;
   show_ledgers(probes_.emplace(name(), context_));
+}
+
+namespace {
+
+// Injects an upset into the bus among the modules at or below `objects` that is called as in reports.
+// Returns whether there is one.
+bool upset_bus(const std::vector<sc_core::sc_object*>& objects, const PlacedFault& fault) {
+  for (sc_core::sc_object* const object : objects) {
+    if (auto* const bus = dynamic_cast<Interconnect*>(object); bus != nullptr) {
+      const std::string name = report_name(*bus) + ".";
+      if (fault.bus.compare(0, name.size(), name) == 0 &&
+          bus->upset(fault.bus.substr(name.size()), fault.cell.address, fault.cell.mask, *fault.cell.at))
+        return true;
+    }
+    if (upset_bus(object->get_child_objects(), fault)) return true;
+  }
+  return false;
+}
+
+}  // namespace
+
+void System::inject_faults(const std::vector<PlacedFault>& faults) {
+  for (const PlacedFault& fault : faults) {
+    const Fault& cell = fault.cell;
+    if (fault.place == FaultPlace::kBus && !upset_bus(get_child_objects(), fault))
+      throw UserError(
+          fmt::format("--fault: there is no bus {}, or it has no byte {}; NAME.PORT.read or .write "
+                      "is expected as report.json has it under /modules",
+                      fault.bus, cell.address));
+    if (fault.place != FaultPlace::kDram) continue;
+    call_before(context_.clock, *cell.at, [this, address = to_unsigned(cell.address), mask = cell.mask] {
+      std::vector<std::uint8_t> byte = read_memory(address, 1);
+      byte[0] ^= mask;
+      write_memory(address, byte);
+    });
+  }
 }
 
 System::Processor::Processor(System& whole, int its_number)

@@ -61,13 +61,16 @@ class OverlappingLayers {
   MemoryBytes before_;                // bytes of all up to that layer
 };
 
-/// The memories that can have a fault; kEngine: those that the engine's configuration describes.
-enum class FaultMemory : std::uint8_t { kEngine, kNram, kWram, kSram };
+/// Where a fault can be; kEngine: in the memory that the engine's configuration describes; kPe: in a register
+/// of a PE. In PEs, in DRAM and on buses faults are upsets.
+enum class FaultPlace : std::uint8_t { kEngine, kNram, kWram, kSram, kPe, kDram, kBus };
 
-/// A broken cell of a memory of a core, or of the SRAM of a cluster.
-struct MemoryFault {
-  FaultMemory memory = FaultMemory::kEngine;
+/// A broken cell, or an upset, of a core, of the SRAM of a cluster, of DRAM, where `cell.address` is the
+/// address and there is one bank, or of the byte `cell.address` of a bus.
+struct PlacedFault {
+  FaultPlace place = FaultPlace::kEngine;
   int cluster = 0, core = 0;  ///< on a chip; the core within its cluster
+  std::string bus;            ///< a port and direction, called as in reports: "noc.cluster0.gdma.read"
   Fault cell;
 };
 
@@ -76,7 +79,7 @@ struct SimulationOptions {
   Granularity granularity = Granularity::kTile;
   Observers observers;
   bool trace_accumulators = false;
-  std::vector<MemoryFault> faults;
+  std::vector<PlacedFault> faults;
   /// kOutside: the interconnect has one more port, `System::external_port`, and the programs begin with
   /// `System::start`.
   StartedBy started_by = StartedBy::kItself;
@@ -123,6 +126,9 @@ class System : public sc_core::sc_module, private RunWatch {
   virtual std::string describe_state() const = 0;
   /// The instructions that units are executing, with their addresses, a line per processor; empty: none.
   virtual std::string describe_under_way() const = 0;
+  /// Injects the faults in DRAM and on buses; those of cores and clusters are injected where these are built.
+  /// Called once, before the run. Throws UserError for a bus that there is not, or that is less wide.
+  void inject_faults(const std::vector<PlacedFault>& faults);
   /// Connects the observers of the run, if any, to every unit. Called once, before the run.
   void probe();
   /// Disconnects observers that record nothing more.

@@ -26,12 +26,22 @@ struct WorkSize {
 void show_work(const SimContext& context, const sc_core::sc_module& module, const Instruction& instruction,
                Cycle begin, Cycle end, const WorkSize& size);
 
-/// A memory cell that stores some bits flipped (SPEC CY-3: corrupting one byte must fail the check).
+/// A memory cell that stores some bits flipped (SPEC CY-3: corrupting one byte must fail the check), or, with
+/// a time, whose bits flip once (an upset).
 struct Fault {
   int bank = 0;
   std::int64_t address = 0;  ///< byte within the bank
   std::uint8_t mask = 1;
+  std::optional<Cycle> at = {};  ///< an upset at the beginning of this cycle
 };
+
+/// Injects a fault into a bank.
+inline void inject(const Fault& fault, SramBank& bank) {
+  if (fault.at)
+    bank.upset(fault.address, fault.mask, *fault.at);
+  else
+    bank.inject_fault(fault.address, fault.mask);
+}
 
 /// A matrix engine as a core or a board sees it (SPEC HI-2): the engine with everything between it and the
 /// memories. It is not a module itself: its parts are modules of the core or board in whose constructor it is
@@ -58,6 +68,8 @@ class MatrixUnit {
   /// Injects a fault into cells of its own, if the engine's configuration describes such
   /// (EngineConfig::fault_space).
   virtual void inject_fault(const Fault& /*fault*/) {}
+  /// Injects an upset into a register of its PEs (EngineConfig::pe_space), in clock granularity.
+  virtual void upset_pe(const Fault& /*upset*/) {}
   /// Called when a cell of its core's memories is faulty: the unit must compute with the words that it reads,
   /// even where it knows what was written.
   virtual void read_every_word() {}

@@ -300,7 +300,7 @@ TEST_F(ScratchpadTest, HI_2_outside_is_an_address_error) {
 
 TEST_F(ScratchpadTest, CY_3_a_stuck_cell_flips_what_is_written) {
   build();
-  memory_->inject_fault(6, 4, 0x40);  // byte 100 lies in bank 6 of 16 bytes
+  memory_->bank(6).inject_fault(4, 0x40);  // byte 100 lies in bank 6 of 16 bytes
   port_->write(1, kBase + 96, std::vector<std::uint8_t>(16, 0x0f));
   auto& read = port_->read(50, kBase + 96, 16);
   run(100);

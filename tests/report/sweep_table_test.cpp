@@ -118,5 +118,23 @@ TEST(SweepTable, UI_9_the_page_draws_every_point_that_passed_and_escapes_names) 
   EXPECT_NE(sweep_page({"none", {}, {}}, kAxes).find("No point that passed"), std::string::npos);
 }
 
+TEST(SweepTable, UI_15_points_are_coloured_by_the_axis_that_does_most_and_each_effect_is_shown) {
+  // 2 x 2 points: `a` halves the cycles, `b` takes a tenth off; one point has failed.
+  SweepTable table{"effects", {"a", "b"}, {row("p1", 100, 40), row("p2", 90, 40), row("p3", 50, 80)}};
+  const char* labels[][2] = {{"1", "x"}, {"1", "y"}, {"2", "x"}};
+  for (std::size_t i = 0; i < 3; ++i) table.rows[i]["a"] = labels[i][0], table.rows[i]["b"] = labels[i][1];
+  const std::string page = sweep_page(table, kAxes);
+  EXPECT_NE(page.find("Colours are values of <b>a</b>"), std::string::npos) << page;
+  std::vector<std::string> effects;
+  const std::regex shown("data-effect=\"([^\"]*)\"");
+  for (std::sregex_iterator it(page.begin(), page.end(), shown), end; it != end; ++it)
+    effects.push_back((*it)[1]);
+  // By value of a, then of b: times the cycles, times the bytes; p2 has no partner at a = 2.
+  ASSERT_EQ(effects.size(), 8U) << page;
+  const std::vector<double> wanted{1, 1, 0.5, 2, 1, 1, 0.9, 1};
+  for (std::size_t i = 0; i < wanted.size(); ++i) EXPECT_NEAR(std::stod(effects[i]), wanted[i], 1e-12) << i;
+  EXPECT_NE(sweep_page(table, kAxes, "b").find("Colours are values of <b>b</b>"), std::string::npos);
+}
+
 }  // namespace
 }  // namespace tilebeat::testing

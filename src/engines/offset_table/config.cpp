@@ -82,6 +82,11 @@ FaultSpace fault_space(const OffsetConfig&, const HardwareConfig& hardware) {
   return {nram.banks, nram.size_bytes / nram.banks, FaultSpace::Cells::kNram};
 }
 
+// Upsets hit the sums of the lanes, a bank each.
+FaultSpace pe_space(const OffsetConfig& c) {
+  return {c.rows * c.columns, sizeof(std::int32_t)};
+}
+
 std::shared_ptr<CompiledAhead> compiled_ahead(OffsetConfig& c) {
   if (!c.library) c.library = std::make_shared<TableLibrary>();
   return c.library;

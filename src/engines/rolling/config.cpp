@@ -141,6 +141,10 @@ FaultSpace fault_space(const RollingConfig& c, const HardwareConfig&) {
   return {2 * c.groups, std::int64_t{c.rows} * c.columns};
 }
 
+FaultSpace pe_space(const RollingConfig& c) {
+  return {2 * c.groups, std::int64_t{c.rows} * c.columns};
+}
+
 EngineDescription description() {
   return {kDataflow,
           "rolling",

@@ -99,6 +99,11 @@ FaultSpace fault_space(const SwitchArrayConfig& c, const HardwareConfig&) {
   return {c.rows, std::int64_t{2} * c.bank_depth_words * c.port_channels};
 }
 
+// Upsets hit the accumulators, a bank each.
+FaultSpace pe_space(const SwitchArrayConfig& c) {
+  return {c.rows * c.columns, sizeof(std::int32_t)};
+}
+
 void set_quotients(const SwitchArrayConfig& c, const ConvSetup& setup, ConvRun& run) {
   const bool aware = c.arrangement == ArrangementKind::kStrideAware;
   const int stride_h = aware ? setup.stride_h : 1, stride_w = aware ? setup.stride_w : 1;

@@ -132,6 +132,13 @@ FaultSpace fault_space(const WfoldConfig&, const HardwareConfig& hardware) {
   return {nram.banks, nram.size_bytes / nram.banks, FaultSpace::Cells::kNram};
 }
 
+// Upsets hit the sums in the third buffers, a bank for each slave.
+FaultSpace pe_space(const WfoldConfig& c) {
+  const WfoldShape shape = wfold_shape(c);
+  const int results = shape.windows() * c.line_bytes / 2;
+  return {c.slaves, std::int64_t{2} * shape.kernels_per_slave() * results * to_signed(sizeof(std::int32_t))};
+}
+
 EngineDescription description() {
   return {
       kWfoldDataflow, "wfold", "sizes of the W-fold engine", make_engine_config<WfoldConfig>, {}, {}, true};

@@ -2,7 +2,10 @@
 #include "report/text_table.h"
 
 #include <algorithm>
+#include <cmath>
 #include <functional>
+#include <limits>
+#include <optional>
 #include <set>
 
 #include <fmt/format.h>
@@ -10,13 +13,13 @@
 namespace tilebeat::page {
 namespace {
 
-// A row of the table of totals, with one cell per run.
-std::string row(const std::string& name, const std::vector<RunFacts>& runs,
-                const std::function<std::string(const RunFacts&)>& cell) {
-  std::string html = fmt::format("<tr><td>{}</td>", name);
-  for (const RunFacts& run : runs) html += fmt::format("<td class=\"n\">{}</td>", cell(run));
-  return html + "</tr>\n";
-}
+constexpr std::size_t kFewRuns = 6;  ///< that have a column each
+
+/// A quantity of the table of totals.
+struct Quantity {
+  std::string name;
+  std::function<std::string(const RunFacts&)> cell;
+};
 
 std::string rate(const RunFacts& run, const char* name, double value, const char* unit) {
   return run.cited.computed(name, value, prefixed(value) + unit);
@@ -29,37 +32,39 @@ std::string largest_stall(const RunFacts& run) {
   return escaped(cause.name) + " " + run.cited.computed("share/" + cause.name, share, percent(share));
 }
 
-std::string total_rows(const std::vector<RunFacts>& runs) {
+std::vector<Quantity> quantities(const std::vector<RunFacts>& runs) {
   const double first = runs.front().microseconds;
-  std::string html;
-  html += row("cycles", runs, [](const RunFacts& r) { return r.cited.count("/total/cycles"); });
-  html += row("time", runs, [](const RunFacts& r) {
-    return r.cited.computed("microseconds", r.microseconds, fmt::format("{:.1f} µs", r.microseconds));
-  });
-  html += row("time of the first / time", runs, [first](const RunFacts& r) {
-    const double faster = ratio(first, r.microseconds);
-    return r.cited.computed("speedup", faster, fmt::format("{:.2f}", faster));
-  });
-  html += row("utilisation", runs, [](const RunFacts& r) { return r.cited.share("/total/utilization"); });
-  html += row("operations", runs,
-              [](const RunFacts& r) { return rate(r, "ops_per_second", 2 * r.macs_per_second, "OPS"); });
-  html += row("peak", runs, [](const RunFacts& r) {
-    return rate(r, "peak_ops_per_second", 2 * r.peak_macs_per_second, "OPS");
-  });
-  html += row("DRAM read", runs,
-              [](const RunFacts& r) { return r.cited.count("/total/dram_read_bytes") + " B"; });
-  html += row("DRAM written", runs,
-              [](const RunFacts& r) { return r.cited.count("/total/dram_write_bytes") + " B"; });
-  html += row("DRAM, average", runs, [](const RunFacts& r) {
-    return rate(r, "dram_bytes_per_second", r.dram_bytes_per_second, "B/s");
-  });
-  html += row("arrays busy", runs, [](const RunFacts& r) {
-    const double busy = ratio(static_cast<double>(r.beats), static_cast<double>(r.array_cycles));
-    return r.cited.computed("share/busy", busy, percent(busy));
-  });
-  html += row("largest stall", runs, largest_stall);
-  html += row("checks", runs, [](const RunFacts& r) { return std::string(check_result(r.cited.report())); });
-  return html;
+  std::vector<Quantity> all;
+  all.push_back({"cycles", [](const RunFacts& r) { return r.cited.count("/total/cycles"); }});
+  all.push_back({"time", [](const RunFacts& r) {
+                   return r.cited.computed("microseconds", r.microseconds,
+                                           fmt::format("{:.1f} µs", r.microseconds));
+                 }});
+  all.push_back({"time of the first / time", [first](const RunFacts& r) {
+                   const double faster = ratio(first, r.microseconds);
+                   return r.cited.computed("speedup", faster, fmt::format("{:.2f}", faster));
+                 }});
+  all.push_back({"utilisation", [](const RunFacts& r) { return r.cited.share("/total/utilization"); }});
+  all.push_back({"operations",
+                 [](const RunFacts& r) { return rate(r, "ops_per_second", 2 * r.macs_per_second, "OPS"); }});
+  all.push_back({"peak", [](const RunFacts& r) {
+                   return rate(r, "peak_ops_per_second", 2 * r.peak_macs_per_second, "OPS");
+                 }});
+  all.push_back(
+      {"DRAM read", [](const RunFacts& r) { return r.cited.count("/total/dram_read_bytes") + " B"; }});
+  all.push_back(
+      {"DRAM written", [](const RunFacts& r) { return r.cited.count("/total/dram_write_bytes") + " B"; }});
+  all.push_back({"DRAM, average", [](const RunFacts& r) {
+                   return rate(r, "dram_bytes_per_second", r.dram_bytes_per_second, "B/s");
+                 }});
+  all.push_back({"arrays busy", [](const RunFacts& r) {
+                   const double busy =
+                       ratio(static_cast<double>(r.beats), static_cast<double>(r.array_cycles));
+                   return r.cited.computed("share/busy", busy, percent(busy));
+                 }});
+  all.push_back({"largest stall", largest_stall});
+  all.push_back({"checks", [](const RunFacts& r) { return std::string(check_result(r.cited.report())); }});
+  return all;
 }
 
 // Layers of the workload in one row of the table of layers: a single layer, or, where a run has fused it, all
@@ -105,6 +110,23 @@ void add_layer(std::vector<Group>& groups, const Json& layer, std::size_t run, s
   into->places[run].push_back(place);
 }
 
+// Cycles of a run's layers of a group; nothing: it has none of them.
+std::optional<double> cycles_of(const RunFacts& run, const Group& group, std::size_t index) {
+  if (index >= group.places.size() || group.places[index].empty()) return std::nullopt;
+  std::int64_t sum = 0;
+  for (const std::size_t layer : group.places[index])
+    sum = add_capped(sum, run.cited.integer(layer_at(layer) + "/cycles"));
+  return static_cast<double>(sum);
+}
+
+// The style of a cell: white for the run with fewest cycles, darker up to three times as many.
+std::string shaded(double cycles, double fewest) {
+  constexpr double kMostTimes = 3, kLightest = 0.45;
+  const double times = std::min(ratio(cycles, fewest), kMostTimes);
+  const double share = times <= 1 ? 0 : kLightest * std::log(times) / std::log(kMostTimes);
+  return share <= 0 ? "" : fmt::format(" style=\"background: {}\"", shade(share));
+}
+
 std::string cycles_cell(const RunFacts& run, const Group& group, const std::string& name, std::size_t index) {
   if (index >= group.places.size() || group.places[index].empty()) return "no layer";
   if (group.places[index].size() == 1)
@@ -130,8 +152,13 @@ std::string layer_rows(const std::vector<RunFacts>& runs) {
     if (group.layers.size() > 1) name += " to " + group.layers.back();
     if (group.scene != "main") name = group.scene + "/" + name;
     html += fmt::format("<tr><td>{}</td>", escaped(name));
+    double fewest = std::numeric_limits<double>::max();
     for (std::size_t r = 0; r < runs.size(); ++r)
-      html += fmt::format("<td class=\"n\">{}</td>", cycles_cell(runs[r], group, name, r));
+      fewest = std::min(fewest, cycles_of(runs[r], group, r).value_or(fewest));
+    for (std::size_t r = 0; r < runs.size(); ++r)
+      html += fmt::format("<td class=\"n\"{}>{}</td>",
+                          shaded(cycles_of(runs[r], group, r).value_or(fewest), fewest),
+                          cycles_cell(runs[r], group, name, r));
     html += "</tr>\n";
   }
   return html;
@@ -139,21 +166,53 @@ std::string layer_rows(const std::vector<RunFacts>& runs) {
 
 }  // namespace
 
+namespace {
+
+std::string name_of(const RunFacts& run, std::size_t index) {
+  return fmt::format("<a href=\"#run{}\">{} on {}</a><div class=\"note\">{}</div>", index,
+                     escaped(run.workload), escaped(run.hardware), escaped(run.file));
+}
+
+// A row for each quantity, or, of many runs, for each run.
+std::string totals_table(const std::vector<RunFacts>& runs, const std::string& head_of_runs) {
+  const std::vector<Quantity> all = quantities(runs);
+  std::string rows;
+  if (runs.size() <= kFewRuns) {
+    for (const Quantity& quantity : all) {
+      rows += fmt::format("<tr><td>{}</td>", quantity.name);
+      for (const RunFacts& run : runs) rows += fmt::format("<td class=\"n\">{}</td>", quantity.cell(run));
+      rows += "</tr>\n";
+    }
+    return "<table>" + head_of_runs + "<tbody>\n" + rows + "</tbody></table>\n";
+  }
+  std::string head = "<thead><tr><th>run</th>";
+  for (const Quantity& quantity : all) head += fmt::format("<th class=\"n\">{}</th>", quantity.name);
+  for (std::size_t r = 0; r < runs.size(); ++r) {
+    rows += fmt::format("<tr><td>{}</td>", name_of(runs[r], r));
+    for (const Quantity& quantity : all)
+      rows += fmt::format("<td class=\"n\">{}</td>", quantity.cell(runs[r]));
+    rows += "</tr>\n";
+  }
+  return "<table>" + head + "</tr></thead><tbody>\n" + rows + "</tbody></table>\n";
+}
+
+}  // namespace
+
 std::string comparison(const std::vector<RunFacts>& runs) {
   std::string head = "<thead><tr><th></th>";
   for (std::size_t r = 0; r < runs.size(); ++r)
-    head += fmt::format("<th class=\"n\"><a href=\"#run{}\">{} on {}</a><div class=\"note\">{}</div></th>", r,
-                        escaped(runs[r].workload), escaped(runs[r].hardware), escaped(runs[r].file));
+    head += fmt::format("<th class=\"n\">{}</th>", name_of(runs[r], r));
   head += "</tr></thead>";
   const bool same_workload = std::all_of(
       runs.begin(), runs.end(), [&](const RunFacts& run) { return run.workload == runs.front().workload; });
-  std::string html = "<h2>The runs beside each other</h2>\n<table>" + head + "<tbody>\n" + total_rows(runs) +
-                     "</tbody></table>\n";
-  if (!same_workload) return html;
+  const std::string html =
+      "<h2>The runs beside each other</h2>\n" + totals_table(runs, head) + charts_across(runs);
+  if (!same_workload || runs.size() > kFewRuns) return html;
   return html +
          "<h3>Cycles of the layers</h3>\n<p>A fusion group stands beside all layers that it is made of, "
          "taken "
-         "together.</p>\n<table>" +
+         "together. The darker a field, the more cycles its layer takes beside the run with "
+         "fewest.</p>\n<table>" +
          head + "<tbody>\n" + layer_rows(runs) + "</tbody></table>\n";
 }
 

@@ -104,6 +104,15 @@ std::string prefixed(double value) {
   return fmt::format("{:.{}f}{}", value, decimals, kPrefixes[prefix]);
 }
 
+std::string four_digits(double value) {
+  constexpr std::array<const char*, 13> kPrefixes{"a", "f", "p", "n", "µ", "m", "",
+                                                  "k", "M", "G", "T", "P", "E"};
+  std::size_t prefix = 6;
+  while (std::abs(value) >= 999.95 && prefix + 1 < kPrefixes.size()) value /= 1000, ++prefix;
+  while (value != 0 && std::abs(value) < 0.99995 && prefix > 0) value *= 1000, --prefix;
+  return fmt::format("{:.4g} {}", value, kPrefixes[prefix]);
+}
+
 std::string percent(double share) {
   return fmt::format("{:.1f} %", 100 * share);
 }

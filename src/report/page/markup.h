@@ -29,6 +29,9 @@ std::string escaped(const std::string& text);
 std::string exact(double value);
 /// A count or a rate with three digits and a metric prefix: 1234567 as "1.23 M".
 std::string prefixed(double value);
+/// A value with at most four digits and a metric prefix, from atto to exa, with a blank behind the number:
+/// 0.0001234 as "123.4 µ".
+std::string four_digits(double value);
 /// A share as "12.3 %".
 std::string percent(double share);
 /// A length or a place in a drawing, with one decimal.

@@ -25,18 +25,22 @@ std::string failures(const page::RunFacts& run) {
   return html;
 }
 
-std::string section_of(const page::RunFacts& run, std::size_t index) {
+// Of several runs, each is folded up.
+std::string section_of(const page::RunFacts& run, std::size_t index, bool several) {
   const auto& report = run.cited.report();
-  std::string html = fmt::format(
-      "<section id=\"run{}\">\n<h2>{}</h2>\n<p class=\"note\">{}, {} dataflow</p>\n", index, title_of(run),
-      page::escaped(run.file), page::escaped(report["dataflow"].get<std::string>()));
+  const std::string note = fmt::format("{}, {} dataflow", page::escaped(run.file),
+                                       page::escaped(report["dataflow"].get<std::string>()));
+  std::string html = fmt::format("<section id=\"run{}\">\n", index);
+  html += several ? fmt::format("<details>\n<summary><b>{}</b> <span class=\"note\">{}</span></summary>\n",
+                                title_of(run), note)
+                  : fmt::format("<h2>{}</h2>\n<p class=\"note\">{}</p>\n", title_of(run), note);
   html += failures(run) + page::totals(run) + page::limits(run) + page::floor_plan(run);
   html += page::cycles_by_layer(run) + page::losses_by_layer(run) + page::roofline(run);
   html += report.contains("graph") ? page::graph(run) : "";
   html += page::fusion_groups(run);
   html += page::traffic_over_time(run) + page::memory_over_time(run) + page::bytes_by_layer(run) +
           page::energy_by_layer(run);
-  return html + "</section>\n";
+  return html + (several ? "</details>\n</section>\n" : "</section>\n");
 }
 
 }  // namespace
@@ -46,8 +50,9 @@ std::string report_page(const std::vector<PageReport>& reports) {
   for (const PageReport& report : reports) runs.push_back(page::facts_of(report, runs.size()));
   const std::string title = runs.size() == 1 ? title_of(runs.front()) : fmt::format("{} runs", runs.size());
   std::string html = page::opening(title);
-  if (runs.size() > 1) html += page::comparison(runs);
-  for (std::size_t i = 0; i < runs.size(); ++i) html += section_of(runs[i], i);
+  const bool several = runs.size() > 1;
+  if (several) html += page::comparison(runs) + "<h2>Each run</h2>\n";
+  for (std::size_t i = 0; i < runs.size(); ++i) html += section_of(runs[i], i, several);
   return html + page::kClosing;
 }
 

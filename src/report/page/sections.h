@@ -40,6 +40,8 @@ std::string graph(const RunFacts& run);
 std::string roofline(const RunFacts& run);
 /// The fusion groups, their layers, and what was decided about each; empty when there are none.
 std::string fusion_groups(const RunFacts& run);
+/// Bars of several runs: time, energy and DRAM bytes.
+std::string charts_across(const std::vector<RunFacts>& runs);
 /// Several runs side by side.
 std::string comparison(const std::vector<RunFacts>& runs);
 

@@ -95,6 +95,11 @@ void OffsetUnit::multiply(Under& under) {
     collect(r.line, under.lines[i].data());
   }
   if (signals_ && context_.trace() != nullptr) trace_operands(under, bytes);
+  upsets_.until(under.times.end - 1, [this](const Fault& upset) {
+    std::int32_t& sum = nth(sums_, upset.bank);
+    sum = static_cast<std::int32_t>(static_cast<std::uint32_t>(sum) ^ std::uint32_t{upset.mask}
+                                                                          << 8 * upset.address);
+  });
   if (under.begins) std::fill(sums_.begin(), sums_.end(), 0);
   const bool is_unsigned = job.conv.input_type == DType::kUint8, wide = job.conv.weight_type == DType::kUint8;
   for (std::size_t t = 0; t < under.operands.size(); ++t) {
@@ -242,6 +247,7 @@ class OffsetMatrixUnit : public MatrixUnit {
     visitor.own_bytes("offset.lanes", kOwnWramRead, lanes.wram_read);
   }
   void read_every_word() override { unit_.read_every_word(); }
+  void upset_pe(const Fault& upset) override { unit_.upset(upset); }
 
  private:
   OffsetUnit unit_;

@@ -11,6 +11,7 @@
 #include "observe/statistics.h"
 #include "sim/clock.h"
 #include "sim/context.h"
+#include "sim/upset.h"
 #include "units/commanded_unit.h"
 #include "units/matrix_unit.h"
 
@@ -177,6 +178,9 @@ class OffsetUnit : public CommandedUnit {
   static constexpr int kNramPorts = 2, kWramPorts = 1;
   void bind_memories(Scratchpad& nram, Scratchpad& wram);
   void read_every_word();  ///< see MatrixUnit::read_every_word
+  /// Injects an upset into a sum of a lane: `upset.bank` counts columns, row by row of the lanes,
+  /// `upset.address` bytes, the lowest first.
+  void upset(const Fault& upset) { upsets_.add(*upset.at, upset); }
 
   const Pipeline& pipeline() const { return pipeline_; }
 
@@ -319,7 +323,8 @@ class OffsetUnit : public CommandedUnit {
   std::vector<LineCache::Reference> references_;
   std::vector<Pipeline::RowTimes> rows_;
   std::vector<int> row_accesses_;
-  std::vector<std::int32_t> sums_;          // by row and column of the lanes
+  std::vector<std::int32_t> sums_;  // by row and column of the lanes
+  UpsetsToCome<Fault> upsets_;
   std::optional<Cycle> records_requested_;  // of the latest slice, where it reads any
   Cycle written_ = 0;
 

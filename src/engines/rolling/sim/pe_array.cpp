@@ -65,6 +65,17 @@ std::int16_t PeArray::stored(OperandName operand, Variant variant, int group, in
   return static_cast<std::int16_t>(element ^ fault_->mask);
 }
 
+void PeArray::flip(Variant variant, const Fault& upset) {
+  const int row = to_int(upset.address) / shape_.columns - shape_.start_row;
+  const int column = to_int(upset.address) % shape_.columns - shape_.start_column;
+  const int line_number = lines_are_rows(variant) ? row : column;
+  const int lane = lines_are_rows(variant) ? column : row;
+  if (line_number < 0 || lane < 0) return;  // outside the part of the array that is used
+  std::int16_t& element = line(static_cast<OperandName>(upset.bank / shape_.groups),
+                               upset.bank % shape_.groups, line_number)[lane];
+  element = static_cast<std::int16_t>(element ^ upset.mask);
+}
+
 void PeArray::clear(OperandName operand, int group) {
   std::fill_n(registers_.begin() + to_signed(offset(operand, group, 0)), lines_ * lanes_, std::int16_t{0});
   std::fill_n(tags_.begin() + to_signed(tag_index(operand, group, 0)), lines_, Tag{});

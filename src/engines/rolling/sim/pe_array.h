@@ -43,6 +43,9 @@ class PeArray {
   /// column.
   void inject_fault(const Fault& fault) { fault_ = fault; }
 
+  /// Flips bits of a register once; the numbers are those of `inject_fault`, `variant` says how lines lie.
+  void flip(Variant variant, const Fault& upset);
+
   /// Empties the registers of `group`.
   void clear(OperandName operand, int group);
   /// Loads elements after subtraction of their zero point; `first_tag` is the number of the block's first

@@ -7,6 +7,9 @@ namespace tilebeat::rolling {
 
 // All decisions depend on the contents of registers and buffers at the beginning of the cycle.
 void RollingUnit::run_clock(Cycle now) {
+  upsets_.until(now, [this](const Fault& upset) {
+    if (!rounds_.empty()) array_.flip(rounds_.front().job->setup.variant, upset);
+  });
   land_sums(now);
   for (const OperandName operand : {OperandName::kA, OperandName::kB}) {
     const bool entered = enter_lines(operand, now);

@@ -174,6 +174,7 @@ class RollingMatrixUnit : public MatrixUnit {
     if (!unit_.results.bus) visitor.own_bytes("rolling.results", kOwnNramWrite, unit_.results.stats.bytes);
   }
   void inject_fault(const Fault& fault) override { unit_.inject_fault(fault); }
+  void upset_pe(const Fault& upset) override { unit_.inject_fault(upset); }
   void read_every_word() override { unit_.read_every_word(); }
 
  private:

@@ -85,7 +85,10 @@ void RollingUnit::bind_memories(Scratchpad& nram, Scratchpad& wram) {
 }
 
 void RollingUnit::inject_fault(const Fault& fault) {
-  array_.inject_fault(fault);
+  if (fault.at)
+    upsets_.add(*fault.at, fault);
+  else
+    array_.inject_fault(fault);
   read_every_word();
 }
 

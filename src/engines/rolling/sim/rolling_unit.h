@@ -7,6 +7,7 @@
 #include "engines/rolling/sim/result_buffer.h"
 #include "observe/statistics.h"
 #include "sim/context.h"
+#include "sim/upset.h"
 #include "units/commanded_unit.h"
 #include "units/matrix_unit.h"
 
@@ -183,6 +184,7 @@ class RollingUnit : public CommandedUnit {
   std::vector<std::vector<Sum>> spare_;               // storage of sums that have arrived, for reuse
   std::vector<std::vector<std::int32_t>> line_sums_;  // by multiplier
   std::vector<std::int32_t> accumulators_;
+  UpsetsToCome<Fault> upsets_;  // of operand registers
   std::vector<std::int16_t> elements_;
   struct Signals {
     SignalId group, computation, phase, step, sums_valid;

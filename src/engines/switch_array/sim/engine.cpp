@@ -134,8 +134,9 @@ class SwitchArrayUnit : public MatrixUnit {
     visitor.counter(store_name_, "stored", "bytes", store_->bytes);
   }
   void inject_fault(const Fault& fault) override {
-    engine_->input_banks.at(to_size(fault.bank))->inject_fault(fault.address, fault.mask);
+    inject(fault, *engine_->input_banks.at(to_size(fault.bank)));
   }
+  void upset_pe(const Fault& upset) override { engine_->pe_array->upset(upset); }
 
  private:
   using Banks = std::vector<std::unique_ptr<SramBank>>;

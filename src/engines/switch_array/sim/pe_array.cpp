@@ -89,6 +89,10 @@ Cycle PeArray::run_beat(const ArrayOperands::OneBeat& message) {
               wide_lanes_.data());
   widen_words(words.data(), config_.columns, p, setup_.weight_type == DType::kUint8, setup_.weight_zero_point,
               wide_kernels_.data());
+  upsets_.until(at, [this](const Fault& upset) {
+    accumulators_.flip(upset.bank / config_.columns, upset.bank % config_.columns,
+                       std::uint32_t{upset.mask} << 8 * upset.address);
+  });
   if (beat.index == 0 && run.first) accumulators_.clear();
   accumulators_.mac(wide_lanes_.data(), wide_kernels_.data());
   if (context_.trace() != nullptr) trace_pes(at, beat.index == 0 && run.first);

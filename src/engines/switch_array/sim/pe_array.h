@@ -6,6 +6,8 @@
 #include "fabric/transport.h"
 #include "kernels/mac.h"
 #include "sim/context.h"
+#include "sim/upset.h"
+#include "units/matrix_unit.h"
 
 #include <cstdint>
 #include <map>
@@ -34,6 +36,10 @@ class PeArray : public sc_core::sc_module {
   PeArray(sc_core::sc_module_name name, const SimContext& context, const SwitchArrayConfig& config,
           bool trace_accumulators);
 
+  /// Injects an upset into an accumulator: PE `upset.bank`, row by row, byte `upset.address`, the lowest
+  /// first.
+  void upset(const Fault& upset) { upsets_.add(*upset.at, upset); }
+
  private:
   void b_transport(ArrayOperands& message, sc_core::sc_time& delay);
   void read_words(const ArrayOperands::Kernels& kernels);
@@ -54,6 +60,7 @@ class PeArray : public sc_core::sc_module {
   Cycle shadow_free_ = 0;  ///< the first cycle whose end may copy accumulators to the shadow registers
 
   BeatAccumulators accumulators_;
+  UpsetsToCome<Fault> upsets_;
   /// Words of the parameter buffer, of the beats that are being multiplied and added: a beat a stage.
   std::vector<std::vector<std::uint8_t>> kernel_words_;
   std::size_t next_read_ = 0, next_mac_ = 0;  // in `kernel_words_`

@@ -76,6 +76,7 @@ class WfoldUnit : public MatrixUnit {
       engine_->slaves[i]->region.bind(wram.region_port(to_int(i)));
     if (shared_) engine_->master->reservations.bind(wram.reservations);
   }
+  void upset_pe(const Fault& upset) override { nth(engine_->slaves, upset.bank)->upset(upset); }
   void visit(StatVisitor& visitor) override {
     visitor.ledger("engine.array", engine_->master->slaves_ledger());
     visitor.ledger("engine.weights", engine_->master->weights_ledger());

@@ -8,7 +8,9 @@
 #include "fabric/transport.h"
 #include "observe/statistics.h"
 #include "sim/context.h"
+#include "sim/upset.h"
 #include "units/commanded_unit.h"
+#include "units/matrix_unit.h"
 
 #include <cstdint>
 #include <deque>
@@ -39,6 +41,10 @@ class WfoldSlave : public sc_core::sc_module {
 
   WfoldSlave(sc_core::sc_module_name name, const SimContext& context, const WfoldConfig& config, int number);
 
+  /// Injects an upset into byte `upset.address` of the third buffer, which holds int32 sums,
+  /// [half][kernel][result], the lowest byte first.
+  void upset(const Fault& upset) { upsets_.add(*upset.at, upset); }
+
   std::int64_t results_read = 0;  ///< results that left for the writer
   BankPortStats port;             ///< accesses to its region
 
@@ -46,6 +52,7 @@ class WfoldSlave : public sc_core::sc_module {
   void take_clock(SlaveClock& clock, sc_core::sc_time& delay);
   void take_chunk(SlaveChunk& chunk, sc_core::sc_time& delay);
   void read_results(ResultRead& read, sc_core::sc_time& delay);
+  void take_upsets(Cycle now);
   void mark_absent(const SlaveClock::Absent& absent, const WfoldSchedule& schedule);
   void enter_line(const SlaveClock::Line& line, const WfoldJob& job);
   void read_port(const SlaveClock::PortRead& read, const WfoldJob& job);
@@ -83,6 +90,7 @@ class WfoldSlave : public sc_core::sc_module {
   std::vector<std::int16_t> latched_;       // [Ncu][M], of the first buffer
   std::vector<std::int16_t> window_;        // [M], the map line that all units share
   std::vector<std::int32_t> third_;         // [half][kernel][Ncu * Ws]
+  UpsetsToCome<Fault> upsets_;              // of the third buffer
   std::vector<std::int32_t> pairs_;         // on the way through the adder trees: [kernel][Ncu][M / 2]
   std::vector<PostParameter> records_;      // [set][kernel]
   std::vector<std::int16_t> kernel_lines_;  // tile granularity: every line of the kernel tile, in beat order

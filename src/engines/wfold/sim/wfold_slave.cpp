@@ -73,12 +73,22 @@ void WfoldSlave::replicate(const std::uint8_t* bytes, const KernelLine& stored, 
 // ---- clock granularity ----
 
 void WfoldSlave::take_clock(SlaveClock& clock, sc_core::sc_time&) {
+  take_upsets(context_.clock.cycle_of(now_ps()));
   // The beat uses the buffers' contents from before this cycle.
   if (clock.beat) run_beat(*clock.beat, clock.job);
   mark_absent(clock.lines.absent, clock.job.schedule);
   if (clock.lines.line) enter_line(*clock.lines.line, clock.job);
   if (clock.port_read) read_port(*clock.port_read, clock.job);
   if (clock.align) align(*clock.align, clock.job);
+}
+
+void WfoldSlave::take_upsets(Cycle now) {
+  upsets_.until(now, [this](const Fault& upset) {
+    const std::size_t byte = to_size(upset.address);
+    std::int32_t& sum = third_[byte / sizeof(std::int32_t)];
+    const auto mask = std::uint32_t{upset.mask} << 8 * (byte % sizeof(std::int32_t));
+    sum = static_cast<std::int32_t>(static_cast<std::uint32_t>(sum) ^ mask);
+  });
 }
 
 void WfoldSlave::access(tlm::tlm_command command, std::uint64_t address, std::uint8_t* bytes, int count) {
@@ -274,6 +284,7 @@ void WfoldSlave::take_chunk(SlaveChunk& chunk, sc_core::sc_time&) {
 
 void WfoldSlave::read_results(ResultRead& read, sc_core::sc_time& delay) {
   if (context_.trace() != nullptr) trace_read(read, now_ps() + static_cast<Picoseconds>(delay.value()));
+  take_upsets(context_.clock.cycle_of(now_ps() + static_cast<Picoseconds>(delay.value())));
   std::int32_t* out = read.results;
   for (int column = read.first_column; column < read.end_column; ++column) {
     for (int k = read.first_kernel; k < read.end_kernel; ++k) {
