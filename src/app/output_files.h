@@ -56,9 +56,9 @@ std::string make_file_beside(const std::string& path, const std::string& shown, 
 /// The tensors and the report of a run, which change together (SPEC UI-5): they are collected in a hidden
 /// folder beside `outputs`, and one step of the file system puts that folder in the place of `outputs`, so
 /// that a process that is ended at any moment, be it with SIGKILL, leaves all files of the run before or all
-/// of this one. For that the report lies in `outputs`, and `report.json` beside it is a
-/// symbolic link. Where the file system has no such step, or `outputs` has folders of its own, files are
-/// moved one by one.
+/// of this one. For that the report lies in `outputs` as a hidden file, and `report.json`
+/// beside the folder is a symbolic link to it. Where the file system has no such step, or `outputs` has
+/// folders of its own, files are moved one by one.
 class ResultSet {
  public:
   /// `out`: the output folder, which exists.

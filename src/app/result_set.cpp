@@ -18,7 +18,7 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr const char* kHidden = ".tilebeat-set-";
-constexpr const char* kReportName = "report.json";
+constexpr const char *kReportName = "report.json", *kNameInside = ".report.json";
 
 bool exists(const std::string& path) {
   struct stat status {};
@@ -76,7 +76,8 @@ bool ResultSet::has(const std::string& path) const {
 }
 
 std::string ResultSet::collected(const std::string& path) const {
-  return (fs::path(folder_) / place_of(path).filename()).string();
+  const fs::path place = place_of(path);
+  return (fs::path(folder_) / (place == report_ ? fs::path(kNameInside) : place.filename())).string();
 }
 
 const std::string& ResultSet::make_folder() {
@@ -119,11 +120,11 @@ bool ResultSet::exchange(const std::vector<std::string>& obsolete) {
   for (const auto& entry : fs::directory_iterator(outputs_, ignored)) {
     const fs::path name = entry.path().filename();
     const std::string mine = (folder_ / name).string();
-    if (gone.count(name.string()) > 0 || name == kReportName || exists(mine)) continue;
+    if (gone.count(name.string()) > 0 || name == kNameInside || exists(mine)) continue;
     if (linkat(AT_FDCWD, entry.path().c_str(), AT_FDCWD, mine.c_str(), 0) != 0) return give_up();
     added.push_back(mine);
   }
-  ReportLink link(report_, outputs_ + "/" + kReportName);
+  ReportLink link(report_, outputs_ + "/" + kNameInside);
   if (!link.make()) return give_up();
   // An empty folder can be replaced on every file system.
   const bool done = rename(folder_.c_str(), outputs_.c_str()) == 0 ||

@@ -160,7 +160,7 @@ class WhatIf {
       batch.images *= static_cast<double>(step->images);
     }
     row["knob"] = knobs;
-    if (one.steps.size() == 1) row["from"] = one.steps[0]->from, row["to"] = one.steps[0]->to;
+    if (one.steps.size() == 1) row["from"] = one.steps[0]->from(), row["to"] = one.steps[0]->to();
     row["set"] = OrderedJson::object();
     for (std::size_t t = 0; t < kSweepTargets; ++t) {
       for (const KnobStep* step : one.steps) {

@@ -123,7 +123,7 @@ class Steps {
 
   KnobStep made(const std::string& knob, const Json& from, const Json& to) const {
     KnobStep step;
-    step.knob = knob, step.from = from, step.to = to;
+    step.knob = knob, step.values = {from, to};
     step.change.label = fmt::format("{}={}", knob, text_of(to));
     return step;
   }
@@ -196,7 +196,7 @@ class Steps {
   void with_regions(KnobStep& step) const {
     if (step.refused.empty()) return;
     const auto banks = effective_[Json::json_pointer(kWramBanks)].get<std::int64_t>();
-    const auto to = step.to.get<std::int64_t>(), from = step.from.get<std::int64_t>();
+    const auto to = step.to().get<std::int64_t>(), from = step.from().get<std::int64_t>();
     SweepSettings set = nth(step.change.set, SweepTarget::kConfig);
     set[kWramBanks] = to > from ? banks * (to / from) : banks / (from / to);
     if (!problem_of(set).empty()) return;

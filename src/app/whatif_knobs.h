@@ -13,13 +13,16 @@ namespace tilebeat {
 
 /// A knob of the hardware or of the workload, one step away from where it stands (SPEC UI-13).
 struct KnobStep {
-  std::string knob;     ///< "interconnect.bytes_per_clock"
-  Json from, to;        ///< its values
-  SweepChange change;   ///< labelled `knob=to`; knobs that must go with it are changed as well
+  std::string knob;          ///< "interconnect.bytes_per_clock"
+  std::vector<Json> values;  ///< its value, and the one that the step gives it
+  SweepChange change;        ///< labelled `knob=to`; knobs that must go with it are changed as well
   bool widens = false;  ///< gives bytes a wider way: one such knob alone may only move the limit to another
   std::string refused;  ///< why it is no legal hardware; empty: it is
   /// Images of a batch with and without the step.
   std::int64_t images_before = 1, images = 1;
+
+  const Json& from() const { return values.front(); }
+  const Json& to() const { return values.back(); }
 };
 
 /// The steps of all knobs in a fixed order: numbers are doubled and halved, words and switches take their

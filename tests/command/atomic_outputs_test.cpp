@@ -47,7 +47,7 @@ class Results {
     ASSERT_EQ(run("old", {}).status, 0);
     if (plain_report) {
       const std::string report = read_bytes(out() + "/report.json");
-      fs::remove(out() + "/report.json"), fs::remove(out() + "/outputs/report.json");
+      fs::remove(out() + "/report.json"), fs::remove(out() + "/outputs/.report.json");
       folder_.write("tilebeat-out/report.json", report);
     }
     folder_.write("tilebeat-out/outputs/mine.txt", "mine");
@@ -196,7 +196,7 @@ TEST(AtomicOutputs, UI_5_folders_of_a_user_beside_the_tensors_stay) {
 
 TEST(AtomicOutputs, UI_5_the_report_is_a_link_into_the_set) {
   const Results results;
-  EXPECT_EQ(fs::read_symlink(results.out() + "/report.json"), "outputs/report.json");
+  EXPECT_EQ(fs::read_symlink(results.out() + "/report.json"), "outputs/.report.json");
   EXPECT_EQ(results.hidden(), std::vector<std::string>{});
 }
 

@@ -1,5 +1,6 @@
-// Preloaded into the command line by determinism_test: some threads begin late, and some locks of mutexes
-// wait, the first thread's too, for times that DELAY_SEED draws. With NO_THREADS no thread can be made.
+// Preloaded into the command line by determinism_test, and a part of the soak: with DELAY_SEED some threads
+// begin late, and some locks of mutexes wait, the first thread's too, for times that it draws. With
+// NO_THREADS no thread can be made.
 #include <atomic>
 #include <cerrno>
 #include <cstdint>
@@ -12,10 +13,14 @@
 
 namespace {
 
+const char* seed_text() {
+  static const char* const seed = std::getenv("DELAY_SEED");
+  return seed;
+}
+
 // A number that differs from call to call and from seed to seed (SplitMix64).
 std::uint64_t drawn() {
-  static const char* const seed = std::getenv("DELAY_SEED");
-  static std::atomic<std::uint64_t> calls{seed == nullptr ? 0 : std::strtoull(seed, nullptr, 10) << 32};
+  static std::atomic<std::uint64_t> calls{std::strtoull(seed_text(), nullptr, 10) << 32};
   std::uint64_t z = (calls += 0x9E3779B97F4A7C15U);
   z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9U;
   z = (z ^ (z >> 27)) * 0x94D049BB133111EBU;
@@ -47,12 +52,13 @@ int pthread_create(pthread_t* thread, const pthread_attr_t* attributes, void* (*
                    void* argument) noexcept {
   if (std::getenv("NO_THREADS") != nullptr) return EAGAIN;
   static const auto create = real(&pthread_create, "pthread_create");
+  if (seed_text() == nullptr) return create(thread, attributes, function, argument);
   return create(thread, attributes, begin_late, new Start{function, argument});
 }
 
 int pthread_mutex_lock(pthread_mutex_t* mutex) noexcept {
   static const auto lock = real(&pthread_mutex_lock, "pthread_mutex_lock");
-  if (drawn() % 16 == 0) usleep(static_cast<useconds_t>(drawn() % 500));
+  if (seed_text() != nullptr && drawn() % 16 == 0) usleep(static_cast<useconds_t>(drawn() % 500));
   return lock(mutex);
 }
 

@@ -37,7 +37,7 @@ TEST(RunCommand, UI_1_UI_3_writes_report_and_outputs) {
   EXPECT_EQ(result.err, "");
   EXPECT_EQ(names_of(folder.files()),
             (std::set<std::string>{"tilebeat-out/", "tilebeat-out/report.json", "tilebeat-out/outputs/",
-                                   "tilebeat-out/outputs/conv1.npy", "tilebeat-out/outputs/report.json"}));
+                                   "tilebeat-out/outputs/conv1.npy", "tilebeat-out/outputs/.report.json"}));
   EXPECT_NE(result.out.find("conv1"), std::string::npos) << "a table on the terminal: " << result.out;
   const nlohmann::json report = folder.report();
   EXPECT_EQ(report.at("layers").at(0).at("beats"), 36) << "SPEC SW-3";
@@ -50,9 +50,10 @@ TEST(RunCommand, UI_1_writes_where_it_is_told_and_nowhere_else) {
   const CommandResult result =
       folder.run_layer(kRunConfig, kRunLayer, {"--out", "a/b", "--vcd", "w.vcd", "--timeline", "t.json"});
   EXPECT_EQ(result.status, 0) << result.err;
-  EXPECT_EQ(names_of(folder.files()),
-            (std::set<std::string>{"a/", "a/b/", "a/b/report.json", "a/b/outputs/", "a/b/outputs/report.json",
-                                   "a/b/outputs/conv1.npy", "w.vcd", "w.gtkw", "t.json"}));
+  EXPECT_EQ(
+      names_of(folder.files()),
+      (std::set<std::string>{"a/", "a/b/", "a/b/report.json", "a/b/outputs/", "a/b/outputs/.report.json",
+                             "a/b/outputs/conv1.npy", "w.vcd", "w.gtkw", "t.json"}));
 }
 
 TEST(RunCommand, UI_5_a_later_run_replaces_the_outputs_and_keeps_other_files) {
@@ -62,7 +63,7 @@ TEST(RunCommand, UI_5_a_later_run_replaces_the_outputs_and_keeps_other_files) {
   ASSERT_EQ(folder.run_layer(kRunConfig, kRunLayer).status, 0);
   EXPECT_EQ(names_of(folder.files("tilebeat-out")),
             (std::set<std::string>{"notes.txt", "report.json", "outputs/", "outputs/conv1.npy",
-                                   "outputs/report.json"}));
+                                   "outputs/.report.json"}));
 }
 
 TEST(RunCommand, UI_4_the_report_passes_its_schema) {
@@ -348,7 +349,7 @@ TEST(RunCommand, UI_5_a_wrong_expected_tensor_is_exit_1_and_everything_is_writte
       {"run", "--config", source_path(kRunConfig), "--layer", file, "--out", "failed", "--vcd", "w.vcd"});
   EXPECT_EQ(result.status, 1) << result.err;
   EXPECT_EQ(names_of(folder.files("failed")),
-            (std::set<std::string>{"report.json", "outputs/", "outputs/conv1.npy", "outputs/report.json"}));
+            (std::set<std::string>{"report.json", "outputs/", "outputs/conv1.npy", "outputs/.report.json"}));
   EXPECT_TRUE(folder.files().count("w.vcd")) << "the trace is written as well";
   const nlohmann::json report = folder.report("failed");
   EXPECT_FALSE(report.at("passed").get<bool>());

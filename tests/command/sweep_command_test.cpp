@@ -155,7 +155,7 @@ TEST(SweepCommand, UI_9_points_whose_results_were_changed_are_run_again) {
   std::string report = read_bytes(points + "rows=16/report.json");
   const std::size_t cycles = report.find("\"cycles\": ") + 10;
   report[cycles] = report[cycles] == '9' ? '8' : '9';
-  folder.write("tilebeat-sweep/points/rows=16/outputs/report.json", report);
+  folder.write("tilebeat-sweep/points/rows=16/outputs/.report.json", report);
   fs::remove(points + "rows=32/status");
   const CommandResult again = folder.run({"sweep", file});
   EXPECT_EQ(again.status, 0);

@@ -1,6 +1,8 @@
 // A differential fuzzer: random hardware x random network x random changes of its program (SPEC CY-3, HI-2,
 // UI-5). What is planned is exact and the same in both granularities. What somebody made of the program ends
-// as it likes, with results or a reason, but in both granularities alike, and no run crashes.
+// as it likes, with results or a reason, but in both granularities alike, and no run crashes. A network is
+// planned twice, on one processor and on all, with threads that scripts/soak delays at random: both plans are
+// the same (CY-4).
 //
 // Every case follows from a seed. TILEBEAT_SOAK_SEED is the first one, TILEBEAT_SOAK_SECONDS says how long to
 // go on (scripts/soak sets both); a few cases are tried without them.
@@ -18,6 +20,7 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 #include <rapidcheck.h>
+#include <sched.h>
 
 namespace tilebeat::testing {
 namespace {
@@ -137,7 +140,39 @@ void try_changed_program(const HardwareConfig& hardware, Plan plan, Counts& coun
   ++(tile.failed ? counts.failed : counts.same);
 }
 
-TEST(Soak, CY_3_HI_2_UI_5_random_hardware_networks_and_programs) {
+/// The processors that this process may use are the first of them while it exists.
+class OneProcessor {
+ public:
+  OneProcessor() {
+    sched_getaffinity(0, sizeof(before_), &before_);
+    cpu_set_t one;
+    CPU_ZERO(&one);
+    for (int cpu = 0; cpu < CPU_SETSIZE && CPU_COUNT(&one) == 0; ++cpu) {
+      if (CPU_ISSET(cpu, &before_)) CPU_SET(cpu, &one);
+    }
+    sched_setaffinity(0, sizeof(one), &one);
+  }
+  ~OneProcessor() { sched_setaffinity(0, sizeof(before_), &before_); }
+  OneProcessor(const OneProcessor&) = delete;
+  OneProcessor& operator=(const OneProcessor&) = delete;
+
+ private:
+  cpu_set_t before_{};
+};
+
+/// Programs, tables and tensors lie in the image; estimates are what the planner decided by.
+void expect_same_plan(const Plan& a, const Plan& b) {
+  RC_ASSERT(a.image.size() == b.image.size());
+  for (std::size_t i = 0; i < a.image.size(); ++i) {
+    RC_ASSERT(a.image[i].address == b.image[i].address);
+    RC_ASSERT(a.image[i].bytes == b.image[i].bytes);
+  }
+  RC_ASSERT(a.layers.size() == b.layers.size());
+  for (std::size_t i = 0; i < a.layers.size(); ++i)
+    RC_ASSERT(a.layers[i].estimated_cycles == b.layers[i].estimated_cycles);
+}
+
+TEST(Soak, CY_3_CY_4_HI_2_UI_5_random_hardware_networks_and_programs) {
   const long first = from_environment("TILEBEAT_SOAK_SEED", 1),
              seconds = from_environment("TILEBEAT_SOAK_SECONDS", 0);
   const auto begin = std::chrono::steady_clock::now();
@@ -153,9 +188,19 @@ TEST(Soak, CY_3_HI_2_UI_5_random_hardware_networks_and_programs) {
         [&] {
           const HardwareConfig hardware = random_chip_with(kEngines[static_cast<std::size_t>(number(0, 3))]);
           const Workload network = RandomNetwork(number(1, 4)).load();
-          const auto planned =
-              plan_or_refusal(network, hardware,
-                              {"chip.", "switch_array.", "wfold.", "rolling.", "offset.", "dram."}, counts);
+          const auto plan = [&](Refusals& tally) {
+            return plan_or_refusal(network, hardware,
+                                   {"chip.", "switch_array.", "wfold.", "rolling.", "offset.", "dram."},
+                                   tally);
+          };
+          const auto planned = plan(counts);
+          {
+            const OneProcessor one;
+            Refusals again;
+            const auto planned_again = plan(again);
+            RC_ASSERT(planned_again.has_value() == planned.has_value());
+            if (planned) expect_same_plan(planned->plan, planned_again->plan);
+          }
           if (!planned) return;
           check_both_granularities(network, hardware, planned->plan, kSeconds);
           for (int i = 0; i < kChangedPrograms; ++i) try_changed_program(hardware, planned->plan, counts);

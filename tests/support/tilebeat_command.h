@@ -142,7 +142,7 @@ class CommandFolder {
   /// The tensors of a run, by name.
   std::map<std::string, std::string> tensors(const std::string& out) const {
     std::map<std::string, std::string> found = files(out + "/outputs");
-    found.erase("report.json");
+    found.erase(".report.json");
     return found;
   }
   /// The report without its provenance, which names the files that a run was given.

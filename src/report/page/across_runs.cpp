@@ -32,7 +32,8 @@ double sum_of(const std::vector<Piece>& pieces) {
   return sum;
 }
 
-/// The names of the pieces with a colour of their own: the largest of all bars together.
+/// The names of the pieces with a colour of their own, in the order in which they are drawn: the largest of
+/// all bars together.
 std::vector<std::string> coloured_names(const Chart& chart) {
   std::map<std::string, double> sums;
   std::vector<std::string> names;
@@ -44,6 +45,9 @@ std::vector<std::string> coloured_names(const Chart& chart) {
   }
   std::stable_sort(names.begin(), names.end(),
                    [&](const std::string& a, const std::string& b) { return sums[a] > sums[b]; });
+  // Busy cycles have the colour that they have everywhere on the page.
+  const auto busy = std::find(names.begin(), names.end(), "busy");
+  if (busy != names.end()) std::rotate(names.begin(), busy, busy + 1);
   names.resize(std::min(names.size(), kCauseColours.size() + 1));
   return names;
 }
@@ -58,20 +62,21 @@ std::string shown(const Chart& chart, double value) {
   return fmt::format("{:.4g} {}", value / chart.scale, chart.unit);
 }
 
-std::string bar_of(const Chart& chart, const std::vector<Piece>& pieces, double most,
+std::string bar_of(const Chart& chart, std::vector<Piece> pieces, double most,
                    const std::vector<std::string>& coloured) {
   std::string svg;
   double x = 0;
-  // Pieces of one colour lie together.
-  for (const bool own_colour : {true, false}) {
-    for (const Piece& piece : pieces) {
-      const bool has_colour = std::find(coloured.begin(), coloured.end(), piece.name) != coloured.end();
-      if (has_colour != own_colour || piece.value <= 0) continue;
-      const double width = kRunBarWidth * ratio(piece.value, most);
-      svg += rect_at(x, 0, width, kRunBarHeight, colour_of(coloured, piece.name),
-                     piece.name + ": " + shown(chart, piece.value));
-      x += width;
-    }
+  const auto place = [&coloured](const Piece& piece) {
+    return std::find(coloured.begin(), coloured.end(), piece.name) - coloured.begin();
+  };
+  std::stable_sort(pieces.begin(), pieces.end(),
+                   [&](const Piece& a, const Piece& b) { return place(a) < place(b); });
+  for (const Piece& piece : pieces) {
+    if (piece.value <= 0) continue;
+    const double width = kRunBarWidth * ratio(piece.value, most);
+    svg += rect_at(x, 0, width, kRunBarHeight, colour_of(coloured, piece.name),
+                   piece.name + ": " + shown(chart, piece.value));
+    x += width;
   }
   return fmt::format(
       "<svg width=\"100%\" height=\"{1:.0f}\" viewBox=\"0 0 {0:.0f} {1:.0f}\" "

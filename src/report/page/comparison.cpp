@@ -205,7 +205,7 @@ std::string comparison(const std::vector<RunFacts>& runs) {
   head += "</tr></thead>";
   const bool same_workload = std::all_of(
       runs.begin(), runs.end(), [&](const RunFacts& run) { return run.workload == runs.front().workload; });
-  const std::string html =
+  std::string html =
       "<h2>The runs beside each other</h2>\n" + totals_table(runs, head) + charts_across(runs);
   if (!same_workload || runs.size() > kFewRuns) return html;
   return html +
