@@ -53,7 +53,9 @@ TEST_P(UpsetsOf, UI_13_a_pe_makes_what_it_holds_wrong_and_each_can_be_repeated) 
     const std::string& outcome = rows[i][2];
     EXPECT_EQ(outcome == "wrong", rows[i][3] != "0") << rows[i][0];
     // An accumulator belongs to one result; an operand rolls through the products of a line.
-    if (outcome == "wrong" && !rolls) EXPECT_EQ(rows[i][3], "1") << rows[i][0];
+    if (outcome == "wrong" && !rolls) {
+      EXPECT_EQ(rows[i][3], "1") << rows[i][0];
+    }
     if (!outcomes.insert(outcome).second) continue;
     const CommandResult again =
         folder.run({"run", "--config", config, "--layer", layer, "--fault", rows[i][0], "--out", "again"});
