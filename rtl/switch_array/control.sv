@@ -269,7 +269,7 @@ module control #(
     else if (started) kept <= begun;
     if (pop) queue0 <= held == 2'd2 ? queue1 : instruction;
     else if (held == 2'd0) queue0 <= instruction;
-    queue1 <= held == 2'd1 || (held == 2'd2 && pop) ? instruction : queue1;
+    if (held == 2'd1) queue1 <= instruction;  // none is dispatched while two are held
     if (loads_setup) begin
       setup <= head_setup;
       dilation_h_quotient <= h_step_quotient;

@@ -135,6 +135,6 @@ module store #(
     end
     if (ends_all) held[0] <= count == 2'd2 ? held[1] : instruction[511:128];
     else if (count == 2'd0) held[0] <= instruction[511:128];
-    held[1] <= instruction_valid && (count == 2'd1 || (count == 2'd2 && ends_all)) ? instruction[511:128] : held[1];
+    if (count == 2'd1) held[1] <= instruction[511:128];  // none is dispatched while two are held
   end
 endmodule

@@ -67,6 +67,8 @@ class EngineConfig {
 
   /// The most multiply-accumulates of one engine in a cycle.
   virtual std::int64_t peak_macs_per_clock() const = 0;
+  /// The most results that its post-processing takes in a cycle: it has so many result units.
+  virtual std::int64_t results_per_clock() const = 0;
   virtual FaultSpace fault_space(const HardwareConfig& hardware) const = 0;
   /// Bytes of the buffers of one engine, without the memories of its core.
   virtual std::int64_t buffer_bytes() const = 0;
@@ -87,6 +89,7 @@ class EngineConfigOf : public EngineConfig {
   nlohmann::ordered_json schema() const override;
   void check(const HardwareConfig& hardware, const Place& root) const override;
   std::int64_t peak_macs_per_clock() const override;
+  std::int64_t results_per_clock() const override;
   FaultSpace fault_space(const HardwareConfig& hardware) const override;
   std::int64_t buffer_bytes() const override;
   std::shared_ptr<CompiledAhead> compiled_ahead() override;

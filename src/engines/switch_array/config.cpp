@@ -92,6 +92,11 @@ std::int64_t peak_macs_per_clock(const SwitchArrayConfig& c) {
   return std::int64_t{c.rows} * c.columns * c.port_channels;
 }
 
+// Each group takes a lane of C results in so many cycles.
+std::int64_t results_per_clock(const SwitchArrayConfig& c) {
+  return std::int64_t{c.groups} * ceil_div(c.columns, c.drain_clocks_per_lane);
+}
+
 std::int64_t buffer_bytes(const SwitchArrayConfig& c) {
   constexpr std::int64_t kCopies = 2;
   return kCopies * c.rows * c.bank_depth_words * c.port_channels +
