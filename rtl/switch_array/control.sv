@@ -97,6 +97,19 @@ module control #(
   assign setup_done = setup_late || (loads_setup && (copied || !drain_active));
   always_ff @(posedge clk) setup_late <= !reset && loads_setup && !copied && drain_active;
   assign pop = loads_setup || (is_run && run_ends);
+  logic [15:0] h_step_quotient, h_step_remainder, w_step_quotient, w_step_remainder;
+  quotient h_step (
+      .numerator(head_setup.dilation_h),
+      .denominator(table1 ? 16'd1 : head_setup.stride_h),
+      .result(h_step_quotient),
+      .remainder(h_step_remainder)
+  );
+  quotient w_step (
+      .numerator(head_setup.dilation_w),
+      .denominator(table1 ? 16'd1 : head_setup.stride_w),
+      .result(w_step_quotient),
+      .remainder(w_step_remainder)
+  );
   assign stride_h = table1 ? 16'd1 : setup.stride_h;
   assign stride_w = table1 ? 16'd1 : setup.stride_w;
 
@@ -256,13 +269,13 @@ module control #(
     else if (started) kept <= begun;
     if (pop) queue0 <= held == 2'd2 ? queue1 : instruction;
     else if (held == 2'd0) queue0 <= instruction;
-    queue1 <= held == 2'd1 || (held == 2'd2 && pop) ? instruction : queue1;
+    if (held == 2'd1) queue1 <= instruction;  // none is dispatched while two are held
     if (loads_setup) begin
       setup <= head_setup;
-      dilation_h_quotient <= table1 ? head_setup.dilation_h : head_setup.dilation_h / head_setup.stride_h;
-      dilation_w_quotient <= table1 ? head_setup.dilation_w : head_setup.dilation_w / head_setup.stride_w;
-      dilation_h_remainder <= table1 ? 16'd0 : head_setup.dilation_h % head_setup.stride_h;
-      dilation_w_remainder <= table1 ? 16'd0 : head_setup.dilation_w % head_setup.stride_w;
+      dilation_h_quotient <= h_step_quotient;
+      dilation_w_quotient <= w_step_quotient;
+      dilation_h_remainder <= h_step_remainder;
+      dilation_w_remainder <= w_step_remainder;
     end
   end
 endmodule

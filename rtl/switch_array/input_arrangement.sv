@@ -44,7 +44,7 @@ module input_arrangement #(
   place_t now, next;
   logic [15:0] stride_h, stride_w, phase_columns, odd_columns, slice_channels;
   logic [31:0] plane_words, full_rows, rest_rows;
-  logic [31:0] n;
+  logic [31:0] n, line;
   logic [15:0] column;
 
   // The words of a beat, by bank and by their order.
@@ -56,15 +56,40 @@ module input_arrangement #(
 
   assign beat_ready = room;
 
+  // These quotients are constant for the instruction and known with it, long before its first beat.
+  logic [15:0] row_strides, unused_rows, whole_columns, odd;
+  assign stride_h = table1 ? 16'd1 : op.stride_h;
+  assign stride_w = table1 ? 16'd1 : op.stride_w;
+  quotient columns (
+      .numerator(op.width),
+      .denominator(stride_w),
+      .result(whole_columns),
+      .remainder(odd)
+  );
+  quotient rows (
+      .numerator(op.height),
+      .denominator(stride_h),
+      .result(row_strides),
+      .remainder(unused_rows)
+  );
+
+  localparam [32:0] PER_GROUP = switch_array_pkg::reciprocal(G);
+  localparam [32:0] PER_LANE = switch_array_pkg::reciprocal(L);
+  function automatic [31:0] by_groups(input [31:0] number);
+    by_groups = (G & (G - 1)) == 0 ? number >> $clog2(G) : ({33'd0, number} * {32'd0, PER_GROUP}) >> (32 + $clog2(G));
+  endfunction
+  function automatic [31:0] by_lanes(input [31:0] number);
+    by_lanes = (L & (L - 1)) == 0 ? number >> $clog2(L) : ({33'd0, number} * {32'd0, PER_LANE}) >> (32 + $clog2(L));
+  endfunction
+
   always_comb begin
-    stride_h = table1 ? 16'd1 : op.stride_h;
-    stride_w = table1 ? 16'd1 : op.stride_w;
     phase_columns = 16'd0;
     odd_columns = 16'd0;
     plane_words = 32'd0;
     full_rows = 32'd0;
     rest_rows = 32'd0;
     n = 32'd0;
+    line = 32'd0;
     column = 16'd0;
     slice_channels = 16'd0;
     counts = {R * 8{1'b0}};
@@ -74,13 +99,12 @@ module input_arrangement #(
     index = 32'd0;
     next = now;
     if (beat_valid) begin
-      // These quotients are constant for the instruction; a serial divider has the latency of the first burst for them.
-      phase_columns = op.width / stride_w;
-      odd_columns = op.width - phase_columns * stride_w;
-      full_rows = {16'd0, op.height} / ({16'd0, stride_h} * G);
+      phase_columns = whole_columns;
+      odd_columns = odd;
+      full_rows = by_groups({16'd0, row_strides});
       rest_rows = {16'd0, op.height} - full_rows * {16'd0, stride_h} * G;
       if (rest_rows > {16'd0, stride_h}) rest_rows = {16'd0, stride_h};
-      plane_words = ((full_rows * {16'd0, stride_h} + rest_rows) * {16'd0, op.width} + (L - 1)) / L;
+      plane_words = by_lanes((full_rows * {16'd0, stride_h} + rest_rows) * {16'd0, op.width} + (L - 1));
       if (beat_first) begin
         next = '0;
         next.slice_base = op.copy ? bank_words : 32'd0;
@@ -99,9 +123,10 @@ module input_arrangement #(
             if (stride_w != 16'd1)
               column = next.w_quotient + next.w_phase * phase_columns + (next.w_phase < odd_columns ? next.w_phase : odd_columns);
             n = ({16'd0, next.half_row} + {16'd0, next.h_phase}) * {16'd0, op.width} + {16'd0, column};
-            bank = {16'd0, next.half} * L + n % L;
+            line = by_lanes(n);
+            bank = {16'd0, next.half} * L + (n - line * L);
             index = bank * BUS + {24'd0, counts[bank*8+:8]};
-            word_address[index*32+:32] = next.base + n / L;
+            word_address[index*32+:32] = next.base + line;
             word_data[index*P*8+:P*8] = next.word;
             counts[bank*8+:8] = counts[bank*8+:8] + 8'd1;
             next.bytes = 16'd0;

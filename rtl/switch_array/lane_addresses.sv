@@ -1,5 +1,5 @@
 // The place of the pixel that each lane reads in a beat (SW-1, SW-2): bank, word, and whether there is one. Quotients by the
-// strides come counted; what is divided here is divided by constants.
+// strides come counted; what is divided here is divided by the constants G and L, by shifts or by multiplication.
 module lane_addresses #(
     parameter R = 8,
     parameter G = 2
@@ -29,7 +29,18 @@ module lane_addresses #(
   logic signed [31:0] w_of[0:R-1];
   logic [31:0] row_quotient[0:R-1];
   logic [31:0] column_quotient[0:R-1];
+  logic [31:0] line[0:R-1];  // it is the row's quotient by G: its number within its half, less h mod sh
   logic [31:0] n[0:R-1];
+  logic [31:0] word[0:R-1];
+
+  localparam [32:0] PER_GROUP = switch_array_pkg::reciprocal(G);
+  localparam [32:0] PER_LANE = switch_array_pkg::reciprocal(L);
+  function automatic [31:0] by_groups(input [31:0] number);
+    by_groups = (G & (G - 1)) == 0 ? number >> $clog2(G) : ({33'd0, number} * {32'd0, PER_GROUP}) >> (32 + $clog2(G));
+  endfunction
+  function automatic [31:0] by_lanes(input [31:0] number);
+    by_lanes = (L & (L - 1)) == 0 ? number >> $clog2(L) : ({33'd0, number} * {32'd0, PER_LANE}) >> (32 + $clog2(L));
+  endfunction
 
   always_comb begin
     stride_h = table1 ? 16'd1 : setup.stride_h;
@@ -43,13 +54,15 @@ module lane_addresses #(
         w_of[g*L+l] = ({16'd0, column} + l) * {16'd0, setup.stride_w} + w_tap;
         row_quotient[g*L+l] = ({16'd0, row} + g) * (table1 ? {16'd0, setup.stride_h} : 32'd1) + h_quotient;
         column_quotient[g*L+l] = ({16'd0, column} + l) * (table1 ? {16'd0, setup.stride_w} : 32'd1) + w_quotient;
-        n[g*L+l] = ((row_quotient[g*L+l] / G) * {16'd0, stride_h} + {16'd0, h_remainder}) * {16'd0, run.width}
+        line[g*L+l] = by_groups(row_quotient[g*L+l]);
+        n[g*L+l] = (line[g*L+l] * {16'd0, stride_h} + {16'd0, h_remainder}) * {16'd0, run.width}
             + {16'd0, phase_begin} + column_quotient[g*L+l];
         pixel[g*L+l] = {16'd0, row} + g < {16'd0, run.rows} && {16'd0, column} + l < {16'd0, run.columns}
             && h_of[g*L+l] >= 0 && h_of[g*L+l] < $signed({16'd0, run.height})
             && w_of[g*L+l] >= 0 && w_of[g*L+l] < $signed({16'd0, run.width});
-        bank[(g*L+l)*8+:8] = (row_quotient[g*L+l] % G) * L + n[g*L+l] % L;
-        address[(g*L+l)*32+:32] = base + n[g*L+l] / L;
+        word[g*L+l] = by_lanes(n[g*L+l]);
+        bank[(g*L+l)*8+:8] = (row_quotient[g*L+l] - line[g*L+l] * G) * L + (n[g*L+l] - word[g*L+l] * L);
+        address[(g*L+l)*32+:32] = base + word[g*L+l];
         h[(g*L+l)*16+:16] = h_of[g*L+l][15:0];
         w[(g*L+l)*16+:16] = w_of[g*L+l][15:0];
       end

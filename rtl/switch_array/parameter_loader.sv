@@ -149,9 +149,13 @@ module parameter_loader #(
   localparam RINDEX = $clog2(QUEUE);
   logic [127:0] records[0:QUEUE-1];
   logic [15:0] record_places[0:QUEUE-1];
+  logic [15:0] record_slots[0:QUEUE-1];
   logic [RINDEX-1:0] record_head;
   logic [15:0] record_used;
   logic [15:0] record_number, record_first;  // the next record has this number
+  logic [15:0] record_in, record_in_next;    // it belongs to this slot, of which it is so far from the first one
+  logic [15:0] record_column, record_column_next;
+  logic [RECORDS*16-1:0] complete_slots;
   logic [127:0] part, part_next;             // this record is being filled
   logic [15:0] part_bytes, part_bytes_next;
   logic [RECORDS*128-1:0] complete_records;
@@ -163,12 +167,21 @@ module parameter_loader #(
     part_bytes_next = beat_first_records ? 16'd0 : part_bytes;
     complete_records = {RECORDS * 128{1'b0}};
     complete_count = 16'd0;
+    complete_slots = {RECORDS * 16{1'b0}};
+    record_in_next = beat_first_records ? op.slot : record_in;
+    record_column_next = beat_first_records ? 16'd0 : record_column;
     for (int i = 0; i < BUS; i = i + 1) begin
       if (beat_valid && beat_records && i < {16'd0, beat_bytes}) begin
         part_next[part_bytes_next*8+:8] = beat_data[i*8+:8];
         part_bytes_next = part_bytes_next + 16'd1;
         if (part_bytes_next == 16'd16) begin
           complete_records[complete_count*128+:128] = part_next;
+          complete_slots[complete_count*16+:16] = record_in_next;
+          record_column_next = record_column_next + 16'd1;
+          if (record_column_next == C) begin
+            record_column_next = 16'd0;
+            record_in_next = record_in_next + 16'd1;
+          end
           complete_count = complete_count + 16'd1;
           part_bytes_next = 16'd0;
         end
@@ -177,7 +190,7 @@ module parameter_loader #(
     record_valid = record_used != 16'd0;
     record_data = records[record_head];
     record_address = {16'd0, record_places[record_head]};
-    record_slot = record_places[record_head] / C;
+    record_slot = record_slots[record_head];
     record_write = record_valid && !record_hold;
     record_room = record_used - {15'd0, record_write} + complete_count <= queue_words;
     beat_ready = beat_records ? record_room : room;
@@ -199,6 +212,8 @@ module parameter_loader #(
       if (beat_valid && beat_ready && beat_records) begin
         record_used <= record_used - {15'd0, record_write} + complete_count;
         record_number <= record_first + complete_count;
+        record_in <= record_in_next;
+        record_column <= record_column_next;
         part <= part_next;
         part_bytes <= part_bytes_next;
       end
@@ -208,6 +223,7 @@ module parameter_loader #(
         if (i < {16'd0, complete_count}) begin
           records[(record_head+record_used+i)&(QUEUE-1)] <= complete_records[i*128+:128];
           record_places[(record_head+record_used+i)&(QUEUE-1)] <= record_first + i;
+          record_slots[(record_head+record_used+i)&(QUEUE-1)] <= complete_slots[i*16+:16];
         end
       end
     end

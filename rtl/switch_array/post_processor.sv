@@ -52,9 +52,9 @@ module post_processor #(
   always_ff @(posedge clk) if (record_write) records[record_address[$clog2(SLOTS*C)-1:0]] <= record_data;
 
   always_comb begin
-    for (int c = 0; c < C; c = c + 1) copy_records[c*128+:128] = records[({16'd0, copy_slot}*C+c)%(SLOTS*C)];
+    for (int c = 0; c < C; c = c + 1) copy_records[c*128+:128] = records[{16'd0, copy_slot}*C+c];
     record = shadow_records;
-    if (!copied) for (int c = 0; c < C; c = c + 1) record[c*128+:128] = records[({16'd0, drain.slot}*C+c)%(SLOTS*C)];
+    if (!copied) for (int c = 0; c < C; c = c + 1) record[c*128+:128] = records[{16'd0, drain.slot}*C+c];
     used_setup = copied ? shadow_setup : setup;
   end
 

@@ -1,6 +1,8 @@
 // One result: bias, clamp, rescaling by one of four rules, zero point, saturation (NU-2, NU-6; docs/arithmetic.md).
 // Functions of the real value (leaky_relu and those behind it) are not here.
-module result_unit (
+module result_unit #(
+    parameter WHOLE = 0  // 1: only single_rounding and double_rounding are built
+) (
     input  logic [31:0]  accumulator,
     input  logic [127:0] record,       // bits 0-63 are scale or multiplier, 64-95 the bias, 96-127 the shift
     input  switch_array_pkg::setup_t setup,
@@ -101,7 +103,7 @@ module result_unit (
     case (setup.rescale)
       2'd2: scaled = single_value > 64'sd8589934592 ? 36'sd8589934592 : single_value < -64'sd8589934592 ? -36'sd8589934592 : single_value[35:0];
       2'd3: scaled = {{4{double_value[31]}}, double_value};
-      default: scaled = real_value;
+      default: scaled = WHOLE != 0 ? 36'sd0 : real_value;
     endcase
     placed = scaled + $signed(setup.output_zero_point);
     case (setup.output_type)

@@ -130,11 +130,11 @@ module store #(
       if (granted) burst_head <= burst_head + 1'b1;
       used <= used + (begins ? size : 32'd0) - (granted ? request_bytes : 32'd0);
       under_way <= under_way + (granted ? 16'd1 : 16'd0) - {8'd0, answered};
-      to_send <= to_send + (granted ? (request_bytes + BUS - 1) / BUS : 32'd0) - (beat_valid ? 32'd1 : 32'd0);
+      to_send <= to_send + (granted ? (request_bytes + BUS - 1) >> $clog2(BUS) : 32'd0) - (beat_valid ? 32'd1 : 32'd0);
       if (beat_valid) beat_head <= beat_head + 1'b1;
     end
     if (ends_all) held[0] <= count == 2'd2 ? held[1] : instruction[511:128];
     else if (count == 2'd0) held[0] <= instruction[511:128];
-    held[1] <= instruction_valid && (count == 2'd1 || (count == 2'd2 && ends_all)) ? instruction[511:128] : held[1];
+    if (count == 2'd1) held[1] <= instruction[511:128];  // none is dispatched while two are held
   end
 endmodule

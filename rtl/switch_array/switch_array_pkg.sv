@@ -23,6 +23,11 @@ package switch_array_pkg;
   localparam [2:0] STATE_OUTPUT_DRAIN = 3'd4;
   localparam [2:0] STATE_SETUP_WAIT = 3'd5;
 
+  // n div SIZE, a constant, is (n x reciprocal(SIZE)) >> (32 + clog2(SIZE)): exact for every n of 32 bits.
+  function automatic [32:0] reciprocal(input integer size);
+    reciprocal = ((65'd1 << (32 + $clog2(size))) + size - 1) / size;
+  endfunction
+
   typedef struct packed {
     logic [1:0]  unused;
     logic [7:0]  ceiling;

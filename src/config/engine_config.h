@@ -67,6 +67,8 @@ class EngineConfig {
 
   /// The most multiply-accumulates of one engine in a cycle.
   virtual std::int64_t peak_macs_per_clock() const = 0;
+  /// The most results that its post-processing takes in a cycle: it has so many result units.
+  virtual std::int64_t results_per_clock() const = 0;
   virtual FaultSpace fault_space(const HardwareConfig& hardware) const = 0;
   /// The registers of its PEs, which are accumulators, or operands that rotate through a PE.
   virtual FaultSpace pe_space() const = 0;
@@ -89,6 +91,7 @@ class EngineConfigOf : public EngineConfig {
   nlohmann::ordered_json schema() const override;
   void check(const HardwareConfig& hardware, const Place& root) const override;
   std::int64_t peak_macs_per_clock() const override;
+  std::int64_t results_per_clock() const override;
   FaultSpace fault_space(const HardwareConfig& hardware) const override;
   FaultSpace pe_space() const override;
   std::int64_t buffer_bytes() const override;

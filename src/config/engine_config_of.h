@@ -23,11 +23,15 @@ inline void need_power_of_two(std::int64_t value, const Place& place) {
   need((value & (value - 1)) == 0, place, value, "a power of two");
 }
 
+/// Bytes of a sum on its way to post-processing.
+inline constexpr int kSumBytes = 4;
+
 // EngineConfigOf<T> uses these functions, which an engine declares beside its struct T (found by
 // argument-dependent lookup):
 //   template <class V> void describe(V&, T&)                                      its fields
 //   void check_engine(const T&, const HardwareConfig&, const Place& root)         its rules
 //   std::int64_t peak_macs_per_clock(const T&)
+//   std::int64_t results_per_clock(const T&)
 //   FaultSpace fault_space(const T&, const HardwareConfig&)
 //   FaultSpace pe_space(const T&)                            where upsets of PE registers are modelled
 //   std::int64_t buffer_bytes(const T&)                      where it has buffers of its own
@@ -64,6 +68,10 @@ void EngineConfigOf<T>::check(const HardwareConfig& hardware, const Place& root)
 template <class T>
 std::int64_t peak_macs_of(const T& value) {
   return peak_macs_per_clock(value);
+}
+template <class T>
+std::int64_t results_per_clock_of(const T& value) {
+  return results_per_clock(value);
 }
 template <class T>
 FaultSpace fault_space_of(const T& value, const HardwareConfig& hardware) {
@@ -103,6 +111,11 @@ std::shared_ptr<CompiledAhead> compiled_ahead_of(T& value) {
 template <class T>
 std::int64_t EngineConfigOf<T>::peak_macs_per_clock() const {
   return peak_macs_of(value);
+}
+
+template <class T>
+std::int64_t EngineConfigOf<T>::results_per_clock() const {
+  return results_per_clock_of(value);
 }
 
 template <class T>

@@ -39,10 +39,12 @@ struct TechnologyConfig {
   /// logarithms.
   std::vector<MemoryEnergy> memories{{8192, 1.25}, {32768, 2.5}, {1048576, 12.5}};
   double dram_pj_per_byte = typical_pj_per_byte(DramPreset::kDdr4_2400);
-  double dram_pj_per_activation = 0;   ///< energy of a row activation; 0: included in `dram_pj_per_byte`
-  double bus_pj_per_byte = 1;          ///< energy of a transfer over one bus, in either direction
-  double leakage_mw_per_mm2 = 10;      ///< leakage of area, in every cycle
-  double mac_um2 = 419;                ///< area of a multiply-accumulate unit
+  double dram_pj_per_activation = 0;  ///< energy of a row activation; 0: included in `dram_pj_per_byte`
+  double bus_pj_per_byte = 1;         ///< energy of a transfer over one bus, in either direction
+  double leakage_mw_per_mm2 = 10;     ///< leakage of area, in every cycle
+  double mac_um2 = 419;               ///< area of a multiply-accumulate unit
+  /// Area of a result unit of post-processing, which rescales a sum in each of the four arithmetics.
+  double result_um2 = 21100;
   double lane_um2 = 3632;              ///< area of a lane of a vector unit
   double memory_um2_per_byte = 5.536;  ///< area of an on-chip memory: eight cells, and as much around them
 };

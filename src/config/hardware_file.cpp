@@ -284,6 +284,8 @@ void describe(V& v, TechnologyConfig& c) {
   v.number("bus_pj_per_byte", c.bus_pj_per_byte, kEnergy, "energy of a byte over a bus on chip, in pJ");
   v.number("leakage_mw_per_mm2", c.leakage_mw_per_mm2, kEnergy, "power of idle area, in mW a mm2");
   v.number("mac_um2", c.mac_um2, kEnergy, "area of a multiply-accumulate unit, in um2");
+  v.number("result_um2", c.result_um2, kEnergy,
+           "area of a unit that rescales a result a cycle in post-processing, in um2");
   v.number("lane_um2", c.lane_um2, kEnergy, "area of a lane of a vector unit, in um2");
   v.number("memory_um2_per_byte", c.memory_um2_per_byte, kEnergy, "area of a byte of on-chip memory, in um2");
 }

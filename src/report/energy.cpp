@@ -144,6 +144,7 @@ Area area_of(const HardwareConfig& hardware) {
   const double cores = hardware.chip ? hardware.chip->cores() : 1;
   Area area;
   area.macs = cores * number(hardware.macs_per_clock()) * t.mac_um2 / kUm2PerMm2;
+  area.results = cores * number(hardware.matrix_engine().results_per_clock()) * t.result_um2 / kUm2PerMm2;
   const double byte = t.memory_um2_per_byte / kUm2PerMm2;
   area.buffers = cores * number(sizes.buffers) * byte;
   area.nram = cores * number(sizes.nram) * byte;

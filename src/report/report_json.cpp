@@ -65,6 +65,7 @@ Json energy_json(const EnergyResult& energy) {
           {"edp_joule_seconds", energy.edp()},
           {"area_mm2",
            {{"macs", energy.area.macs},
+            {"results", energy.area.results},
             {"lanes", energy.area.lanes},
             {"buffers", energy.area.buffers},
             {"nram", energy.area.nram},

@@ -90,6 +90,7 @@ Json energy() {
        {"edp_joule_seconds", amount("energy times time")},
        {"area_mm2", object("area, without interconnects, control and controllers of DRAM",
                            {{"macs", amount("mm2 of multiply-accumulate units")},
+                            {"results", amount("mm2 of the result units of post-processing")},
                             {"lanes", amount("mm2 of lanes of vector units")},
                             {"buffers", amount("mm2 of the buffers of engines")},
                             {"nram", amount("mm2 of memories for maps and results")},

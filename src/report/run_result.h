@@ -52,11 +52,12 @@ constexpr std::array<EnergyPart, 9> kEnergyParts{{
 
 /// Area of what is on the chip, in mm2: without interconnects, control and the controllers of DRAM.
 struct Area {
-  /// Of all cores: multiply-accumulate units, lanes of vector units, buffers of the engines, memories.
-  double macs = 0, lanes = 0, buffers = 0, nram = 0, wram = 0;
+  /// Of all cores: multiply-accumulate units, result units of the engines' post-processing, lanes of vector
+  /// units, buffers of the engines, memories.
+  double macs = 0, results = 0, lanes = 0, buffers = 0, nram = 0, wram = 0;
   double sram = 0;  ///< of all clusters
   double memories() const { return buffers + nram + wram + sram; }
-  double total() const { return macs + lanes + memories(); }
+  double total() const { return macs + results + lanes + memories(); }
 };
 
 /// The energy of one module: a memory, a bus port, a DRAM channel, the multiply-accumulate units of a core.

@@ -47,7 +47,7 @@ TEST(CompareCommand, UI_15_peaks_and_the_parts_of_energy_and_area_stand_beside_e
     if (a["energy"]["pj"][part] != 0 || b["energy"]["pj"][part] != 0)
       expect_row(",\"energy pJ, " + std::string(part) + "\"", "/energy/pj/" + std::string(part));
   }
-  for (const char* part : {"macs", "lanes", "nram", "wram", "sram"})
+  for (const char* part : {"macs", "results", "lanes", "nram", "wram", "sram"})
     expect_row(",\"area mm2, " + std::string(part) + "\"", "/energy/area_mm2/" + std::string(part));
   expect_row(a["layers"][0]["name"].get<std::string>() + ",energy pJ", "/layers/0/energy_pj/total");
 }

@@ -102,16 +102,41 @@ TEST(EnergyCommand, UI_15_area_is_told_by_unit_and_memory) {
   for (const char* memory : {"buffers", "nram", "wram", "sram"}) memories += base.at(memory).get<double>();
   EXPECT_NEAR(base.at("memories").get<double>(), memories, 1e-9);
   EXPECT_NEAR(base.at("total").get<double>(),
-              memories + base.at("macs").get<double>() + base.at("lanes").get<double>(), 1e-9);
+              memories + base.at("macs").get<double>() + base.at("results").get<double>() +
+                  base.at("lanes").get<double>(),
+              1e-9);
   const std::map<std::string, nlohmann::json> doubled{
       {"nram", area(chip(512 * kKiB, 512 * kKiB, 1024 * kKiB))},
       {"wram", area(chip(256 * kKiB, 1024 * kKiB, 1024 * kKiB))},
       {"sram", area(chip(256 * kKiB, 512 * kKiB, 2048 * kKiB))}};
   for (const auto& [memory, now] : doubled) {
-    for (const char* part : {"macs", "lanes", "buffers", "nram", "wram", "sram"})
+    for (const char* part : {"macs", "results", "lanes", "buffers", "nram", "wram", "sram"})
       EXPECT_NEAR(now.at(part).get<double>(), base.at(part).get<double>() * (memory == part ? 2 : 1), 1e-9)
           << memory << " doubled: " << part;
   }
+}
+
+// A unit for each result that an engine drains in a cycle: C of each of G groups, or what drain_bytes or a
+// line of W-fold has in sums of four bytes.
+TEST(EnergyCommand, CY_8_UI_10_area_has_a_result_unit_for_each_result_of_a_cycle) {
+  const CommandFolder folder;
+  const auto units = [&](nlohmann::json hardware) {
+    hardware["chip"]["core"]["wram"] = {{"banks", 16}};
+    hardware["chip"]["cores_per_cluster"] = 1;
+    hardware["technology"] = {{"result_um2", 1e6}};
+    const std::string file = folder.write("chip.json", hardware.dump());
+    const CommandResult result =
+        folder.run({"run", "--config", file, "--layer", source_path("models/worked_dense.json")});
+    EXPECT_EQ(result.status, 0) << result.err;
+    return folder.report().at("energy").at("area_mm2").at("results").get<double>();
+  };
+  EXPECT_EQ(units({{"dataflow", "dilated"}}), 2 * 16);
+  EXPECT_EQ(units({{"dataflow", "dilated"}, {"switch_array", {{"columns", 8}, {"groups", 4}}}}), 4 * 8);
+  EXPECT_EQ(units({{"dataflow", "dilated"}, {"switch_array", {{"drain_clocks_per_lane", 3}}}}), 2 * 6)
+      << "16 results in three cycles";
+  EXPECT_EQ(units({{"dataflow", "wfold"}, {"wfold", {{"line_bytes", 64}}}}), 64 / 4);
+  EXPECT_EQ(units({{"dataflow", "rolling"}, {"rolling", {{"drain_bytes", 32}}}}), 32 / 4);
+  EXPECT_EQ(units({{"dataflow", "offset"}, {"offset", {{"drain_bytes", 128}}}}), 128 / 4);
 }
 
 }  // namespace

@@ -53,11 +53,13 @@ TEST(Energy, UI_10_every_count_has_its_factor) {
          {"bus_pj_per_byte", 13},
          {"leakage_mw_per_mm2", 17},
          {"mac_um2", 1000},
+         {"result_um2", 100},
          {"lane_um2", 10},
          {"memory_um2_per_byte", 0}}},
        {"chip", {{"clusters", 2}, {"cores_per_cluster", 3}, {"core", {{"vector", {{"lanes", 8}}}}}}}});
   const Area area = area_of(hardware);
   EXPECT_DOUBLE_EQ(area.macs, 6 * 16 * 16 * 4 * 1e-3);
+  EXPECT_DOUBLE_EQ(area.results, 6 * 2 * 16 * 100e-6) << "a column of each of two groups";
   EXPECT_DOUBLE_EQ(area.lanes, 6 * 8 * 10e-6);
   RunResult run;
   run.layers.emplace_back();

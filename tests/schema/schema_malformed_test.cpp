@@ -160,12 +160,14 @@ TEST_F(MalformedFile, UI_2_hardware_fields) {
       {R"({"dma": {"burst_bytes": 8192}})", "/dma/burst_bytes: 8192"},
       {R"({"dma": {"burst_bytes": 32}, "chip": {}})",
        "/dma/burst_bytes: 32 is not allowed, allowed is at least 64, the width of the core's bus"},
-      {R"({"switch_array": {"arrangement_queue_words": 15}, "chip": {}})",
-       "/switch_array/arrangement_queue_words: 15 is not allowed, allowed is at least 16"},
+      {R"({"switch_array": {"arrangement_queue_words": 64}, "chip": {}})",
+       "/switch_array/arrangement_queue_words: 64 is not allowed, allowed is at least 65: what one beat of "
+       "64 "
+       "bytes can have for a bank"},
       {R"({"dma": {"burst_bytes": 48}})", "/dma/burst_bytes: 48 is not allowed, allowed is a power of two"},
       {R"({"switch_array": {"parameter_slots": 65}})", "/switch_array/parameter_slots: 65"},
-      {R"({"switch_array": {"arrangement_queue_words": 3}})",
-       "/switch_array/arrangement_queue_words: 3 is not allowed, allowed is at least 4"},
+      {R"({"switch_array": {"arrangement_queue_words": 16}})",
+       "/switch_array/arrangement_queue_words: 16 is not allowed, allowed is at least 17"},
       {R"({"switch_array": {"bank_depth_words": 16777216}})",
        "/switch_array/bank_depth_words: 16777216 is not allowed"},
       {R"({"switch_array": {"parameter_depth_words": 16777216, "port_channels": 64}})",

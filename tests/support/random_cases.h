@@ -203,9 +203,9 @@ inline HardwareConfig random_array_shape() {
   return hardware;
 }
 
-/// The shortest queue in front of a bank that takes the words of one beat of a bus.
-inline int least_queue_words(const SwitchArrayConfig& c, int bytes_per_clock) {
-  return static_cast<int>(ceiling(bytes_per_clock, c.port_channels));
+/// The shortest queue in front of a bank that takes any beat of a bus: a word of each byte, and one without.
+inline int least_queue_words(int bytes_per_clock) {
+  return bytes_per_clock + 1;
 }
 
 /// An output buffer that holds little more than the results of one operation cycle.
@@ -221,7 +221,7 @@ inline void tighten_buffers(HardwareConfig& hardware) {
   c.parameter_slots = number(1, 6);
   tighten_output_buffer(c);
   c.arrangement_queue_words =
-      least_queue_words(c, hardware.interconnect.bytes_per_clock) + one_in(2) * number(0, 30);
+      least_queue_words(hardware.interconnect.bytes_per_clock) + one_in(2) * number(0, 30);
   hardware.planner.loop_order = static_cast<LoopOrder>(number(0, 2));
   if (one_in(3)) hardware.planner.max_tile_rows = number(1, 9);
   if (one_in(3)) hardware.planner.max_tile_columns = number(1, 20);
@@ -251,7 +251,7 @@ inline void vary_memory(HardwareConfig& hardware) {
   hardware.host.instruction_buffer_bytes = 64 * number(1, 16);
   SwitchArrayConfig& c = hardware.engine<SwitchArrayConfig>();
   c.arrangement_queue_words =
-      std::max(c.arrangement_queue_words, least_queue_words(c, hardware.interconnect.bytes_per_clock));
+      std::max(c.arrangement_queue_words, least_queue_words(hardware.interconnect.bytes_per_clock));
   c.drain_clocks_per_lane = one_in(6) ? number(1, 200) : number(1, 3);
   c.post_latency_cycles = number(0, 8);
 }

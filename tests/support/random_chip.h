@@ -78,7 +78,7 @@ inline HardwareConfig random_chip() {
   hardware.dma.burst_bytes = std::max(hardware.dma.burst_bytes, core_bus);
   hardware.dma.buffer_bytes = std::max(hardware.dma.buffer_bytes, hardware.dma.burst_bytes);
   const int widest = std::max(core_bus, hardware.interconnect.bytes_per_clock);
-  array.arrangement_queue_words = least_queue_words(array, widest) + number(0, 20);
+  array.arrangement_queue_words = least_queue_words(widest) + number(0, 20);
   return hardware;
 }
 

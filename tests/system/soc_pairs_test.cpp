@@ -128,13 +128,14 @@ TEST(SocPairs, HI_2_instruction_buffers_of_any_size) {
 }
 
 TEST(SocPairs, CY_2_a_bank_queue_holds_a_burst_or_misses_a_word) {
-  // One row of 256 pixels of a byte is one burst of 4 beats. Each brings 8 words to each of 8 banks, which
-  // write one a cycle from the next cycle on: 4 * 8 words have come and 3 are written when the last is taken.
+  // One row of 1024 pixels of a byte is one burst of 16 beats. Each brings 8 words to each of 8 banks, which
+  // write one a cycle from the next cycle on: 16 * 8 words have come and 15 are written when the last is
+  // taken.
   ConvShape shape;
-  shape.height = 1, shape.width = 256, shape.channels = 1;
+  shape.height = 1, shape.width = 1024, shape.channels = 1;
   HardwareConfig hardware = in_step();
   hardware.interconnect.bytes_per_clock = 64;
-  hardware.engine<SwitchArrayConfig>().arrangement_queue_words = 4 * 8 - 3;
+  hardware.engine<SwitchArrayConfig>().arrangement_queue_words = 16 * 8 - 15;
   const PlannedRun enough = plan_and_run(shape, hardware);
   hardware.engine<SwitchArrayConfig>().arrangement_queue_words -= 1;
   const PlannedRun short_of_one = plan_and_run(shape, hardware);

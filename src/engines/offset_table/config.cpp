@@ -71,6 +71,10 @@ std::int64_t peak_macs_per_clock(const OffsetConfig& c) {
   return std::int64_t{c.rows} * c.columns * c.vector;
 }
 
+std::int64_t results_per_clock(const OffsetConfig& c) {
+  return c.drain_bytes / kSumBytes;
+}
+
 std::int64_t buffer_bytes(const OffsetConfig& c) {
   return std::int64_t{c.cache.bytes} + c.table_bytes + std::int64_t{kPostParameterBytes} * c.record_kernels;
 }

@@ -115,6 +115,10 @@ std::int64_t peak_macs_per_clock(const RollingConfig& c) {
   return std::int64_t{c.rows} * c.columns * c.multipliers;
 }
 
+std::int64_t results_per_clock(const RollingConfig& c) {
+  return c.drain_bytes / kSumBytes;
+}
+
 namespace {
 
 // The most blocks of lines in an output block.
@@ -128,7 +132,7 @@ int most_blocks(const RollingConfig& c) {
 
 std::int64_t buffer_bytes(const RollingConfig& c) {
   const std::int64_t side = std::max(c.rows, c.columns), transposed = side * side * most_blocks(c);
-  constexpr std::int64_t kBothOperands = 2, kHalves = 2, kSumBytes = 4;
+  constexpr std::int64_t kBothOperands = 2, kHalves = 2;
   return (kBothOperands * c.groups + kHalves * c.result_blocks * kSumBytes) * c.rows * c.columns +
          (c.transposition == TranspositionChoice::kStep ? transposed : 0) +
          (spare_lines_of(shape_of(c)) +

@@ -45,8 +45,9 @@ void describe(V& v, SwitchArrayConfig& c) {
            "drained, or copied with the accumulators");
   v.integer("output_buffer_bytes", c.output_buffer_bytes, {64, std::int64_t{1} << 30},
             "bytes of the output buffer, both halves together; a half holds at least R*C int32 results");
-  v.integer("arrangement_queue_words", c.arrangement_queue_words, {1, 4096},
-            "words that wait in front of the write port of each bank; at least those of one bus beat");
+  v.integer(
+      "arrangement_queue_words", c.arrangement_queue_words, {1, 4096},
+      "words that wait in front of the write port of each bank; at least one more than a bus beat has bytes");
   v.integer("drain_clocks_per_lane", c.drain_clocks_per_lane, {1, 1024},
             "cycles in which the post-processor takes one lane of C results");
   v.integer(
@@ -59,11 +60,15 @@ void describe(V& v, SwitchArrayConfig& c) {
 
 // Checks the array's demands on the surrounding system, whose bus its channels use.
 void check_channels(const SwitchArrayConfig& c, const HardwareConfig& hardware, const Place& root) {
-  const int width = hardware.matrix_bus_bytes();
-  const int beat_words = (width + c.port_channels - 1) / c.port_channels;
-  need(c.arrangement_queue_words >= beat_words, root.key("switch_array").key("arrangement_queue_words"),
-       c.arrangement_queue_words, fmt::format("at least {}: the words of one bus beat", beat_words));
-  if (hardware.dataflow != kSwitchArrayDataflow || !hardware.chip) return;
+  if (hardware.dataflow != kSwitchArrayDataflow) return;
+  const int width = hardware.matrix_bus_bytes(), words = most_words_of_beat(width);
+  need(
+      c.arrangement_queue_words >= words, root.key("switch_array").key("arrangement_queue_words"),
+      c.arrangement_queue_words,
+      fmt::format("at least {}: what one beat of {} bytes can have for a bank, a word a byte and one without "
+                  "bytes",
+                  words, width));
+  if (!hardware.chip) return;
   need(hardware.dma.burst_bytes >= width, root.key("dma").key("burst_bytes"), hardware.dma.burst_bytes,
        fmt::format("at least {}, the width of the core's bus (chip.core.bus.bytes_per_clock)", width));
 }
@@ -85,6 +90,11 @@ void check_engine(const SwitchArrayConfig& c, const HardwareConfig& hardware, co
 
 std::int64_t peak_macs_per_clock(const SwitchArrayConfig& c) {
   return std::int64_t{c.rows} * c.columns * c.port_channels;
+}
+
+// Each group takes a lane of C results in so many cycles.
+std::int64_t results_per_clock(const SwitchArrayConfig& c) {
+  return std::int64_t{c.groups} * ceil_div(c.columns, c.drain_clocks_per_lane);
 }
 
 std::int64_t buffer_bytes(const SwitchArrayConfig& c) {

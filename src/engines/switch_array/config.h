@@ -49,6 +49,12 @@ constexpr int fill_cycles(const SwitchArrayConfig& c) {
   return 1 + c.adder_stages;
 }
 
+/// The words that one beat of a bus can have for one bank: one for each byte where words have a byte each,
+/// and one without bytes, which is finished together with the word before it.
+constexpr int most_words_of_beat(int bus_bytes) {
+  return bus_bytes + 1;
+}
+
 /// Its sizes as the engine's schedules see them.
 inline ArrayShape array_shape(const SwitchArrayConfig& c) {
   return {c.rows, c.columns, c.groups, c.port_channels};

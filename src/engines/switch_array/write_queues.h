@@ -1,16 +1,21 @@
 #pragma once
 
 #include "base/types.h"
+#include "tilebeat/error.h"
 
 #include <algorithm>
 #include <vector>
+
+#include <fmt/format.h>
 
 namespace tilebeat::switch_array {
 
 /// The queues in front of the write ports of a row of banks: each bank writes one word a cycle, each queue
 /// holds `depth` words. Words arrive with bus beats; a beat is taken in one cycle when there is room for all
 /// its words, otherwise it waits. Pure arithmetic: it tells the owner when a beat is taken and when each of
-/// its words is written.
+/// its words is written. A beat with more than `depth` words for one bank could never be taken:
+/// SimulationError. A hardware file has queues for all beats but those of kernels without a byte, which no
+/// planned load has.
 class WriteQueues {
  public:
   WriteQueues(int banks, int depth)
@@ -26,6 +31,9 @@ class WriteQueues {
   void add_words(int bank, int count, Cycle from = 0) {
     // A bank's backlog at cycle c is last - c; a beat adds k words to it, so c >= last + k - depth.
     const int same = nth(of_beat_, bank) += count;
+    if (same > depth_)
+      throw SimulationError(
+          fmt::format("a bus beat has more words for a bank than the {} that its queue holds", depth_));
     Cycle room = nth(last_write_, bank) + same - depth_;
     if (bank == gap_.bank && room < gap_.end) room -= gap_.end - gap_.begin;
     beat_at_ = std::max(beat_at_, room);

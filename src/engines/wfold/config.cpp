@@ -121,6 +121,11 @@ std::int64_t peak_macs_per_clock(const WfoldConfig& c) {
   return std::int64_t{c.slaves} * c.compute_units * c.line_bytes;
 }
 
+// A line of sums drains in a cycle.
+std::int64_t results_per_clock(const WfoldConfig& c) {
+  return c.line_bytes / kSumBytes;
+}
+
 std::int64_t buffer_bytes(const WfoldConfig& c) {
   return std::int64_t{c.slaves} * (c.first_buffer_lines + c.second_buffer_lines) * c.line_bytes +
          c.masters * c.transit_bytes;

@@ -1,11 +1,13 @@
 // When the bytes of a stream are written into the banks behind it: a bank writes one word a cycle, from the
 // cycle after its beat on (document 000 [0088], SPEC SW-1, CY-1).
+#include "config/hardware_config.h"
 #include "engines/switch_array/operations.h"
 #include "engines/switch_array/sim/input_arrangement.h"
 #include "engines/switch_array/sim/parameter_loader.h"
 #include "fabric/sram_bank.h"
 #include "random_cases.h"
 #include "systemc_test.h"
+#include "tilebeat/error.h"
 
 #include <algorithm>
 #include <functional>
@@ -13,7 +15,9 @@
 #include <string>
 #include <vector>
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
 
 namespace tilebeat::testing {
 
@@ -131,7 +135,6 @@ TEST_F(BankWrites, CY_6_kernel_words_and_records_take_a_write_each) {
 }
 
 TEST_F(BankWrites, CY_6_records_wait_for_their_bank) {
-  config.arrangement_queue_words = 2;
   ParameterLoader loader("loader", context, config, 64);
   bind(loader.bank_write);
   Records records("records");
@@ -139,13 +142,79 @@ TEST_F(BankWrites, CY_6_records_wait_for_their_bank) {
   streamer.socket.bind(loader.stream);
   sc_core::sc_start(sc_core::SC_ZERO_TIME);
   LoadKernels load;
-  load.post_records = 4;  // in two beats of 32 bytes, two records each
+  load.post_records = 4;  // in a beat
   Instruction instruction;
   instruction.operation = load;
   const StreamMessage::Answer answer = streamer.stream(load, 4 * 16);
   EXPECT_EQ(records.at.size(), 4U);
   EXPECT_EQ(answer.written, records.at.back() + 1);
   EXPECT_EQ(records.at.back(), records.at.front() + 3) << "one a cycle";
+}
+
+/// Two kernels with a channel each: the words of the first channel have a byte of the first kernel alone.
+LoadKernels two_kernels_with_channels_of_their_own() {
+  LoadKernels load;
+  load.taps = 16, load.block_words = load.words = 32;  // of two channels
+  load.kernels = 2, load.group_kernels = load.group_channels = 1;
+  return load;
+}
+
+TEST_F(BankWrites, CY_8_the_least_queue_takes_a_word_a_byte_and_one_without_bytes) {
+  config.columns = 2, config.port_channels = 1, config.arrangement_queue_words = least_queue_words(kWidth);
+  ParameterLoader loader("loader", context, config, kWidth);
+  bind(loader.bank_write);
+  Records records("records");
+  records.bind(loader);
+  streamer.socket.bind(loader.stream);
+  sc_core::sc_start(sc_core::SC_ZERO_TIME);
+  // All bytes are of the first column; the 17th word there has none and comes with the 16th.
+  EXPECT_EQ(streamer.stream(two_kernels_with_channels_of_their_own(), kWidth).accepted, 1);
+  EXPECT_EQ(banks[0]->at.size(), std::size_t{kWidth} + 1);
+  EXPECT_EQ(banks[0]->at.back(), kWidth + 1) << "one a cycle";
+  EXPECT_EQ(banks[1]->at.size(), std::size_t{kWidth});
+}
+
+TEST_F(BankWrites, CY_8_a_beat_that_no_queue_holds_ends_the_run) {
+  config.columns = 2, config.port_channels = 1,
+  config.arrangement_queue_words = least_queue_words(kWidth) - 1;
+  ParameterLoader loader("loader", context, config, kWidth);
+  bind(loader.bank_write);
+  Records records("records");
+  records.bind(loader);
+  streamer.socket.bind(loader.stream);
+  sc_core::sc_start(sc_core::SC_ZERO_TIME);
+  try {
+    streamer.stream(two_kernels_with_channels_of_their_own(), kWidth);
+    FAIL() << "the beat was taken";
+  } catch (const SimulationError& error) {
+    EXPECT_STREQ(error.what(), "a bus beat has more words for a bank than the 16 that its queue holds");
+  }
+}
+
+TEST(BankQueues, CY_8_a_file_must_have_queues_for_the_widest_beat) {
+  const auto file = [](int bus, int words, bool chip) {
+    return nlohmann::json::parse(fmt::format(
+        chip
+            ? R"({{"chip": {{"core": {{"bus": {{"bytes_per_clock": {}}}}}}}, "switch_array": {{"arrangement_queue_words": {}}}}})"
+            : R"({{"interconnect": {{"bytes_per_clock": {}}}, "switch_array": {{"arrangement_queue_words": {}}}}})",
+        bus, words));
+  };
+  for (const bool chip : {false, true}) {
+    for (const int bus : {16, 64}) {
+      EXPECT_NO_THROW(parse_hardware(file(bus, bus + 1, chip), "file")) << bus;
+      try {
+        parse_hardware(file(bus, bus, chip), "file");
+        ADD_FAILURE() << bus << ": was not refused";
+      } catch (const UserError& error) {
+        EXPECT_NE(std::string(error.what())
+                      .find(fmt::format(
+                          "/switch_array/arrangement_queue_words: {} is not allowed, allowed is at least {}",
+                          bus, bus + 1)),
+                  std::string::npos)
+            << error.what();
+      }
+    }
+  }
 }
 
 /// A loader of a word a column and then records, one a beat.
@@ -199,10 +268,10 @@ TEST(BankWritesProperty, CY_3_words_stored_directly_are_those_of_single_writes) 
     config.rows = number(1, 12);
     config.groups = 1;
     config.port_channels = 1 << number(0, 5);
-    config.arrangement_queue_words = number(1, 4);
     config.parameter_depth_words = 512;
     config.bank_depth_words = 512;
     const int width = 1 << number(3, 7);
+    config.arrangement_queue_words = least_queue_words(width) + number(0, 3);
     struct Part {
       bool kernels, begins;
       Operation operation;

@@ -78,7 +78,7 @@ TEST(InputSlices, SW_7_CY_1_slices_keep_all_banks_writing) {
     Cycle cycles;
   };
   for (const Case& c : {Case{1024, 64, 128, 256},  // a beat a cycle
-                        Case{1024, 64, 16, 256},  // a bank has written a beat's words when the next one comes
+                        Case{1024, 64, 65, 256},  // a bank has written a beat's words when the next one comes
                         Case{1024, 256, 128, 256}, Case{512, 512, 128, 128}}) {
     ASSERT_EQ(cycles_of_stream(c.channels, c.slice, c.queue_words), c.cycles);
     EXPECT_EQ(streamed(core_of(c.queue_words), c.channels, c.slice, Granularity::kClock),
@@ -90,7 +90,7 @@ TEST(InputSlices, SW_7_CY_1_slices_keep_all_banks_writing) {
 TEST(InputSlices, SW_7_CY_1_CY_3_streams_that_banks_hold_back) {
   for (const int channels : {512, 1024}) {
     for (const int slice : {64, 128, 256, channels}) {
-      for (const int queue_words : {16, 17, 31, 32, 64, 128, 256}) {
+      for (const int queue_words : {65, 66, 79, 80, 96, 128, 256}) {
         const Cycle expected = cycles_of_stream(channels, slice, queue_words);
         const HardwareConfig hardware = core_of(queue_words);
         for (const Granularity granularity : {Granularity::kTile, Granularity::kClock}) {

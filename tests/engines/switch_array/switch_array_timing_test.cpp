@@ -242,12 +242,11 @@ TEST(BankWriteQueues, CY_2_short_queues_in_front_of_the_banks) {
   shape.height = 2, shape.width = 1024, shape.channels = 1;
   HardwareConfig hardware = in_step();
   hardware.interconnect.bytes_per_clock = 64;
-  hardware.dma.burst_bytes = 256;
   const Workload workload = conv_workload(shape);
   const Plan plan = make_plan(workload, hardware);
   Cycle blocked = -1;
   Cycle cycles = 0;
-  for (const int words : {256, 32, 16}) {
+  for (const int words : {256, 100, 65}) {
     hardware.engine<SwitchArrayConfig>().arrangement_queue_words = words;
     const SimulatedRun run = simulate_in_child(hardware, plan, {});
     ASSERT_EQ(run.failures, std::vector<std::string>{});

@@ -25,6 +25,10 @@ std::int64_t peak_macs_per_clock(const DotConfig& c) {
   return c.lanes;
 }
 
+std::int64_t results_per_clock(const DotConfig&) {
+  return 1;
+}
+
 // NRAM: the engine's own registers hold nothing for longer than a step.
 FaultSpace fault_space(const DotConfig&, const HardwareConfig& hardware) {
   if (!hardware.chip) return {};
