@@ -46,6 +46,7 @@ struct TechnologyConfig {
   /// Area of a result unit of post-processing, which rescales a sum in each of the four arithmetics.
   double result_um2 = 21100;
   double lane_um2 = 3632;              ///< area of a lane of a vector unit
+  double bus_um2_per_bit = 6.4;        ///< area of a bit of a port's data bus: a flip-flop and a multiplexer
   double memory_um2_per_byte = 5.536;  ///< area of an on-chip memory: eight cells, and as much around them
 };
 

@@ -287,6 +287,7 @@ void describe(V& v, TechnologyConfig& c) {
   v.number("result_um2", c.result_um2, kEnergy,
            "area of a unit that rescales a result a cycle in post-processing, in um2");
   v.number("lane_um2", c.lane_um2, kEnergy, "area of a lane of a vector unit, in um2");
+  v.number("bus_um2_per_bit", c.bus_um2_per_bit, kEnergy, "area of a bit of a bus's port, in um2");
   v.number("memory_um2_per_byte", c.memory_um2_per_byte, kEnergy, "area of a byte of on-chip memory, in um2");
 }
 

@@ -46,11 +46,11 @@ struct Counts {
 
 class Model {
  public:
-  explicit Model(const HardwareConfig& hardware)
+  Model(const HardwareConfig& hardware, const Area& area)
       : t_(hardware.technology),
         buffers_(engine_pj_per_byte(hardware)),
         // mW are pJ per nanosecond.
-        leakage_(area_of(hardware).total() * t_.leakage_mw_per_mm2 * number(hardware.clock_ps()) / 1000) {
+        leakage_(area.total() * t_.leakage_mw_per_mm2 * number(hardware.clock_ps()) / 1000) {
     if (!hardware.chip) return;
     const ChipConfig& chip = *hardware.chip;
     nram_ = bank_pj_per_byte(hardware, chip.core.nram, chip.core.nram.size_bytes);
@@ -138,7 +138,35 @@ double memory_pj_per_byte(const HardwareConfig& hardware, std::int64_t bytes) {
   return a.pj_per_byte * std::pow(number(bytes) / number(a.bytes), slope);
 }
 
-Area area_of(const HardwareConfig& hardware) {
+namespace {
+
+// Bits of the data buses, both directions, of the ports of all interconnects. Of many like clusters and cores
+// those that had nothing to do are not built: each has the ports of one that is.
+std::int64_t bus_bits(const HardwareConfig& hardware, const RunResult& run) {
+  std::map<std::string, std::int64_t> ports;  // by interconnect
+  for (const Counter& counter : run.counters) {
+    if (counter.name == "read_bursts") ++ports[counter.module.substr(0, counter.module.rfind('.'))];
+  }
+  std::int64_t whole = 0, of_cluster = 0, of_core = 0;  // bytes a cycle
+  for (const auto& [name, count] : ports) {
+    if (name.compare(0, 7, "cluster") != 0) {
+      const bool link = name == "link";
+      whole += count * (link ? hardware.chip->cluster_link : hardware.interconnect).bytes_per_clock;
+    } else if (name.find(".core") != std::string::npos) {
+      of_core = std::max(of_core, count * hardware.chip->core.bus.bytes_per_clock);
+    } else {
+      of_cluster = std::max(of_cluster, count * hardware.chip->cluster_bus.bytes_per_clock);
+    }
+  }
+  constexpr int kDirections = 2, kBits = 8;
+  const std::int64_t clusters = hardware.chip ? hardware.chip->clusters : 0;
+  const std::int64_t cores = hardware.chip ? hardware.chip->cores() : 0;
+  return kDirections * kBits * (whole + clusters * of_cluster + cores * of_core);
+}
+
+}  // namespace
+
+Area area_of(const HardwareConfig& hardware, const RunResult& run) {
   const TechnologyConfig& t = hardware.technology;
   const MemorySizes sizes = sizes_of(hardware);
   const double cores = hardware.chip ? hardware.chip->cores() : 1;
@@ -149,21 +177,30 @@ Area area_of(const HardwareConfig& hardware) {
   area.buffers = cores * number(sizes.buffers) * byte;
   area.nram = cores * number(sizes.nram) * byte;
   area.wram = cores * number(sizes.wram) * byte;
+  area.buses = number(bus_bits(hardware, run)) * t.bus_um2_per_bit / kUm2PerMm2;
   if (!hardware.chip) return area;
   area.lanes = cores * hardware.chip->core.vector.lanes * t.lane_um2 / kUm2PerMm2;
-  area.sram = hardware.chip->clusters * number(sizes.sram) * byte;
+  const ChipConfig& chip = *hardware.chip;
+  area.sram = chip.clusters * number(sizes.sram) * byte;
+  // IODMA and MVDMA, and one more for stores between bursts; GDMA, CDMA and broadcast, or the merged engine.
+  const int of_core = chip.core.stores == StoreOrder::kBetweenBursts ? 3 : 2,
+            of_cluster = chip.merged_dma ? 1 : 3;
+  area.dma = (cores * of_core * chip.core.copy.buffer_bytes +
+              double{chip.clusters} * of_cluster * chip.copy.buffer_bytes) *
+             byte;
   return area;
 }
 
 void add_energy(const HardwareConfig& hardware, RunResult& run) {
-  const Model model(hardware);
+  const Area area = area_of(hardware, run);
+  const Model model(hardware, area);
   for (LayerResult& layer : run.layers)
     layer.energy = model.parts_of({layer.macs, layer.results, layer.activations, layer.cycles, layer.bytes});
   EnergyResult& energy = run.energy;
   energy.technology = hardware.technology.name;
   energy.parts = model.parts_of({run.macs, run.results, run.activations, run.cycles, run.bytes});
   energy.modules = model.modules_of(run);
-  energy.area = area_of(hardware);
+  energy.area = area;
   energy.seconds = number(run.cycles) * number(hardware.clock_ps()) * 1e-12;
 }
 

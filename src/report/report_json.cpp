@@ -71,6 +71,8 @@ Json energy_json(const EnergyResult& energy) {
             {"nram", energy.area.nram},
             {"wram", energy.area.wram},
             {"sram", energy.area.sram},
+            {"dma", energy.area.dma},
+            {"buses", energy.area.buses},
             {"memories", energy.area.memories()},
             {"total", energy.area.total()}}}};
 }

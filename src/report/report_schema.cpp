@@ -88,16 +88,19 @@ Json energy() {
              object("a module", {{"name", text("path of the module")}, {"pj", amount("pJ of the run")}}))},
        {"watts", amount("mean power")},
        {"edp_joule_seconds", amount("energy times time")},
-       {"area_mm2", object("area, without interconnects, control and controllers of DRAM",
-                           {{"macs", amount("mm2 of multiply-accumulate units")},
-                            {"results", amount("mm2 of the result units of post-processing")},
-                            {"lanes", amount("mm2 of lanes of vector units")},
-                            {"buffers", amount("mm2 of the buffers of engines")},
-                            {"nram", amount("mm2 of memories for maps and results")},
-                            {"wram", amount("mm2 of memories for kernels")},
-                            {"sram", amount("mm2 of memories of clusters")},
-                            {"memories", amount("mm2 of these four")},
-                            {"total", amount("mm2 of units and memories")}})}});
+       {"area_mm2",
+        object("area, without control and controllers of DRAM",
+               {{"macs", amount("mm2 of multiply-accumulate units")},
+                {"results", amount("mm2 of the result units of post-processing")},
+                {"lanes", amount("mm2 of lanes of vector units")},
+                {"buffers", amount("mm2 of the buffers of engines")},
+                {"nram", amount("mm2 of memories for maps and results")},
+                {"wram", amount("mm2 of memories for kernels")},
+                {"sram", amount("mm2 of memories of clusters")},
+                {"dma", amount("mm2 of landing buffers of the copy engines of cores and clusters")},
+                {"buses", amount("mm2 of the ports of interconnects")},
+                {"memories", amount("mm2 of buffers, nram, wram and sram")},
+                {"total", amount("mm2 of all parts")}})}});
 }
 
 // Quality against the float network that the workload was quantised from; other layers have none.

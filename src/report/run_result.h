@@ -50,14 +50,16 @@ constexpr std::array<EnergyPart, 9> kEnergyParts{{
     {"leakage", "idle area, all the time", &EnergyParts::leakage},
 }};
 
-/// Area of what is on the chip, in mm2: without interconnects, control and the controllers of DRAM.
+/// Area of what is on the chip, in mm2: without control and the controllers of DRAM.
 struct Area {
   /// Of all cores: multiply-accumulate units, result units of the engines' post-processing, lanes of vector
   /// units, buffers of the engines, memories.
   double macs = 0, results = 0, lanes = 0, buffers = 0, nram = 0, wram = 0;
-  double sram = 0;  ///< of all clusters
+  double sram = 0;   ///< of all clusters
+  double dma = 0;    ///< landing buffers of the copy engines of cores and clusters
+  double buses = 0;  ///< a register and a multiplexer for each bit of the ports of interconnects
   double memories() const { return buffers + nram + wram + sram; }
-  double total() const { return macs + results + lanes + memories(); }
+  double total() const { return macs + results + lanes + memories() + dma + buses; }
 };
 
 /// The energy of one module: a memory, a bus port, a DRAM channel, the multiply-accumulate units of a core.
@@ -82,7 +84,8 @@ struct EnergyResult {
 
 /// Energy of a byte in a bank of `bytes` bytes, in pJ, by the table of the technology.
 double memory_pj_per_byte(const HardwareConfig& hardware, std::int64_t bytes);
-Area area_of(const HardwareConfig& hardware);
+/// The area of the hardware that `run` was made on, whose counters tell the ports of interconnects.
+Area area_of(const HardwareConfig& hardware, const RunResult& run);
 /// Fills the energies of `run` and of its layers from what these have counted (SPEC UI-10: counts times the
 /// technology's table).
 void add_energy(const HardwareConfig& hardware, RunResult& run);

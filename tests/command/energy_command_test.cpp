@@ -103,7 +103,8 @@ TEST(EnergyCommand, UI_15_area_is_told_by_unit_and_memory) {
   EXPECT_NEAR(base.at("memories").get<double>(), memories, 1e-9);
   EXPECT_NEAR(base.at("total").get<double>(),
               memories + base.at("macs").get<double>() + base.at("results").get<double>() +
-                  base.at("lanes").get<double>(),
+                  base.at("lanes").get<double>() + base.at("dma").get<double>() +
+                  base.at("buses").get<double>(),
               1e-9);
   const std::map<std::string, nlohmann::json> doubled{
       {"nram", area(chip(512 * kKiB, 512 * kKiB, 1024 * kKiB))},
@@ -114,6 +115,25 @@ TEST(EnergyCommand, UI_15_area_is_told_by_unit_and_memory) {
       EXPECT_NEAR(now.at(part).get<double>(), base.at(part).get<double>() * (memory == part ? 2 : 1), 1e-9)
           << memory << " doubled: " << part;
   }
+}
+
+TEST(EnergyCommand, UI_15_a_wider_bus_and_an_engine_for_stores_have_their_price) {
+  const CommandFolder folder;
+  const auto area = [&](const nlohmann::json& change) {
+    nlohmann::json hardware{{"chip", {{"clusters", 2}, {"cores_per_cluster", 2}}}};
+    hardware.merge_patch(change);
+    const CommandResult result = folder.run({"run", "--config", folder.write("chip.json", hardware.dump()),
+                                             "--layer", source_path("models/worked_dilated.json")});
+    EXPECT_EQ(result.status, 0) << result.err;
+    return folder.report().at("energy").at("area_mm2");
+  };
+  const nlohmann::json base = area({});
+  const nlohmann::json wider = area({{"interconnect", {{"bytes_per_clock", 32}}}});
+  EXPECT_GT(wider.at("buses").get<double>(), base.at("buses").get<double>());
+  const nlohmann::json stores = area({{"chip", {{"core", {{"stores", "between_bursts"}}}}}});
+  const double landing = 16384 * 5.536e-6;
+  EXPECT_NEAR(stores.at("dma").get<double>(), base.at("dma").get<double>() + 4 * landing, 1e-9);
+  EXPECT_GT(stores.at("buses").get<double>(), base.at("buses").get<double>()) << "it has ports of its own";
 }
 
 // A unit for each result that an engine drains in a cycle: C of each of G groups, or what drain_bytes or a

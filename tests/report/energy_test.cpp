@@ -55,13 +55,24 @@ TEST(Energy, UI_10_every_count_has_its_factor) {
          {"mac_um2", 1000},
          {"result_um2", 100},
          {"lane_um2", 10},
+         {"bus_um2_per_bit", 20},
          {"memory_um2_per_byte", 0}}},
        {"chip", {{"clusters", 2}, {"cores_per_cluster", 3}, {"core", {{"vector", {{"lanes", 8}}}}}}}});
-  const Area area = area_of(hardware);
+  RunResult run;
+  run.counters = {{"noc.cluster0.gdma", "read_bursts", "bursts", 0},
+                  {"link.cluster1", "read_bursts", "bursts", 0},
+                  {"cluster1.bus.gdma", "read_bursts", "bursts", 7},
+                  {"cluster1.bus.cdma", "read_bursts", "bursts", 7},
+                  {"cluster1.core2.bus.iodma", "read_bursts", "bursts", 0}};
+  const Area area = area_of(hardware, run);
+  const ChipConfig& chip = *hardware.chip;
+  const int bytes = hardware.interconnect.bytes_per_clock + chip.cluster_link.bytes_per_clock +
+                    2 * 2 * chip.cluster_bus.bytes_per_clock + 6 * chip.core.bus.bytes_per_clock;
+  EXPECT_DOUBLE_EQ(area.buses, 2 * 8 * bytes * 20e-6)
+      << "cluster 0 was not built and is like cluster 1, cores likewise";
   EXPECT_DOUBLE_EQ(area.macs, 6 * 16 * 16 * 4 * 1e-3);
   EXPECT_DOUBLE_EQ(area.results, 6 * 2 * 16 * 100e-6) << "a column of each of two groups";
   EXPECT_DOUBLE_EQ(area.lanes, 6 * 8 * 10e-6);
-  RunResult run;
   run.layers.emplace_back();
   LayerResult& layer = run.layers.back();
   layer.macs = 10, layer.results = 20, layer.activations = 30, layer.cycles = 40;

@@ -76,14 +76,16 @@ std::string area_table(const RunFacts& run) {
   struct Row {
     const char *part, *meaning;
   };
-  constexpr std::array<Row, 7> kRows{{{"macs", "multiply-accumulate units"},
+  constexpr std::array<Row, 9> kRows{{{"macs", "multiply-accumulate units"},
                                       {"results", "result units of post-processing"},
                                       {"lanes", "lanes of vector units"},
                                       {"buffers", "buffers of the engines"},
                                       {"nram", "memories for maps and results"},
                                       {"wram", "memories for kernels"},
-                                      {"sram", "memories of the clusters"}}};
-  if (!run.cited.report()["energy"]["area_mm2"].contains("results")) return "";
+                                      {"sram", "memories of the clusters"},
+                                      {"dma", "landing buffers of DMA engines"},
+                                      {"buses", "ports of interconnects"}}};
+  if (!run.cited.report()["energy"]["area_mm2"].contains("buses")) return "";
   const double total = run.cited.number("/energy/area_mm2/total");
   std::string rows;
   for (const Row& row : kRows) {
