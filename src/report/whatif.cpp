@@ -55,13 +55,34 @@ Json row_schema() {
                  {"energy_pj", number("likewise")},
                  {"energy_percent", number("")},
                  {"area_mm2", number("")},
-                 {"area_percent", number("")}},
+                 {"area_percent", number("")},
+                 {"area_parts_percent",
+                  {{"type", "object"},
+                   {"description", "the parts of the area that are not those of the base, likewise"}}}},
                 {"step", "knob", "set", "result"});
 }
 
 std::string signed_percent(double value) {
   const std::string shown = fmt::format("{:+.1f} %", value);
   return shown == "-0.0 %" ? "+0.0 %" : shown;
+}
+
+// Parts that differ by less than this per cent are not told.
+constexpr double kPartNoticed = 0.05;
+
+// By how many per cent each part of the area differs from that of the base; parts that the base has none of
+// are left out, as are those that are as large.
+Json area_parts_percent(const Json& report, const Json& base) {
+  constexpr std::array<const char*, 9> kParts{"macs", "results", "lanes", "buffers", "nram",
+                                              "wram", "sram",    "dma",   "buses"};
+  Json parts = Json::object();
+  for (const char* part : kParts) {
+    const double before = base["area_parts"].value(part, 0.0);
+    const double now = report["energy"]["area_mm2"].value(part, 0.0);
+    if (before > 0 && std::abs(now - before) > before * kPartNoticed / 100)
+      parts[part] = 100 * (now - before) / before;
+  }
+  return parts;
 }
 
 std::string value_text(const Json& value) {
@@ -72,7 +93,7 @@ std::vector<std::string> cells(const Json& row) {
   return {change_text(row, "->"), grouped(row["cycles"].get<std::int64_t>()),
           signed_percent(row["cycles_percent"].get<double>()),
           signed_percent(row["energy_percent"].get<double>()),
-          signed_percent(row["area_percent"].get<double>())};
+          signed_percent(row["area_percent"].get<double>()) + area_parts_text(row)};
 }
 
 std::string table_text(const std::vector<Json>& rows) {
@@ -132,7 +153,8 @@ Json whatif_schema() {
        {"base", object("the run without a step",
                        {{"cycles", number("of the run")},
                         {"energy_pj", number("of the run")},
-                        {"area_mm2", number("of the chip")}},
+                        {"area_mm2", number("of the chip")},
+                        {"area_parts", {{"type", "object"}, {"description", "in mm2"}}}},
                        {"cycles", "energy_pj", "area_mm2"})},
        {"steps", rows},
        {"pairs", rows},
@@ -170,6 +192,7 @@ WhatIfTable read_whatif(const std::string& path) {
 Json whatif_base(const Json& report) {
   Json base = Json::object();
   for (const Cost& cost : kCosts) base[cost.name] = report.at(Json::json_pointer(cost.pointer));
+  base["area_parts"] = report.at("energy").at("area_mm2");
   return base;
 }
 
@@ -184,6 +207,7 @@ void add_measured(Json& row, const Json& report, const Json& base, const BatchRa
       row[cost.name] = std::llround(per_base);
     row[cost.percent] = before > 0 ? 100 * (per_base - before) / before : 0.0;
   }
+  row["area_parts_percent"] = area_parts_percent(report, base);
 }
 
 std::vector<Json> measured_rows(const WhatIfTable& table, const char* list) {
@@ -219,6 +243,14 @@ bool saves_cycles(const Json& row) {
 bool saves_area(const Json& row) {
   constexpr double kLeast = 0.05;  // per cent, as shown
   return row["area_percent"].get<double>() <= -kLeast && row["cycles_percent"].get<double>() <= kNoticed;
+}
+
+std::string area_parts_text(const Json& row) {
+  std::string text;
+  if (!row.contains("area_parts_percent")) return text;
+  for (const auto& [part, percent] : row["area_parts_percent"].items())
+    text += fmt::format("{}{} {}", text.empty() ? "" : ", ", part, signed_percent(percent.get<double>()));
+  return text.empty() ? "" : " (" + text + ")";
 }
 
 std::string change_text(const Json& row, const char* arrow) {

@@ -16,7 +16,8 @@ constexpr int kWhatIfVersion = 1;
 /// was changed in the files), `result` (`measured`; `refused`: the hardware is not legal or cannot run the
 /// workload; `failed`; `not_run`: the budget was spent), `reason` where it was not measured, else `cycles`,
 /// `energy_pj` and `area_mm2`, and by how many per cent these differ from those of the base: `cycles_percent`
-/// and so on. Steps of the batch have values of as many images as the base.
+/// and so on, and `area_parts_percent` of the parts of the area that do. Steps of the batch have values of as
+/// many images as the base.
 using WhatIfTable = nlohmann::ordered_json;
 
 /// The JSON Schema (draft-07) of the file.
@@ -44,6 +45,8 @@ bool saves_cycles(const nlohmann::ordered_json& row);
 /// The change of a step: "interconnect.bytes_per_clock 16 -> 32", with what changes beside it; of pairs the
 /// name.
 std::string change_text(const nlohmann::ordered_json& row, const char* arrow);
+/// The parts of the area that a measured step changes: " (macs +100.0 %, buffers +100.0 %)"; empty: none.
+std::string area_parts_text(const nlohmann::ordered_json& row);
 /// Per cent of the cycles that are worth a mention.
 constexpr double kNoticed = 0.5;
 /// Whether a measured step makes the chip smaller for at most kNoticed more cycles.

@@ -214,5 +214,17 @@ TEST(WhatIfCommand, UI_13_a_page_takes_no_advice_from_another_run) {
   EXPECT_EQ(html.find("would help."), std::string::npos) << "no cure without a run";
 }
 
+TEST(WhatIfCommand, UI_15_a_step_of_the_array_says_what_it_does_to_buffers) {
+  const CommandFolder folder;
+  const CommandResult result =
+      folder.run(whatif(source_path("configs/core1.json"), source_path("models/worked_dilated.json"),
+                        {"--knobs", "switch_array.columns"}));
+  ASSERT_EQ(result.status, 0) << result.err;
+  const nlohmann::json parts = row_of(table(folder), "switch_array.columns=32").at("area_parts_percent");
+  EXPECT_DOUBLE_EQ(parts.at("macs").get<double>(), 100);
+  EXPECT_GT(parts.at("buffers").get<double>(), 0) << "each column has a bank of kernels";
+  EXPECT_FALSE(parts.contains("nram")) << parts;
+}
+
 }  // namespace
 }  // namespace tilebeat::testing

@@ -35,7 +35,7 @@ std::string largest_stall(const RunFacts& run) {
 std::vector<Quantity> quantities(const std::vector<RunFacts>& runs) {
   const double first = runs.front().microseconds;
   std::vector<Quantity> all;
-  all.push_back({"cycles", [](const RunFacts& r) { return r.cited.count("/total/cycles"); }});
+  all.push_back({"cycles", [](const RunFacts& r) { return r.cited.count_in("/total/cycles", ""); }});
   all.push_back({"time", [](const RunFacts& r) {
                    return r.cited.computed("microseconds", r.microseconds,
                                            fmt::format("{:.1f} µs", r.microseconds));
@@ -51,9 +51,9 @@ std::vector<Quantity> quantities(const std::vector<RunFacts>& runs) {
                    return rate(r, "peak_ops_per_second", 2 * r.peak_macs_per_second, "OPS");
                  }});
   all.push_back(
-      {"DRAM read", [](const RunFacts& r) { return r.cited.count("/total/dram_read_bytes") + " B"; }});
+      {"DRAM read", [](const RunFacts& r) { return r.cited.count_in("/total/dram_read_bytes", "B"); }});
   all.push_back(
-      {"DRAM written", [](const RunFacts& r) { return r.cited.count("/total/dram_write_bytes") + " B"; }});
+      {"DRAM written", [](const RunFacts& r) { return r.cited.count_in("/total/dram_write_bytes", "B"); }});
   all.push_back({"DRAM, average", [](const RunFacts& r) {
                    return rate(r, "dram_bytes_per_second", r.dram_bytes_per_second, "B/s");
                  }});
@@ -130,11 +130,12 @@ std::string shaded(double cycles, double fewest) {
 std::string cycles_cell(const RunFacts& run, const Group& group, const std::string& name, std::size_t index) {
   if (index >= group.places.size() || group.places[index].empty()) return "no layer";
   if (group.places[index].size() == 1)
-    return run.cited.count(layer_at(group.places[index].front()) + "/cycles");
+    return run.cited.count_in(layer_at(group.places[index].front()) + "/cycles", "");
   std::int64_t sum = 0;
   for (const std::size_t layer : group.places[index])
     sum = add_capped(sum, run.cited.integer(layer_at(layer) + "/cycles"));
-  return run.cited.computed("cycles/" + name, static_cast<double>(sum), grouped(sum));
+  return run.cited.computed("cycles/" + name, static_cast<double>(sum),
+                            four_digits(static_cast<double>(sum)));
 }
 
 std::string layer_rows(const std::vector<RunFacts>& runs) {
@@ -205,8 +206,7 @@ std::string comparison(const std::vector<RunFacts>& runs) {
   head += "</tr></thead>";
   const bool same_workload = std::all_of(
       runs.begin(), runs.end(), [&](const RunFacts& run) { return run.workload == runs.front().workload; });
-  std::string html =
-      "<h2>The runs beside each other</h2>\n" + totals_table(runs, head) + charts_across(runs);
+  std::string html = "<h2>The runs beside each other</h2>\n" + totals_table(runs, head) + charts_across(runs);
   if (!same_workload || runs.size() > kFewRuns) return html;
   return html +
          "<h3>Cycles of the layers</h3>\n<p>A fusion group stands beside all layers that it is made of, "

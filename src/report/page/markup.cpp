@@ -172,6 +172,13 @@ std::string Cited::short_count(const std::string& pointer) const {
                      prefixed(number(pointer)));
 }
 
+std::string Cited::count_in(const std::string& pointer, const std::string& unit) const {
+  constexpr std::int64_t kFiveDigits = 10'000;
+  const std::string all = grouped(integer(pointer));
+  const std::string shown = integer(pointer) < kFiveDigits ? all + " " : four_digits(number(pointer));
+  return fmt::format("<span{} title=\"{}\">{}{}</span>", attributes(pointer), all, shown, unit);
+}
+
 std::string Cited::share(const std::string& pointer) const {
   return fmt::format("<span{}>{}</span>", attributes(pointer), percent(number(pointer)));
 }

@@ -69,6 +69,8 @@ class Cited {
   std::string count(const std::string& pointer) const;
   /// A `<span>` with the count at `pointer`, three digits, and all of them in a tooltip.
   std::string short_count(const std::string& pointer) const;
+  /// A `<span>` with the count at `pointer`, at most four digits and `unit`, and all of them in a tooltip.
+  std::string count_in(const std::string& pointer, const std::string& unit) const;
   /// A `<span>` with the share at `pointer`.
   std::string share(const std::string& pointer) const;
   /// A `<span>` with `shown`, which is the computed `value`.

@@ -63,7 +63,7 @@ std::string table_of(const std::vector<Json>& rows, const Numbers& numbers) {
         "<tr><td>{}</td><td class=\"n\">{}</td><td class=\"n\">{}</td><td class=\"bar\">{}</td><td "
         "class=\"n\">{}</td><td class=\"n\">{}</td></tr>\n",
         shown_change(row), numbers.cycles(row), numbers.percent(row, "cycles_percent"), bar(row, most),
-        numbers.percent(row, "energy_percent"), numbers.percent(row, "area_percent"));
+        numbers.percent(row, "energy_percent"), numbers.percent(row, "area_percent") + area_parts_text(row));
   return html + "</tbody></table>\n";
 }
 
