@@ -17,12 +17,8 @@ module output_buffer #(
   logic [7:0] cells[0:BYTES-1];
 
   // A beat that is read at the end of the buffer has bytes beyond it, which belong to no burst.
-  function automatic [31:0] wrapped(input [31:0] place);
-    wrapped = place < BYTES ? place : place - BYTES;
-  endfunction
-
   always_comb begin
-    for (int i = 0; i < READ; i = i + 1) read_data[i*8+:8] = cells[wrapped(read_address+i)];
+    for (int i = 0; i < READ; i = i + 1) read_data[i*8+:8] = cells[read_address+i];
   end
 
   // Assigned at once: bytes that are written are not read in this clock.
@@ -30,7 +26,7 @@ module output_buffer #(
     for (int g = 0; g < G; g = g + 1) begin
       if (write_valid[g]) begin
         for (int i = 0; i < WRITE; i = i + 1) begin
-          if (i < {16'd0, write_bytes}) cells[wrapped(write_address[g*32+:32]+i)] = write_data[(g*WRITE+i)*8+:8];
+          if (i < {16'd0, write_bytes}) cells[write_address[g*32+:32]+i] = write_data[(g*WRITE+i)*8+:8];
         end
       end
     end

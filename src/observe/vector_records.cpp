@@ -22,7 +22,7 @@ std::string hexadecimal(std::string_view bytes) {
 }  // namespace
 
 VectorRecords::VectorRecords(std::string name, std::vector<std::size_t> fields, bool text)
-    : record_bytes_(sizeof(Cycle)), name_(std::move(name)), fields_(std::move(fields)), text_(text) {
+    : name_(std::move(name)), fields_(std::move(fields)), text_(text), record_bytes_(sizeof(Cycle)) {
   for (const std::size_t bytes : fields_) record_bytes_ += bytes;
   pass_on_at_ = std::clamp(record_bytes_ * kRecords, kLeast, kMost);
 }

@@ -59,15 +59,14 @@ class VectorRecords {
   Cycle clock_at(std::size_t end) const;
   std::string lines(std::string_view records) const;
 
-  // What every record needs comes first: it fills a line of the cache.
-  std::vector<char> waiting_;
-  std::size_t filled_ = 0;  // bytes of it that are records
-  std::size_t record_bytes_ = 0, pass_on_at_ = 0;
-  Cycle last_ = -1;  // the clock of the last record
-  std::int64_t count_ = 0;
   std::string name_;
   std::vector<std::size_t> fields_;
   bool text_ = false;
+  std::size_t record_bytes_ = 0, pass_on_at_ = 0;
+  std::vector<char> waiting_;
+  std::size_t filled_ = 0;  // bytes of it that are records
+  Cycle last_ = -1;         // the clock of the last record
+  std::int64_t count_ = 0;
 };
 
 }  // namespace tilebeat

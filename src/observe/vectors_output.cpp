@@ -107,9 +107,9 @@ VectorsOutput::Port* VectorsOutput::port_of(SignalId signal) {
 }
 
 // The clock that begins at `at` or next.
-Cycle VectorsOutput::clock_of(Picoseconds clock_ps, Picoseconds at) {
-  if (clock_ps != options_.clock_ps) return (at + clock_ps - 1) / clock_ps;
-  if (at != latest_.first) latest_ = {at, (at + clock_ps - 1) / clock_ps};
+Cycle VectorsOutput::clock_of(const Port& port, Picoseconds at) {
+  if (port.clock_ps != options_.clock_ps) return (at + port.clock_ps - 1) / port.clock_ps;
+  if (at != latest_.first) latest_ = {at, (at + port.clock_ps - 1) / port.clock_ps};
   return latest_.second;
 }
 
@@ -204,7 +204,7 @@ const VectorsOutput::Side& VectorsOutput::side_of(const SignalGroup& group) {
   return nth(sides_, known);
 }
 
-VectorsOutput::Side VectorsOutput::find_side(const SignalGroup& group) {
+VectorsOutput::Side VectorsOutput::find_side(const SignalGroup& group) const {
   const Place& first = nth(places_, group.signals.front());
   Side side;
   side.port = first.port, side.offset = first.offset, side.first_field = first.field;
@@ -219,10 +219,6 @@ VectorsOutput::Side VectorsOutput::find_side(const SignalGroup& group) {
   if (side.port >= 0) side.strobe = nth(ports_, side.port).strobe;
   side.whole =
       !side.scattered && side.port >= 0 && side.count + 1 == nth(descriptions_, side.port).fields.size();
-  if (side.whole) {
-    Port& port = nth(ports_, side.port);
-    side.clock_ps = port.clock_ps, side.records = &port.records, side.all_known = port.all_known;
-  }
   return side;
 }
 
@@ -244,16 +240,15 @@ void VectorsOutput::carry(SignalId strobe, const SignalGroup& group, Picoseconds
       Trace::carry(strobe, group, begin, end, packed);
     return;
   }
-  VectorRecords& records = *side->records;
-  const Picoseconds clock_ps = side->clock_ps;
-  const Cycle from = clock_of(clock_ps, begin);
-  const Cycle clocks = end - begin == clock_ps ? 1 : (end - begin + clock_ps - 1) / clock_ps;
+  Port& port = nth(ports_, side->port);
+  const Cycle from = clock_of(port, begin);
+  const Cycle clocks = end - begin == port.clock_ps ? 1 : (end - begin + port.clock_ps - 1) / port.clock_ps;
   for (Cycle clock = from; clock < from + clocks; ++clock) {
-    char* const to = records.is_next(clock) ? records.add(clock) : records.put(clock);
+    char* const to = port.records.is_next(clock) ? port.records.add(clock) : port.records.put(clock);
     std::memcpy(to, packed, side->bytes);
-    std::memcpy(to + side->bytes, side->all_known.data(), side->all_known.size());
+    std::memcpy(to + side->bytes, port.all_known.data(), port.all_known.size());
   }
-  if (records.many()) records.pass_on(options_.now() / clock_ps, sink_);
+  if (port.records.many()) port.records.pass_on(options_.now() / port.clock_ps, sink_);
 }
 
 void VectorsOutput::text(SignalId signal, Picoseconds at, std::string_view text) {
@@ -377,7 +372,7 @@ void VectorsOutput::record_change(Port& port, const Change& change) {
 
 // Makes the records of the clocks that begin before `at` and have none yet.
 void VectorsOutput::emit_before(Port& port, Picoseconds at) {
-  const Cycle end = clock_of(port.clock_ps, at);
+  const Cycle end = clock_of(port, at);
   if (end <= port.next) return;
   for (Cycle clock = port.next; port.high && clock < end; ++clock) {
     port.records.add(clock, port.fields);
@@ -423,7 +418,7 @@ void VectorsOutput::finish(Picoseconds end, ProgramVectors& programs,
     look(port, end + 1);
     const bool strobed = descriptions_[i].kind == PortRecordKind::kStrobed;
     if (strobed) emit_before(port, end);
-    port.records.finish(strobed ? clock_of(port.clock_ps, end) : INT64_MAX, sink_);
+    port.records.finish(strobed ? clock_of(port, end) : INT64_MAX, sink_);
     describe(descriptions_[i], port.records, port.clock_ps);
   }
   if (wants("instructions")) {

@@ -113,11 +113,8 @@ class VectorsOutput : public Trace {
     SignalId strobe = -1;
     std::size_t count = 0, offset = 0, bytes = 0;
     int first_field = 0;
-    bool whole = false;      // it has all fields of the port, whose clock and records stand here, too
+    bool whole = false;      // it has all fields of the port
     bool scattered = false;  // its signals are not side by side
-    Picoseconds clock_ps = 0;
-    VectorRecords* records = nullptr;
-    std::string_view all_known;
   };
   struct Late {
     Picoseconds at = 0;
@@ -132,8 +129,8 @@ class VectorsOutput : public Trace {
   void open_place(SignalId signal, const VectorPlace& place);
   bool wants(const std::string& name);
   const Side& side_of(const SignalGroup& group);
-  Side find_side(const SignalGroup& group);
-  Cycle clock_of(Picoseconds clock_ps, Picoseconds at);
+  Side find_side(const SignalGroup& group) const;
+  Cycle clock_of(const Port& port, Picoseconds at);
   Port* port_of(SignalId signal);
   static std::uint64_t keep(Port& port, const std::uint8_t* bytes, std::size_t count, std::size_t of);
   void add(Port& port, const Change& change);
