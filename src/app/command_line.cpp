@@ -193,7 +193,8 @@ void define_plan(CLI::App& app, PlanCommand& c) {
       ->check(CLI::Range(1, 1 << 20))
       ->expected(1, 64)
       ->type_name("KIB,...");
-  app.add_flag("--disassemble", c.disassemble, "print the programs as a program file; with --export it runs as it is");
+  app.add_flag("--disassemble", c.disassemble,
+               "print the programs as a program file; with --export it runs as it is");
   app.footer(
       "Example:\n  tilebeat plan --config configs/switch16.json --layer models/aspp_head.json --disassemble");
 }

@@ -31,14 +31,15 @@ std::string_view name_of(FusionPlanner planner) {
   return nth(kFusionPlannerNames, planner);
 }
 
-std::string fusion_text(const PlannedNetwork& planned, const FusionSummaries& made, const FusionConfig& config) {
+std::string fusion_text(const PlannedNetwork& planned, const FusionSummaries& made,
+                        const FusionConfig& config) {
   const FusionSummary& f = *planned.fusion;
   std::size_t layers = 0;
   for (const GroupMapping& unit : planned.groups) layers += unit.layers.size();
-  std::string text = fmt::format(
-      "fusion, planner {}: {} layers in {} {}, {} by themselves\n", name_of(config.planner), layers,
-             planned.groups.size(), planned.groups.size() == 1 ? "group" : "groups",
-             planned.plan.layers.size() - planned.groups.size());
+  std::string text =
+      fmt::format("fusion, planner {}: {} layers in {} {}, {} by themselves\n", name_of(config.planner),
+                  layers, planned.groups.size(), planned.groups.size() == 1 ? "group" : "groups",
+                  planned.plan.layers.size() - planned.groups.size());
   if (config.planner == FusionPlanner::kRules) {
     for (const auto& [rule, why] : rules_that_always_hold(config))
       text += fmt::format("rule {} cannot be violated: {}\n", rule, why);
@@ -53,11 +54,12 @@ std::string fusion_text(const PlannedNetwork& planned, const FusionSummaries& ma
     return std::vector<std::string>{name, grouped(t.maps), grouped(t.kernels), grouped(t.maps + t.kernels),
                                     cycles};
   };
-  return text + fmt::format("\n{}\n", format_rows({{"over DRAM, bytes", "maps", "kernels", "all", "cycles"},
-                                    row(f.alone, "layer by layer", grouped(f.alone.cycles)),
-                                    row(rules.fused, "rules", grouped(rules.fused.cycles)),
-                                    row(optimal.fused, "optimal", grouped(optimal.fused.cycles)),
-                                    row(f.compulsory, "inputs, outputs, weights once", "")}));
+  return text +
+         fmt::format("\n{}\n", format_rows({{"over DRAM, bytes", "maps", "kernels", "all", "cycles"},
+                                            row(f.alone, "layer by layer", grouped(f.alone.cycles)),
+                                            row(rules.fused, "rules", grouped(rules.fused.cycles)),
+                                            row(optimal.fused, "optimal", grouped(optimal.fused.cycles)),
+                                            row(f.compulsory, "inputs, outputs, weights once", "")}));
 }
 
 // The text as comments of a program file.
@@ -84,7 +86,8 @@ void add_program(std::vector<PlanFile>& files, const PlanCommand& command, const
     files.push_back({"--export", (path.parent_path() / name).string(), std::move(bytes)});
 }
 
-// What --disassemble prints: the program file that --export writes or, without it, one whose data are missing.
+// What --disassemble prints: the program file that --export writes or, without it, one whose data are
+// missing.
 std::string listing_of(const PlanCommand& command, const Plan& plan, const HardwareConfig& hardware) {
   const bool exported = !command.program.empty();
   const std::filesystem::path named = exported ? command.program : command.layer;

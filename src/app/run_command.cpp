@@ -87,16 +87,17 @@ void add_qualities(const std::map<std::string, FloatReference>& references, RunR
 
 /// What `.expect` says of the results of programs by hand.
 void check_expected(const std::map<std::string, HandPrograms::Expected>& expected, RunResult& result) {
+  if (!result.failures.empty()) return;  // the run did not come to its end
   for (const auto& [name, wanted] : expected) {
     const Tensor& got = result.outputs.at(name);
     const auto mismatch = first_mismatch(name, wanted.elements, got);
     if (!mismatch) continue;
     std::int64_t different = 0;
     for (std::int64_t i = 0; i < got.elements(); ++i) different += got.at(i) != wanted.elements.at(i) ? 1 : 0;
-    result.failures.push_back(fmt::format(
-        "{} of {} elements of '{}' differ from {}: the first one, [{}], is {}, {} is expected", different,
-        got.elements(), name, wanted.file, fmt::join(mismatch->index, ", "), mismatch->actual,
-        mismatch->expected));
+    result.failures.push_back(
+        fmt::format("{} of {} elements of '{}' differ from {}: the first one, [{}], is {}, {} is expected",
+                    different, got.elements(), name, wanted.file, fmt::join(mismatch->index, ", "),
+                    mismatch->actual, mismatch->expected));
   }
 }
 
@@ -241,8 +242,8 @@ int run_on(const RunCommand& command, HardwareConfig loaded, const std::optional
         fmt::format("{}: no tables for a layer of {} as {} maps it: shapes, layouts or parameters differ",
                     command.tables, command.layer, command.config));
   if (plan.hand_written)
-    options.check_reads = command.uninitialised == "allow" ? UninitialisedReads::kAllowed
-                                                           : UninitialisedReads::kRefused;
+    options.check_reads =
+        command.uninitialised == "allow" ? UninitialisedReads::kAllowed : UninitialisedReads::kRefused;
   options.jitter_seed = command.jitter_seed;
   options.build_order_seed = command.build_order_seed;
 

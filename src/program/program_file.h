@@ -40,7 +40,7 @@ struct HandPrograms {
     Tensor elements;
   };
   Plan plan;
-  std::vector<std::string> files;  ///< files read: the program file and those that it names
+  std::vector<std::string> files;                 ///< files read: the program file and those that it names
   std::map<std::string, Expected> expected = {};  ///< by result
 };
 HandPrograms load_programs(const std::string& path, const HardwareConfig& hardware);

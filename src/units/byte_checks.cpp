@@ -31,8 +31,9 @@ void add(const StridedBlock& block, ByteSet& bytes) {
   const StridedBlock merged = block.merged();
   if (merged.total_bytes() == 0 || merged.inner_count * merged.outer_count > kMostRuns) return;
   for (std::int64_t i = 0; i < merged.outer_count; ++i) {
-    bytes.add(BytePattern{merged.address + to_unsigned(i * merged.outer_stride), to_unsigned(merged.run_bytes),
-                          to_unsigned(merged.inner_stride), to_unsigned(merged.inner_count)});
+    bytes.add(BytePattern{merged.address + to_unsigned(i * merged.outer_stride),
+                          to_unsigned(merged.run_bytes), to_unsigned(merged.inner_stride),
+                          to_unsigned(merged.inner_count)});
   }
 }
 
@@ -92,8 +93,8 @@ void ByteChecks::check_races(const UnderWay& begun, Cycle now) {
       return at && (other.processor == begun.processor || *at < now);
     };
     // A unit reads the operands of its instructions in their order, before it writes later results.
-    const bool same_unit = other.processor == begun.processor &&
-                           unit_of(other.instruction) == unit_of(begun.instruction);
+    const bool same_unit =
+        other.processor == begun.processor && unit_of(other.instruction) == unit_of(begun.instruction);
     for_each_part(begun.footprint, [&](const std::string& buffer, const AccessedBytes& accesses) {
       if (!buffer.empty() && other.processor != begun.processor) return;
       const AccessedBytes* const its = part_of(other.footprint, buffer);
@@ -133,11 +134,11 @@ void ByteChecks::done(int processor, std::uint64_t instruction, Cycle now) {
 
 void ByteChecks::refuse(const UnderWay& begun, const std::string& buffer, const char* verb,
                         ByteSet::Range range, const std::string& why) {
-  fault_ = Fault{begun.processor, begun.instruction.address,
-                 fmt::format("{} of the {} unit of {} {} {}, {}", summary(begun.instruction),
-                             nth(kUnitNames, unit_of(begun.instruction)),
-                             processor_name(chip_config_, begun.processor), verb,
-                             place(begun.processor, buffer, range), why)};
+  fault_ = Fault{
+      begun.processor, begun.instruction.address,
+      fmt::format("{} of the {} unit of {} {} {}, {}", summary(begun.instruction),
+                  nth(kUnitNames, unit_of(begun.instruction)), processor_name(chip_config_, begun.processor),
+                  verb, place(begun.processor, buffer, range), why)};
   throw SimulationError(fault_->text);
 }
 

@@ -89,9 +89,9 @@ class ByteChecks {
 
   std::optional<ChipConfig> chip_config_;
   UninitialisedReads uninitialised_;
-  ByteSet chip_;                                             // written, by address
-  std::map<std::pair<int, std::string>, ByteSet> buffers_;   // written, by processor and buffer
-  std::vector<UnderWay> under_way_;                          // oldest first
+  ByteSet chip_;                                            // written, by address
+  std::map<std::pair<int, std::string>, ByteSet> buffers_;  // written, by processor and buffer
+  std::vector<UnderWay> under_way_;                         // oldest first
   std::optional<Fault> fault_;
 };
 

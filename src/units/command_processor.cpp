@@ -167,8 +167,8 @@ void CommandProcessor::control_step() {
     UnitState& unit = nth(state_, message.unit);
     if (message.kind == UnitMessage::Kind::kReleased) {
       --unit.held;
-      if (context_.bytes != nullptr) context_.bytes->released(nth(unit.under_way, unit.released).address, now);
-      ++unit.released;
+      const std::uint64_t released = nth(unit.under_way, unit.released++).address;
+      if (context_.bytes != nullptr) context_.bytes->released(released, now);
     } else {
       retire(unit, message.with_release, now);
     }

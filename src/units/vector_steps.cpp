@@ -244,7 +244,8 @@ ByteSet pooled(std::int64_t outputs, int stride, int kernel, int dilation, int o
   for (std::int64_t output = 0; output < outputs; ++output) {
     const std::int64_t base = output * stride + offset;
     const std::int64_t first = base >= 0 ? 0 : (-base + step - 1) / step;
-    const std::int64_t last = base >= extent ? -1 : std::min<std::int64_t>(kernel - 1, (extent - 1 - base) / step);
+    const std::int64_t last =
+        base >= extent ? -1 : std::min<std::int64_t>(kernel - 1, (extent - 1 - base) / step);
     if (first > last) continue;
     const std::int64_t at = base + first * step, place = at % step * row + at / step;
     by_remainder.add(to_unsigned(place), to_unsigned(place + last - first + 1));

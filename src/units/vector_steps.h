@@ -38,8 +38,8 @@ class StepSequence {
   virtual void advance() = 0;
 };
 
-/// What an operation of the vector unit reads and writes of the memory that begins at `memory`: the same bytes
-/// as all its steps.
+/// What an operation of the vector unit reads and writes of the memory that begins at `memory`: the same
+/// bytes as all its steps.
 AccessedBytes accessed_bytes(const Operation& operation, std::uint64_t memory);
 
 /// The steps of a VectorRun or VectorResize.

@@ -181,8 +181,7 @@ void RollingUnit::hold_memories(Job& job, Cycle now) {
   const auto element = to_unsigned(dtype_size(job.conv.output_type));
   const BytePattern map_read{run.map, map}, weights_read{run.weights, weights},
       records{run.post, run.last && job.conv.post_parameters ? kernels * kPostParameterBytes : 0},
-      result{run.result, kernels * element, run.result_pixel,
-             run.last ? images * run.rows * run.columns : 0};
+      result{run.result, kernels * element, run.result_pixel, run.last ? images * run.rows * run.columns : 0};
   if (context_.bytes != nullptr) {
     Footprint made;
     for (const BytePattern& read : {map_read, weights_read, records}) add(read, made.chip.reads);

@@ -13,8 +13,7 @@ namespace {
 
 // The place of a stored block in memory.
 StridedBlock block_of(const StoreOutput& store) {
-  return {store.address,      store.pixel_bytes, store.columns,
-          store.pixel_stride, store.rows,        store.row_stride};
+  return {store.address, store.pixel_bytes, store.columns, store.pixel_stride, store.rows, store.row_stride};
 }
 
 }  // namespace

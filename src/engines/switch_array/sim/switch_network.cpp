@@ -176,8 +176,7 @@ void SwitchNetwork::hold_buffers(Cycle now) {
     const auto columns = to_unsigned(config_.columns);
     // The last block's surplus columns have no records.
     if (setup_.post_parameters)
-      use(kPostRecords, Holds::Access::kRead,
-          {run_.slot * columns, (blocks - 1) * columns + run_.kernels});
+      use(kPostRecords, Holds::Access::kRead, {run_.slot * columns, (blocks - 1) * columns + run_.kernels});
     const auto element = to_unsigned(dtype_size(setup_.output_type));
     use(kOutputBuffer, Holds::Access::kWrite,
         {run_.output_base, blocks * run_.kernels * element, run_.output_stride,

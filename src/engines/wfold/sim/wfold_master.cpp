@@ -392,8 +392,10 @@ Footprint WfoldMaster::footprint_of_align(const WfoldJob& job) const {
   const WfoldTile tile = schedule.tile(0);
   for (int slave = 0; slave < config_.slaves; ++slave) {
     int kernels = 0;
-    while (kernels < tile.kernels_per_slave && schedule.kernel_of(slave, kernels) < job.run.kernels) ++kernels;
-    const std::uint64_t region = second_storage_->base() + job.run.weights + to_unsigned(slave * region_bytes_);
+    while (kernels < tile.kernels_per_slave && schedule.kernel_of(slave, kernels) < job.run.kernels)
+      ++kernels;
+    const std::uint64_t region =
+        second_storage_->base() + job.run.weights + to_unsigned(slave * region_bytes_);
     const std::uint64_t own = region + to_unsigned(schedule.in_front_of_own(tile));
     made.chip.reads.add(own, own + to_unsigned(kernels * schedule.own_kernel_bytes()));
     made.chip.writes.add(region, region + to_unsigned(kernels * schedule.kernel_bytes()));

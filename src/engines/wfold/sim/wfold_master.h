@@ -144,7 +144,7 @@ class WfoldMaster : public CommandedUnit {
 
   WfoldConfig config_;
   Holds* second_storage_;  // what instructions use of WRAM; null: nothing looks for races
-  std::uint64_t nram_;  // address of the first storage
+  std::uint64_t nram_;     // address of the first storage
   std::int64_t region_bytes_;
   Granularity granularity_;
 
