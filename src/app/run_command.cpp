@@ -101,6 +101,10 @@ void check_expected(const std::map<std::string, HandPrograms::Expected>& expecte
   }
 }
 
+UninitialisedReads reads_of(const RunCommand& command) {
+  return command.uninitialised == "allow" ? UninitialisedReads::kAllowed : UninitialisedReads::kRefused;
+}
+
 // Planning a workload of more multiply-accumulates may take longer than a second.
 constexpr std::int64_t kAnnouncedMacs = 1'000'000'000;
 
@@ -241,9 +245,7 @@ int run_on(const RunCommand& command, HardwareConfig loaded, const std::optional
     throw UserError(
         fmt::format("{}: no tables for a layer of {} as {} maps it: shapes, layouts or parameters differ",
                     command.tables, command.layer, command.config));
-  if (plan.hand_written)
-    options.check_reads =
-        command.uninitialised == "allow" ? UninitialisedReads::kAllowed : UninitialisedReads::kRefused;
+  if (plan.hand_written) options.check_reads = reads_of(command);
   options.jitter_seed = command.jitter_seed;
   options.build_order_seed = command.build_order_seed;
 
