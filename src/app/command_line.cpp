@@ -119,6 +119,10 @@ void define_run(CLI::App& app, RunCommand& c) {
       ->check(kNotEmpty)
       ->type_name("FILE");
   work->require_option(1);
+  app.add_option("--uninitialised", c.uninitialised,
+                 "whether --program may read bytes that nobody wrote, which are zero (default: refuse)")
+      ->check(CLI::IsMember({"refuse", "allow"}))
+      ->excludes("--layer");
   app.add_option("--mapping", c.mapping, "how layers are mapped, as `tilebeat plan --mapping` writes it")
       ->check(kNotEmpty)
       ->excludes("--program")
@@ -218,7 +222,8 @@ void define_plan(CLI::App& app, PlanCommand& c) {
       ->check(CLI::Range(1, 1 << 20))
       ->expected(1, 64)
       ->type_name("KIB,...");
-  app.add_flag("--disassemble", c.disassemble, "print the programs");
+  app.add_flag("--disassemble", c.disassemble,
+               "print the programs as a program file; with --export it runs as it is");
   app.footer(
       "Example:\n  tilebeat plan --config configs/switch16.json --layer models/aspp_head.json --disassemble");
 }

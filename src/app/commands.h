@@ -42,6 +42,8 @@ struct RunCommand {
   bool vectors_text = false;               ///< a text beside each file of vectors
   std::int64_t timeline_max_mb = 48;
   bool vcd_accumulators = false;
+  /// "refuse" or "allow", of reads by `program` of bytes that nobody wrote; empty: they are refused
+  std::string uninitialised;
   std::string check;                ///< "on" or "off"; empty: on up to kCheckedMacs
   std::vector<std::string> inputs;  ///< NAME=FILE
   std::vector<std::string> faults;  ///< [PLACE:]BANK:BYTE:MASK[@CYCLE]

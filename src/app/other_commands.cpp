@@ -16,6 +16,7 @@
 #include <filesystem>
 #include <map>
 #include <optional>
+#include <sstream>
 #include <string>
 #include <utility>
 #include <vector>
@@ -30,32 +31,43 @@ std::string_view name_of(FusionPlanner planner) {
   return nth(kFusionPlannerNames, planner);
 }
 
-void print_fusion(const PlannedNetwork& planned, const FusionSummaries& made, const FusionConfig& config) {
+std::string fusion_text(const PlannedNetwork& planned, const FusionSummaries& made,
+                        const FusionConfig& config) {
   const FusionSummary& f = *planned.fusion;
   std::size_t layers = 0;
   for (const GroupMapping& unit : planned.groups) layers += unit.layers.size();
-  fmt::print("fusion, planner {}: {} layers in {} {}, {} by themselves\n", name_of(config.planner), layers,
-             planned.groups.size(), planned.groups.size() == 1 ? "group" : "groups",
-             planned.plan.layers.size() - planned.groups.size());
+  std::string text =
+      fmt::format("fusion, planner {}: {} layers in {} {}, {} by themselves\n", name_of(config.planner),
+                  layers, planned.groups.size(), planned.groups.size() == 1 ? "group" : "groups",
+                  planned.plan.layers.size() - planned.groups.size());
   if (config.planner == FusionPlanner::kRules) {
     for (const auto& [rule, why] : rules_that_always_hold(config))
-      fmt::print("rule {} cannot be violated: {}\n", rule, why);
+      text += fmt::format("rule {} cannot be violated: {}\n", rule, why);
   }
   const std::string_view objective = nth(kFusionObjectiveNames, config.objective);
   const FusionSummary &rules = made.rules, &optimal = made.optimal;
   // The duration is not part of the output, which is the same for the same files.
   print_message(fmt::format("groups at least {} chosen in {:.1f} s", objective, optimal.seconds));
-  if (f.kept_alone) fmt::print("the groups that were chosen would take more, all together\n");
-  fmt::print("least {}: {} groups estimated\n", objective, optimal.visited);
+  if (f.kept_alone) text += "the groups that were chosen would take more, all together\n";
+  text += fmt::format("least {}: {} groups estimated\n", objective, optimal.visited);
   const auto row = [](const FusionSummary::Totals& t, const char* name, const std::string& cycles) {
     return std::vector<std::string>{name, grouped(t.maps), grouped(t.kernels), grouped(t.maps + t.kernels),
                                     cycles};
   };
-  fmt::print("\n{}\n", format_rows({{"over DRAM, bytes", "maps", "kernels", "all", "cycles"},
-                                    row(f.alone, "layer by layer", grouped(f.alone.cycles)),
-                                    row(rules.fused, "rules", grouped(rules.fused.cycles)),
-                                    row(optimal.fused, "optimal", grouped(optimal.fused.cycles)),
-                                    row(f.compulsory, "inputs, outputs, weights once", "")}));
+  return text +
+         fmt::format("\n{}\n", format_rows({{"over DRAM, bytes", "maps", "kernels", "all", "cycles"},
+                                            row(f.alone, "layer by layer", grouped(f.alone.cycles)),
+                                            row(rules.fused, "rules", grouped(rules.fused.cycles)),
+                                            row(optimal.fused, "optimal", grouped(optimal.fused.cycles)),
+                                            row(f.compulsory, "inputs, outputs, weights once", "")}));
+}
+
+// The text as comments of a program file.
+std::string commented(const std::string& text) {
+  std::string made;
+  std::istringstream lines(text);
+  for (std::string line; std::getline(lines, line);) made += line.empty() ? "#\n" : "# " + line + "\n";
+  return made;
 }
 
 // A file that `plan` writes, and the option that asks for it.
@@ -72,6 +84,15 @@ void add_program(std::vector<PlanFile>& files, const PlanCommand& command, const
   files.push_back({"--export", command.program, std::move(made.text)});
   for (auto& [name, bytes] : made.files)
     files.push_back({"--export", (path.parent_path() / name).string(), std::move(bytes)});
+}
+
+// What --disassemble prints: the program file that --export writes or, without it, one whose data are
+// missing.
+std::string listing_of(const PlanCommand& command, const Plan& plan, const HardwareConfig& hardware) {
+  const bool exported = !command.program.empty();
+  const std::filesystem::path named = exported ? command.program : command.layer;
+  return listing_text(plan, hardware, named.stem().string(),
+                      exported ? DataLines::kDirectives : DataLines::kComments);
 }
 
 // Writes the files of `plan`, all or none.
@@ -108,11 +129,11 @@ int plan(const PlanCommand& command) {
     files.push_back({"--picture", command.picture, fusion_picture(workload, planned)});
   if (!command.program.empty()) add_program(files, command, made, hardware);
   write_files(command, files);
-  fmt::print("{}", layers_text(made));
-  if (summaries) print_fusion(planned, *summaries, hardware.fusion);
-  if (!curve.empty()) fmt::print("{}\n", curve);
-  fmt::print("{}", programs_text(made, hardware,
-                                 command.disassemble ? ProgramText::kInstructions : ProgramText::kSizes));
+  std::string text = layers_text(made);
+  if (summaries) text += fusion_text(planned, *summaries, hardware.fusion);
+  if (!curve.empty()) text += curve + "\n";
+  text += programs_text(made, hardware);
+  fmt::print("{}", command.disassemble ? commented(text) + listing_of(command, made, hardware) : text);
   return 0;
 }
 

@@ -65,6 +65,7 @@ std::optional<std::size_t> place_of_digest(std::string_view text) {
 template <class Command, class Visit>
 void visit_options(Command& command, const Visit& visit) {
   visit("config", command.config), visit("layer", command.layer), visit("program", command.program);
+  visit("uninitialised", command.uninitialised);
   visit("mapping", command.mapping), visit("tables", command.tables), visit("check", command.check);
   visit("inputs", command.inputs), visit("faults", command.faults);
 }

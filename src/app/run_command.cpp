@@ -87,6 +87,26 @@ void add_qualities(const std::map<std::string, FloatReference>& references, RunR
   }
 }
 
+/// What `.expect` says of the results of programs by hand.
+void check_expected(const std::map<std::string, HandPrograms::Expected>& expected, RunResult& result) {
+  if (!result.failures.empty()) return;  // the run did not come to its end
+  for (const auto& [name, wanted] : expected) {
+    const Tensor& got = result.outputs.at(name);
+    const auto mismatch = first_mismatch(name, wanted.elements, got);
+    if (!mismatch) continue;
+    std::int64_t different = 0;
+    for (std::int64_t i = 0; i < got.elements(); ++i) different += got.at(i) != wanted.elements.at(i) ? 1 : 0;
+    result.failures.push_back(
+        fmt::format("{} of {} elements of '{}' differ from {}: the first one, [{}], is {}, {} is expected",
+                    different, got.elements(), name, wanted.file, fmt::join(mismatch->index, ", "),
+                    mismatch->actual, mismatch->expected));
+  }
+}
+
+UninitialisedReads reads_of(const RunCommand& command) {
+  return command.uninitialised == "allow" ? UninitialisedReads::kAllowed : UninitialisedReads::kRefused;
+}
+
 // Planning a workload of more multiply-accumulates may take longer than a second.
 constexpr std::int64_t kAnnouncedMacs = 1'000'000'000;
 
@@ -234,6 +254,7 @@ int run_on(const RunCommand& command, HardwareConfig loaded, const std::optional
     throw UserError(
         fmt::format("{}: no tables for a layer of {} as {} maps it: shapes, layouts or parameters differ",
                     command.tables, command.layer, command.config));
+  if (plan.hand_written) options.check_reads = reads_of(command);
   options.jitter_seed = command.jitter_seed;
   options.build_order_seed = command.build_order_seed;
 
@@ -276,6 +297,7 @@ int run_on(const RunCommand& command, HardwareConfig loaded, const std::optional
     if (reference) check_outputs(*workload, wanted.empty() ? reference->take(progress) : wanted, result);
     add_qualities(references, result);
     check_cycles(expected_cycles, result);
+    check_expected(made.expected, result);
     outputs.write(hardware, provenance_json(command, inputs), result);
     remarks = outputs.remarks(result);
     for (const auto& [option, file] : outputs.files()) written.push_back(file);

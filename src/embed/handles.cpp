@@ -143,7 +143,7 @@ std::uint64_t NetworkPlan::dram_bytes() const {
 
 std::string NetworkPlan::text() const {
   const Plan& plan = inner_->planned.plan;
-  return layers_text(plan) + programs_text(plan, inner_->hardware->config, ProgramText::kSizes);
+  return layers_text(plan) + programs_text(plan, inner_->hardware->config);
 }
 
 std::string NetworkPlan::mapping() const {

@@ -9,24 +9,6 @@
 
 namespace tilebeat {
 
-bool BytePattern::meets(std::uint64_t from, std::uint64_t to) const {
-  if (count == 0 || run == 0 || from >= to || from >= end() || to <= begin) return false;
-  if (count == 1 || stride <= run) return true;
-  // The first run that ends after `from`.
-  const std::uint64_t first = from < begin + run ? 0 : (from - begin - run) / stride + 1;
-  return first < count && begin + first * stride < to;
-}
-
-bool BytePattern::meets(const BytePattern& other) const {
-  const BytePattern& fewer = count <= other.count ? *this : other;
-  const BytePattern& more = count <= other.count ? other : *this;
-  for (std::uint64_t i = 0; i < fewer.count; ++i) {
-    const std::uint64_t from = fewer.begin + i * fewer.stride;
-    if (more.meets(from, from + fewer.run)) return true;
-  }
-  return false;
-}
-
 void Holds::refuse(const std::string& user, Access access, std::uint64_t begin, std::uint64_t end,
                    const std::string& other, Access others_access) const {
   const auto verb = [](Access a) { return a == Access::kRead ? "reads" : "writes"; };

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "base/byte_set.h"
 #include "base/types.h"
 #include "observe/held_bytes.h"
 
@@ -10,19 +11,6 @@
 #include <vector>
 
 namespace tilebeat {
-
-/// `count` runs of `run` neighbouring bytes (or words, of memories that are counted in words), `stride`
-/// apart.
-struct BytePattern {
-  std::uint64_t begin = 0, run = 0, stride = 0, count = 1;
-
-  /// Whether a run begins before the previous one ends.
-  bool overlaps_itself() const { return count > 1 && stride < run; }
-  std::uint64_t end() const { return count == 0 ? begin : begin + (count - 1) * stride + run; }
-  /// Whether any of [from, to) belongs to the pattern.
-  bool meets(std::uint64_t from, std::uint64_t to) const;
-  bool meets(const BytePattern& other) const;
-};
 
 /// The parts of a memory that an engine's running instructions use (SPEC HI-2, CY-3).
 ///

@@ -36,18 +36,12 @@ std::string layers_text(const Plan& plan) {
   return text;
 }
 
-std::string programs_text(const Plan& plan, const HardwareConfig& hardware, ProgramText detail) {
+std::string programs_text(const Plan& plan, const HardwareConfig& hardware) {
   std::string text;
   for (const ProgramImage& program : plan.programs) {
     text += fmt::format("program {} of {} at {:#x}: {} instructions of {} bytes\n", program.label,
                         processor_name(hardware.chip, program.processor), program.address,
                         program.instructions.size(), kInstructionBytes);
-    if (detail == ProgramText::kSizes) continue;
-    std::uint64_t address = program.address;
-    for (const Instruction& instruction : program.instructions) {
-      text += fmt::format("  {:#010x}  {}\n", address, disassemble(instruction));
-      address += kInstructionBytes;
-    }
   }
   return text + fmt::format("DRAM in use: {} bytes\n", plan.dram_bytes);
 }

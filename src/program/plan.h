@@ -42,6 +42,7 @@ struct ProgramImage {
   int processor = 0;  ///< the processor that runs it; in a chip, see Chip
   std::uint64_t address = 0;
   std::vector<Instruction> instructions;
+  std::vector<int> lines = {};  ///< of a program by hand: their lines in the program file, from 1
 };
 
 /// The programs of a label in a table, for chips with a start unit.
@@ -75,6 +76,7 @@ struct GraphLayer {
 /// A workload lowered to programs and a memory image.
 struct Plan {
   std::string name;                  ///< the workload's, or the program file's
+  std::string file;                  ///< the program file of programs by hand; else empty
   std::vector<std::string> outputs;  ///< tensors that a run writes
   bool hand_written = false;         ///< user-written programs, whose purpose is unknown
   std::vector<GraphLayer> graph;     ///< of the workload, each layer behind those that it reads
@@ -88,11 +90,8 @@ struct Plan {
 
 /// The planner's decisions and estimates as text, a paragraph per layer.
 std::string layers_text(const Plan& plan);
-/// What `programs_text` says of a program.
-enum class ProgramText : std::uint8_t { kSizes, kInstructions };
-/// The programs of a plan as text, a line each, or with every instruction and its address; and the DRAM in
-/// use.
-std::string programs_text(const Plan& plan, const HardwareConfig& hardware, ProgramText detail);
+/// The programs of a plan as text, a line each, and the DRAM in use.
+std::string programs_text(const Plan& plan, const HardwareConfig& hardware);
 
 /// Where the hardware has a start unit (`host.start` = "table"), places a table of the programs of every
 /// label behind everything else in DRAM: an entry per program with its address (8 bytes), its length in bytes

@@ -12,9 +12,13 @@
 #include "workload/tensor.h"
 
 #include <algorithm>
+#include <cctype>
 #include <charconv>
+#include <cmath>
+#include <cstring>
 #include <filesystem>
 #include <iterator>
+#include <limits>
 #include <map>
 #include <sstream>
 
@@ -31,24 +35,56 @@ class ProgramReader {
     note_input(path_);
     std::istringstream stream(read_file(path_, kMaxProgramBytes));
     files_.push_back(path_);
-    int number = 0;
     for (std::string line; std::getline(stream, line);) {
-      ++number;
-      try {
-        take(line.substr(0, line.find('#')));
-      } catch (const UserError& error) {
-        throw UserError(fmt::format("{}:{}: {}", path_, number, error.what()));
-      }
+      ++line_;
+      at_line(line_, [&] { take(with_labels(line.substr(0, line.find('#')))); });
     }
+    for (const auto& [name, line] : expects_) at_line(line, [&, &tensor = name] { check_expected(tensor); });
     if (plan_.programs.empty()) throw UserError(fmt::format("{}: there is no .program", path_));
     if (plan_.layers.empty()) add_layer("program");
     place_programs();
     plan_.hand_written = true;
+    plan_.file = path_;
     plan_.name = one_line(std::filesystem::path(path_).stem().string());
-    return {std::move(plan_), std::move(files_)};
+    return {std::move(plan_), std::move(files_), std::move(expected_)};
   }
 
  private:
+  // Runs `action`; an error from it is rethrown with the line.
+  template <class Action>
+  void at_line(int line, Action action) const {
+    try {
+      action();
+    } catch (const UserError& error) {
+      throw UserError(fmt::format("{}:{}: {}", path_, line, error.what()));
+    }
+  }
+
+  // The line with what labels stand for in place of `@NAME` and `@NAME+NUMBER`.
+  std::string with_labels(const std::string& line) const {
+    std::string made;
+    std::size_t from = 0;
+    for (std::size_t at = line.find('@'); at != std::string::npos; at = line.find('@', from)) {
+      made += line.substr(from, at - from);
+      from = std::min(line.find_first_of(", \t\r=@+", at + 1), line.size());
+      const std::string name = line.substr(at + 1, from - at - 1);
+      const auto label = labels_.find(name);
+      if (label == labels_.end())
+        throw UserError(fmt::format("\"@{}\": no .label before this line has that name", name));
+      if (from == line.size() || line[from] != '+') {
+        made += label->second;
+        continue;
+      }
+      const std::size_t begin = from + 1;
+      from = std::min(line.find_first_of(", \t\r", begin), line.size());
+      if (semaphore_of(label->second))
+        throw UserError(fmt::format("\"{}\": only a number is added to", line.substr(at, from - at)));
+      made += fmt::format("{:#x}", number(label->second, kMostNumber) +
+                                       number(line.substr(begin, from - begin), kMostNumber));
+    }
+    return made + line.substr(from);
+  }
+
   void take(const std::string& line) {
     std::istringstream words(line);
     std::string first;
@@ -59,6 +95,7 @@ class ProgramReader {
       const std::size_t begin = first.substr(0, 2) == "0x" ? line.find(first) + first.size() : 0;
       const Instruction instruction = assemble(std::string_view(line).substr(begin));
       note_layer(instruction);
+      plan_.programs.back().lines.push_back(line_);
       plan_.programs.back().instructions.push_back(instruction);
     } else if (first == ".program") {
       begin_program(words);
@@ -66,11 +103,21 @@ class ProgramReader {
       take_data(words);
     } else if (first == ".bytes") {
       take_bytes(words);
+    } else if (first == ".int32") {
+      take_numbers<std::int32_t>(words);
+    } else if (first == ".double") {
+      take_numbers<double>(words);
     } else if (first == ".tensor") {
       take_tensor(words);
+    } else if (first == ".expect") {
+      take_expected(words);
+    } else if (first == ".label") {
+      take_label(words);
     } else {
       throw UserError(
-          fmt::format("\"{}\" is no directive; there are .program, .data, .bytes, .tensor", first));
+          fmt::format("\"{}\" is no directive; there are .program, .data, .bytes, .int32, "
+                      ".double, .tensor, .expect, .label",
+                      first));
     }
     std::string rest;
     if (first[0] == '.' && words >> rest)
@@ -163,6 +210,77 @@ class ProgramReader {
       bytes.push_back(static_cast<std::uint8_t>(number(text, UINT8_MAX, 16)));
     if (bytes.empty()) throw UserError("bytes are expected, two hexadecimal digits each");
     add_segment("bytes", address, std::move(bytes));
+  }
+
+  static std::int32_t element(const std::string& text, std::int32_t) {
+    const bool negative = text.substr(0, 1) == "-";
+    const std::string digits = text.substr(negative ? 1 : 0);
+    const bool is_number = !digits.empty() && std::isdigit(static_cast<unsigned char>(digits[0])) != 0;
+    constexpr std::uint64_t kMost = INT32_MAX;
+    try {
+      if (!is_number) throw UserError("");
+      const auto value = to_signed(number(digits, kMost + (negative ? 1 : 0)));
+      return static_cast<std::int32_t>(negative ? -value : value);
+    } catch (const UserError&) {
+      throw UserError(fmt::format("\"{}\" is no number from {} to {}", text, INT32_MIN, INT32_MAX));
+    }
+  }
+  static double element(const std::string& text, double) {
+    double value = 0;
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+    if (error != std::errc() || end != text.data() + text.size() || !std::isfinite(value))
+      throw UserError(fmt::format("\"{}\" is no number from {} to {}", text,
+                                  std::numeric_limits<double>::lowest(), std::numeric_limits<double>::max()));
+    return value;
+  }
+
+  // Little-endian, as the machine is.
+  template <class Element>
+  void take_numbers(std::istringstream& words) {
+    const std::uint64_t address = dram_address(words);
+    std::vector<std::uint8_t> bytes;
+    for (std::string text; words >> text;) {
+      const Element value = element(text, Element{});
+      bytes.resize(bytes.size() + sizeof value);
+      std::memcpy(bytes.data() + bytes.size() - sizeof value, &value, sizeof value);
+    }
+    if (bytes.empty()) throw UserError("numbers are expected");
+    add_segment("numbers", address, std::move(bytes));
+  }
+
+  // A number, or the name of a semaphore.
+  void take_label(std::istringstream& words) {
+    const std::string name = word(words, "a name");
+    if (!is_name(name))
+      throw UserError(fmt::format("\"{}\" is no name: letters, digits, '_', '-' and '.' are", name));
+    const std::string value = word(words, "a number or a semaphore");
+    if (!semaphore_of(value)) number(value, kMostNumber);
+    if (!labels_.emplace(name, value).second)
+      throw UserError(fmt::format("there is a label \"{}\" already", name));
+  }
+
+  void take_expected(std::istringstream& words) {
+    const std::string name = word(words, "the name of a .tensor");
+    const std::string file = word(words, "a .npy file");
+    if (!expects_.emplace(name, line_).second)
+      throw UserError(fmt::format("there is an .expect for \"{}\" already", name));
+    const std::string path = (std::filesystem::path(path_).parent_path() / file).string();
+    files_.push_back(path);
+    expected_[name] = {file, read_npy(path)};
+  }
+
+  void check_expected(const std::string& name) const {
+    const auto result = plan_.tensors.find(name);
+    if (result == plan_.tensors.end())
+      throw UserError(fmt::format("there is no .tensor \"{}\" to compare with", name));
+    const auto text = [](DType type, const std::vector<std::int64_t>& shape) {
+      return fmt::format("{} [{}]", dtype_name(type), fmt::join(shape, ", "));
+    };
+    const auto& [file, elements] = expected_.at(name);
+    const TensorInfo& info = result->second.info;
+    if (elements.dtype != info.dtype || elements.shape != info.shape)
+      throw UserError(fmt::format("{}: is {}, the .tensor \"{}\" is {}", file,
+                                  text(elements.dtype, elements.shape), name, text(info.dtype, info.shape)));
   }
 
   void take_tensor(std::istringstream& words) {
@@ -281,9 +399,14 @@ class ProgramReader {
 
   std::string path_;
   const HardwareConfig& hardware_;
+  int line_ = 0;  // the line that is being read, from 1
   Plan plan_;
   std::vector<std::string> files_;
-  std::map<std::uint64_t, std::uint64_t> taken_;  // places in DRAM: begin and end
+  static constexpr std::uint64_t kMostNumber = (std::uint64_t{1} << 63) - 1;  // of a label
+  std::map<std::string, std::string> labels_;
+  std::map<std::string, HandPrograms::Expected> expected_;  // by result
+  std::map<std::string, int> expects_;                      // by result: line of its .expect
+  std::map<std::uint64_t, std::uint64_t> taken_;            // places in DRAM: begin and end
   std::uint64_t end_ = 4096;
 };
 
@@ -291,64 +414,6 @@ class ProgramReader {
 
 HandPrograms load_programs(const std::string& path, const HardwareConfig& hardware) {
   return ProgramReader(path, hardware).read();
-}
-
-namespace {
-
-// Results as directives: in the layout that the planner gives to maps.
-std::string tensor_text(const std::string& name, const Placement& place, const HardwareConfig& hardware) {
-  const DType type = place.info.dtype;
-  std::string text = fmt::format(".tensor {} {:#x} {}", name, place.address,
-                                 type == DType::kInt8    ? "int8"
-                                 : type == DType::kUint8 ? "uint8"
-                                                         : "int32");
-  for (const std::int64_t extent : place.info.shape) text += fmt::format(" {}", extent);
-  if (!place.stored) return text + "\n";
-  const MapLayout layout = hardware.planner.map_layout;
-  text += fmt::format(" {}", nth(kMapLayoutNames, layout));
-  if (layout == MapLayout::kNchwc) text += fmt::format(":{}", place.stored->block_bytes / dtype_size(type));
-  return text + "\n";
-}
-
-std::string processor_text(const std::optional<ChipConfig>& chip, int processor) {
-  if (!chip) return "soc";
-  const int cluster = processor / (chip->cores_per_cluster + 1),
-            core = processor % (chip->cores_per_cluster + 1);
-  return core == chip->cores_per_cluster ? fmt::format("memory {}", cluster)
-                                         : fmt::format("core {}.{}", cluster, core);
-}
-
-}  // namespace
-
-ExportedPrograms export_programs(const Plan& plan, const HardwareConfig& hardware, const std::string& stem) {
-  ExportedPrograms made;
-  const auto made_by_reader = [&](const MemorySegment& segment) {
-    const auto starts = [&](const auto& other) { return other.address == segment.address; };
-    return std::any_of(plan.programs.begin(), plan.programs.end(), starts) ||
-           std::any_of(plan.start_tables.begin(), plan.start_tables.end(), starts);
-  };
-  for (const MemorySegment& segment : plan.image) {
-    if (segment.bytes.empty() || made_by_reader(segment)) continue;
-    Tensor data;
-    data.dtype = DType::kUint8;
-    data.shape = {ssize(segment.bytes)};
-    data.bytes = segment.bytes;
-    const std::string file = fmt::format("{}_{:x}.npy", stem, segment.address);
-    made.text += fmt::format("# {}\n.data {:#x} {}\n", segment.what, segment.address, file);
-    made.files.emplace_back(file, npy_bytes(data));
-  }
-  for (const std::string& name : plan.outputs)
-    made.text += tensor_text(name, plan.tensors.at(name), hardware);
-  for (const ProgramImage& program : plan.programs) {
-    made.text +=
-        fmt::format(".program {} at {:#x} scene {}\n", processor_text(hardware.chip, program.processor),
-                    program.address, program.label);
-    for (const Instruction& instruction : program.instructions) made.text += disassemble(instruction) + "\n";
-  }
-  if (ssize(made.text) > kMaxProgramBytes)
-    throw UserError(
-        fmt::format("a program of {} bytes; at most {} are read", made.text.size(), kMaxProgramBytes));
-  return made;
 }
 
 ProgramIndex::ProgramIndex(const Plan& plan) {

@@ -178,6 +178,7 @@ Json provenance() {
                      {"layer", text("--layer")},
                      {"program", text("--program")},
                      {"mapping", text("--mapping")},
+                     {"uninitialised", text("--uninitialised")},
                      {"tables", text("--tables")},
                      {"check", text("--check")},
                      {"inputs", list("--input", text("NAME=FILE"))},

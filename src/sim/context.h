@@ -72,15 +72,17 @@ class RunWatch {
 };
 
 class DramWatch;
+class ProcessorBytes;
 
 /// The shared context of all modules of a simulation; all module constructors take it.
 struct SimContext {
-  ClockDomain clock;              ///< the NPU's clock
-  Observers observers{};          ///< none by default
-  DeltaJitter* jitter = nullptr;  ///< delta delays of the determinism test (SPEC CY-4); null: none
-  RunWatch* watch = nullptr;      ///< what hears how programs advance; null: nothing
-  DramWatch* dram = nullptr;      ///< what hears of commands to DRAM; null: nothing
-  Races* races = nullptr;         ///< what finds races in the core or board; null: nothing
+  ClockDomain clock;                ///< the NPU's clock
+  Observers observers{};            ///< none by default
+  DeltaJitter* jitter = nullptr;    ///< delta delays of the determinism test (SPEC CY-4); null: none
+  RunWatch* watch = nullptr;        ///< what hears how programs advance; null: nothing
+  DramWatch* dram = nullptr;        ///< what hears of commands to DRAM; null: nothing
+  Races* races = nullptr;           ///< what finds races in the core or board; null: nothing
+  ProcessorBytes* bytes = nullptr;  ///< what checks reads of programs by hand; null: nothing
 
   /// The uses of a memory of the core or board; null: nothing looks for races.
   Holds* holds(const std::string& memory) const {

@@ -25,6 +25,7 @@ Board::Board(sc_core::sc_module_name name, const HardwareConfig& hardware, const
              const SimulationOptions& options, DeltaJitter* jitter)
     : System(name, hardware, plan, options, jitter) {
   context_.races = &races_;
+  context_.bytes = bytes_of(0);
   build(hardware, plan, options);
   for (const PlacedFault& fault : options.faults) {
     if (fault.place == FaultPlace::kEngine) matrix_->inject_fault(fault.cell);

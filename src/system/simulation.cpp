@@ -165,6 +165,18 @@ std::string failure(const System& system, const std::string& what) {
                      named ? "" : system.describe_under_way());
 }
 
+// Where a refused instruction stands: in the program file, or in a planned program.
+std::string place_of(const Plan& plan, const ByteChecks::Fault& fault) {
+  for (const ProgramImage& program : plan.programs) {
+    const std::uint64_t number = (fault.instruction - program.address) / kInstructionBytes;
+    if (program.processor != fault.processor || fault.instruction < program.address) continue;
+    if (number < program.lines.size())
+      return fmt::format("{}:{}: instruction at {:#x}: ", plan.file, program.lines[number],
+                         fault.instruction);
+  }
+  return fmt::format("program {}: instruction at {:#x}: ", plan.name, fault.instruction);
+}
+
 // The cycles of modules since `begin`; `modules` has those of the whole simulation.
 std::vector<ModuleCycles> since(const Snapshot& begin, std::vector<ModuleCycles> modules) {
   for (std::size_t i = 0; i < begin.modules.size(); ++i) {
@@ -283,6 +295,7 @@ RunResult simulate(const HardwareConfig& hardware, Plan plan, const SimulationOp
   } catch (const sc_core::sc_report& report) {  // exceptions of processes reach sc_start's caller as reports
     failures.push_back(failure(system, report.get_msg()));
   }
+  if (const auto fault = system.fault()) throw UserError(place_of(plan, *fault) + fault->text);
   RunResult result = collect_result(hardware, plan, options, system, std::move(failures));
   if (options.memory_after) read_memory_after(plan, options, system);
   if (options.bank_after) read_banks_after(system.get_child_objects(), options);

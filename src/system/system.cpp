@@ -49,6 +49,14 @@ System::System(sc_core::sc_module_name name, const HardwareConfig& hardware, con
       order_(options.build_order_seed != 0 ? BuildOrder(options.build_order_seed) : BuildOrder()),
       hand_written_(plan.hand_written),
       overlapping_(plan) {
+  if (options.check_reads) {
+    checks_.emplace(hardware.chip, *options.check_reads);
+    for (const MemorySegment& segment : plan.image)
+      checks_->wrote(segment.address, segment.address + segment.bytes.size());
+    for (const auto& [tensor, place] : plan.tensors) {
+      if (plan.hand_written) checks_->wrote(place.address, place.address + to_unsigned(place.size_bytes()));
+    }
+  }
   for (const LayerPlan& layer : plan.layers) ends_left_.push_back(layer.ends);
   SC_METHOD(record_layers);
   sensitive << record_;
@@ -102,6 +110,7 @@ void System::inject_faults(const std::vector<PlacedFault>& faults) {
 System::Processor::Processor(System& whole, int its_number)
     : system(whole), number(its_number), context(whole.context_) {
   context.watch = this;
+  context.bytes = whole.bytes_of(number);
 }
 
 const SimContext& System::context_of(int processor) {

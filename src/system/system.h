@@ -4,6 +4,7 @@
 #include "sim/context.h"
 #include "system/snapshot.h"
 #include "system/unit_probes.h"
+#include "units/byte_checks.h"
 #include "units/command_processor.h"
 #include "units/host.h"
 #include "units/matrix_unit.h"
@@ -83,6 +84,9 @@ struct SimulationOptions {
   /// kOutside: the interconnect has one more port, `System::external_port`, and the programs begin with
   /// `System::start`.
   StartedBy started_by = StartedBy::kItself;
+  /// Checks reads of bytes that an instruction under way will write and, unless they are allowed, of bytes
+  /// that nobody wrote (ByteChecks); none: nothing is checked, which is faster.
+  std::optional<UninitialisedReads> check_reads = {};
   std::uint32_t jitter_seed = 0;       ///< 0: no random delta delays (SPEC CY-4)
   std::uint32_t build_order_seed = 0;  ///< 0: modules are built in their usual order
   /// Called behind the run with the bytes of DRAM that the plan uses, piece by piece; may be empty.
@@ -114,6 +118,8 @@ class System : public sc_core::sc_module, private RunWatch {
   void start();
   /// The snapshot of the cycle in which the programs began; empty where the host begins by itself.
   const Snapshot& run_begin() const { return run_begin_; }
+  /// The read that was refused, where reads are checked and one was.
+  std::optional<ByteChecks::Fault> fault() const { return checks_ ? checks_->fault() : std::nullopt; }
   /// Notified when all programs have run.
   const sc_core::sc_event& run_ended() const { return run_ended_; }
   /// The interconnect's port for an outside master, which must be bound; null: there is none.
@@ -155,6 +161,10 @@ class System : public sc_core::sc_module, private RunWatch {
   /// The context of the modules of a processor, by which the ends of its layers are followed. Called once a
   /// processor.
   const SimContext& context_of(int processor);
+  /// The checks of what a processor reads; null: nothing is checked.
+  ProcessorBytes* bytes_of(int processor) {
+    return checks_ ? &bytes_.emplace_back(*checks_, processor) : nullptr;
+  }
   void offer(tlm::tlm_target_socket<>& external_port) { external_port_ = &external_port; }
   /// A processor's line of `describe_under_way`.
   static std::string under_way_line(const CommandProcessor& control);
@@ -189,6 +199,8 @@ class System : public sc_core::sc_module, private RunWatch {
   };
   void run_ended(Cycle at) override;
 
+  std::optional<ByteChecks> checks_;
+  std::deque<ProcessorBytes> bytes_;  ///< the checks as processors use them
   std::deque<Processor> processors_;  ///< those that are built
   bool hand_written_;                 ///< whether the programs are hand-written
   OverlappingLayers overlapping_;

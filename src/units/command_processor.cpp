@@ -167,7 +167,8 @@ void CommandProcessor::control_step() {
     UnitState& unit = nth(state_, message.unit);
     if (message.kind == UnitMessage::Kind::kReleased) {
       --unit.held;
-      ++unit.released;
+      const std::uint64_t released = nth(unit.under_way, unit.released++).address;
+      if (context_.bytes != nullptr) context_.bytes->released(released, now);
     } else {
       retire(unit, message.with_release, now);
     }
@@ -198,6 +199,7 @@ void CommandProcessor::control_step() {
 void CommandProcessor::retire(UnitState& unit, bool with_release, Cycle now) {
   const auto done = unit.under_way.begin() + (with_release ? unit.released - 1 : 0);
   log(done->address, ProgramStage::kRetire, now);
+  if (context_.bytes != nullptr) context_.bytes->done(done->address, now);
   unit.under_way.erase(done);
   --unit.released;
 }

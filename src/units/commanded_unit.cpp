@@ -20,6 +20,9 @@ void CommandedUnit::receive(UnitCommand& message, sc_core::sc_time&) {
   const auto dispatch = [&](const UnitCommand::Dispatch& news) {
     blocker_ = news.next_waits_for;
     take(news.instruction, next);
+    if (context_.bytes == nullptr) return;
+    Footprint accessed = footprint(news.instruction);
+    if (!accessed.empty()) context_.bytes->begin(news.instruction, std::move(accessed), next - 1);
   };
   std::visit(Overloaded{dispatch, [this](const WaitsFor& news) { blocker_ = news.activity; }},
              message.content);

@@ -7,6 +7,7 @@
 #include "observe/activity_log.h"
 #include "sim/clock.h"
 #include "sim/context.h"
+#include "units/byte_checks.h"
 
 #include <cstdint>
 #include <string>
@@ -128,6 +129,9 @@ class CommandedUnit : public sc_core::sc_module {
   /// Takes an instruction, which may begin in cycle `next`; the unit keeps a copy. Throws a SimulationError
   /// if the unit cannot execute it.
   virtual void take(const Instruction& instruction, Cycle next) = 0;
+  /// What an instruction that was taken reads and writes, for the checks of programs by hand. A unit that
+  /// learns it only when it begins an instruction leaves it empty and tells the checks then.
+  virtual Footprint footprint(const Instruction& /*instruction*/) const { return {}; }
   /// Whether a command wakes the unit; otherwise it looks for new instructions by itself.
   virtual bool wakes_on_command() const { return true; }
 

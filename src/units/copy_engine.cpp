@@ -202,6 +202,21 @@ void CopyEngine::take(const Instruction& instruction, Cycle next) {
   jobs_.push_back({instruction, CopyStream::total_bytes(copy), next});
 }
 
+Footprint CopyEngine::footprint(const Instruction& instruction) const {
+  const auto& copy = instruction.operation.get<Copy>();
+  Footprint made;
+  add(CopyStream::source(copy), made.chip.reads);
+  if (!copy.turns()) {
+    add(CopyStream::destination(copy), made.chip.writes);
+    return made;
+  }
+  const std::int64_t runs = std::int64_t{copy.run_bytes};
+  if (runs * copy.outer_count > kMostRuns) return made;
+  for (int block = 0; block < copy.outer_count; ++block)
+    add(CopyStream::turned_block(copy, block), made.chip.writes);
+  return made;
+}
+
 void CopyEngine::step() {
   if (gate_.hold(context_.jitter)) return;
   const Cycle now = context_.clock.cycle_of(now_ps());

@@ -145,6 +145,7 @@ class CopyEngine : public CommandedUnit {
     bool last = false;  // whether it is the last one of its job
   };
   void take(const Instruction& instruction, Cycle next) override;
+  Footprint footprint(const Instruction& instruction) const override;
   void step();
   void take_data(Cycle now);
   void take_responses(Cycle now);

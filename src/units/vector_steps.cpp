@@ -3,6 +3,7 @@
 #include "base/dtype.h"
 
 #include <algorithm>
+#include <climits>
 
 namespace tilebeat {
 namespace {
@@ -231,6 +232,98 @@ void ResizeSteps::advance() {
     enter_pixel();
   }
   make_step();
+}
+
+namespace {
+
+// Positions that windows along an axis of a pooling touch on a map of `extent`.
+ByteSet pooled(std::int64_t outputs, int stride, int kernel, int dilation, int offset, int extent) {
+  // Positions of one remainder by the dilation neighbour one another.
+  const std::int64_t step = std::max(1, dilation), row = extent / step + 2;
+  ByteSet by_remainder;
+  for (std::int64_t output = 0; output < outputs; ++output) {
+    const std::int64_t base = output * stride + offset;
+    const std::int64_t first = base >= 0 ? 0 : (-base + step - 1) / step;
+    const std::int64_t last =
+        base >= extent ? -1 : std::min<std::int64_t>(kernel - 1, (extent - 1 - base) / step);
+    if (first > last) continue;
+    const std::int64_t at = base + first * step, place = at % step * row + at / step;
+    by_remainder.add(to_unsigned(place), to_unsigned(place + last - first + 1));
+  }
+  ByteSet positions;
+  for (const auto& [begin, end] : by_remainder.ranges()) {
+    for (std::uint64_t place = begin; place < end; ++place) {
+      const std::int64_t at = to_signed(place) % row * step + to_signed(place) / row;
+      positions.add(to_unsigned(at), to_unsigned(at) + 1);
+    }
+  }
+  return positions;
+}
+
+// Positions that a resize reads along an axis: those of a source and a result that are one element wide.
+ByteSet resized(VectorResize run) {
+  run.channels = 1, run.a = 0;
+  ByteSet positions;
+  for (ResizeSteps steps(run, 1, INT_MAX); !steps.done(); steps.advance())
+    positions.add(steps.step().a, steps.step().a + to_unsigned(steps.step().a_bytes));
+  return positions;
+}
+ByteSet resized_rows(VectorResize run) {
+  run.columns = run.width = 1, run.w_first = 0;
+  return resized(run);
+}
+ByteSet resized_columns(VectorResize run) {
+  run.rows = run.height = 1, run.h_first = 0;
+  return resized(run);
+}
+
+// Pixels of a map: each of the rows crossed with each of the columns.
+void add_pixels(std::uint64_t map, const ByteSet& rows, const ByteSet& columns, int width, int channels,
+                ByteSet& bytes) {
+  for (const auto& [first_row, end_row] : rows.ranges()) {
+    for (const auto& [first, end] : columns.ranges()) {
+      const auto pixel = to_unsigned(channels), row = to_unsigned(width) * pixel;
+      bytes.add(BytePattern{map + first_row * row + first * pixel, (end - first) * pixel, row,
+                            end_row - first_row});
+    }
+  }
+}
+
+}  // namespace
+
+AccessedBytes accessed_bytes(const Operation& operation, std::uint64_t memory) {
+  AccessedBytes made;
+  const auto add = [memory](ByteSet& bytes, std::uint64_t from, std::int64_t count) {
+    bytes.add(memory + from, memory + from + to_unsigned(count));
+  };
+  if (const auto* resize = operation.get_if<VectorResize>()) {
+    add_pixels(memory + resize->a, resized_rows(*resize), resized_columns(*resize), resize->width,
+               resize->channels, made.reads);
+    add(made.writes, resize->destination, std::int64_t{resize->rows} * resize->columns * resize->channels);
+    return made;
+  }
+  if (const auto* row = operation.get_if<VectorRow>()) {
+    add(made.reads, row->parameters, RowSteps::parameter_bytes(*row));
+    add(made.reads, row->a, std::int64_t{row->pixels} * row->channels);
+    add(made.writes, row->destination,
+        std::int64_t{row->pixels} * row->results() * dtype_size(row->out_type));
+    return made;
+  }
+  const auto& run = operation.get<VectorRun>();
+  const std::int64_t elements = std::int64_t{run.rows} * run.columns * run.channels;
+  add(made.reads, run.parameters, VectorSteps::parameter_bytes(run));
+  if (pools(run.kind)) {
+    add_pixels(memory + run.a,
+               pooled(run.rows, run.stride_h, run.kernel_h, run.dilation_h, run.h_offset, run.height),
+               pooled(run.columns, run.stride_w, run.kernel_w, run.dilation_w, run.w_offset, run.width),
+               run.width, run.channels, made.reads);
+  } else {
+    add(made.reads, run.a, elements * dtype_size(run.a_type));
+  }
+  if (has_two_operands(run.kind)) add(made.reads, run.b, elements * dtype_size(run.b_type));
+  const std::int64_t results = run.kind == VectorKind::kRange ? kRangeReals : elements;
+  add(made.writes, run.destination, results * dtype_size(run.out_type));
+  return made;
 }
 
 std::unique_ptr<StepSequence> steps_of(const Operation& operation, int lanes, int burst_bytes) {

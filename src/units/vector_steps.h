@@ -1,6 +1,7 @@
 #pragma once
 
 #include "isa/instruction.h"
+#include "units/byte_checks.h"
 
 #include <array>
 #include <cstdint>
@@ -36,6 +37,10 @@ class StepSequence {
   virtual const VectorStep& step() const = 0;
   virtual void advance() = 0;
 };
+
+/// What an operation of the vector unit reads and writes of the memory that begins at `memory`: the same
+/// bytes as all its steps.
+AccessedBytes accessed_bytes(const Operation& operation, std::uint64_t memory);
 
 /// The steps of a VectorRun or VectorResize.
 std::unique_ptr<StepSequence> steps_of(const Operation& operation, int lanes, int burst_bytes);

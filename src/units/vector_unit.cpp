@@ -184,6 +184,10 @@ void VectorUnit::take_responses(Cycle now) {
 }
 
 // The cause that keeps the next step out of the lanes; kBusy when nothing does.
+Footprint VectorUnit::footprint(const Instruction& instruction) const {
+  return {accessed_bytes(instruction.operation, memory_), {}};
+}
+
 Activity VectorUnit::lane_blocker(Cycle now) const {
   if (now < lanes_free_) return Activity::kBusy;
   if (steps_.empty()) return results_.empty() && jobs_.empty() ? blocker_ : Activity::kMemory;

@@ -68,6 +68,7 @@ class VectorUnit : public CommandedUnit {
     Cycle ready = 0;
   };
   void take(const Instruction& instruction, Cycle next) override;
+  Footprint footprint(const Instruction& instruction) const override;
   void check_wired(const Instruction& instruction) const;
   void check(const VectorRun& run) const;
   void check(const VectorResize& run) const;

@@ -260,13 +260,13 @@ TEST(ObservedRun, HI_2_every_instruction_of_the_programs_is_in_the_konata_log_on
     stage.erase(words.at(1));
   }
   EXPECT_TRUE(stage.empty()) << "all have come to an end";
-  // "program main of core 0.0 at 0xc000: 76 instructions of 64 bytes"
+  // "# program main of core 0.0 at 0xc000: 76 instructions of 64 bytes"
   const CommandResult plan = folder.run({"plan", "--config", source_path("configs/cluster4.json"), "--layer",
                                          source_path("models/small_chain.json"), "--disassemble"});
   std::istringstream programs(plan.out);
   std::int64_t instructions = 0;
   while (std::getline(programs, line)) {
-    if (line.rfind("program ", 0) == 0) instructions += std::stoll(line.substr(line.find(": ") + 2));
+    if (line.rfind("# program ", 0) == 0) instructions += std::stoll(line.substr(line.find(": ") + 2));
   }
   EXPECT_EQ(retired, instructions);
   EXPECT_NEAR(static_cast<double>(cycle), folder.report().at("total").at("cycles").get<double>(), 100);

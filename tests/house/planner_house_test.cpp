@@ -42,11 +42,12 @@ std::string place(const Line& line) {
 }
 
 /// Semaphores are data of instructions, and units take and give them. Only the synchronisation of task graphs
-/// decides which.
+/// decides which. The reader of programs by hand knows their names.
 bool owns_semaphores(const std::string& file) {
   static const std::regex owners(
       "src/(isa|units)/.*"
       "|src/engines/\\w+/sim/.*"
+      "|src/program/program_file\\.cpp"
       "|src/planner/schedule/.*");
   return std::regex_match(file, owners);
 }

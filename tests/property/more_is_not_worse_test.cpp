@@ -6,6 +6,7 @@
 #include "simulated_run.h"
 
 #include <algorithm>
+#include <iostream>
 #include <string>
 #include <vector>
 
@@ -157,31 +158,72 @@ std::string add_to(HardwareConfig& hardware) {
   }
 }
 
-// The planner chooses by estimates, which err by some per cent: of a hundred random pairs one or two are
-// slower by more than SPEC MA-4 allows (docs/planner.md). These pairs are the same in every run, and none of
-// them is.
-void check_pairs(int pairs, const std::vector<std::string>& dataflows) {
-  constexpr std::uint64_t kSeed = 20;
-  check_cases(
-      pairs,
-      [&] {
-        const ConvShape shape = random_layer();
-        HardwareConfig hardware = random_base(dataflows);
-        const Cycle before = cycles_of(shape, hardware);
-        const std::string added = add_to(hardware);
-        const Cycle after = cycles_of(shape, hardware);
-        RC_LOG() << to_text(shape) << " with more " << added << ": " << before << " -> " << after
-                 << " cycles\n"
-                 << hardware_to_json(hardware).dump() << "\n";
-        RC_ASSERT(!slower(before, after));
-      },
-      kSeed);
+/// A layer on a chip, and on the same chip with more of something.
+struct Pair {
+  std::string text;
+  Cycle before = 0, after = 0;
+  bool is_slower() const { return slower(before, after); }
+};
+Pair pair_of(const std::vector<std::string>& dataflows) {
+  const ConvShape shape = random_layer();
+  HardwareConfig hardware = random_base(dataflows);
+  Pair pair;
+  const std::string base = hardware_to_json(hardware).dump();
+  pair.before = cycles_of(shape, hardware);
+  const std::string added = add_to(hardware);
+  pair.after = cycles_of(shape, hardware);
+  pair.text = fmt::format("{} with more {}: {} -> {} cycles on {}", to_text(shape), added, pair.before,
+                          pair.after, base);
+  return pair;
 }
-TEST(MoreIsNotWorse, MA_4_random_layers_on_random_chips_that_get_more) {
-  check_pairs(budget(60), {"dilated", "dilated", "wfold"});
+
+const std::vector<std::string> kConvolving{"dilated", "dilated", "wfold"}, kMultiplying{"rolling", "offset"};
+
+/// A pair that is slower than SPEC MA-4 allows: its number, which is the seed that it is drawn from, and its
+/// cycles. The planner chooses by estimates, which err by some per cent (docs/planner.md).
+struct KnownPair {
+  int number;
+  Cycle before, after;
+};
+/// Lists may only get shorter: whoever makes a pair faster takes it off, and no other one may come.
+const std::vector<KnownPair> kKnownConvolving{{14, 2885, 3217}}, kKnownMultiplying{{12, 25269, 29256}};
+
+void check_pairs(int pairs, const std::vector<std::string>& dataflows, const std::vector<KnownPair>& known) {
+  for (int number = 1; number <= pairs; ++number) {
+    Pair pair;
+    check_cases(
+        1, [&] { pair = pair_of(dataflows); }, static_cast<std::uint64_t>(number));
+    const auto same = [number](const KnownPair& k) { return k.number == number; };
+    const auto listed = std::find_if(known.begin(), known.end(), same);
+    if (listed == known.end()) {
+      EXPECT_FALSE(pair.is_slower()) << "pair " << number << ": " << pair.text;
+      continue;
+    }
+    EXPECT_TRUE(pair.is_slower()) << "pair " << number << " is slower no longer: take it off the list";
+    EXPECT_EQ(pair.before, listed->before) << "pair " << number << ": " << pair.text;
+    EXPECT_EQ(pair.after, listed->after) << "pair " << number << ": " << pair.text;
+  }
 }
-TEST(MoreIsNotWorse, MA_4_random_layers_on_matmul_units_that_get_more) {
-  check_pairs(budget(20), {"rolling", "offset"});
+TEST(MoreIsNotWorse, MA_4_numbered_layers_on_chips_that_get_more) {
+  check_pairs(budget(60), kConvolving, kKnownConvolving);
+}
+TEST(MoreIsNotWorse, MA_4_numbered_layers_on_matmul_units_that_get_more) {
+  check_pairs(budget(20), kMultiplying, kKnownMultiplying);
+}
+
+// Other pairs in every run. About one in fifty is slower: here at most three of 24 may be, which chance
+// exceeds once in some thousand runs, and none by more than a quarter.
+TEST(MoreIsNotWorse, MA_4_few_of_any_layers_and_chips_are_slower_with_more) {
+  constexpr int kMostSlower = 3;
+  std::vector<std::string> slow;
+  check_cases(24, [&] {
+    const Pair pair = pair_of(one_in(4) ? kMultiplying : kConvolving);
+    RC_LOG() << pair.text << "\n";
+    if (pair.is_slower()) slow.push_back(pair.text);
+    RC_ASSERT(pair.after <= pair.before + std::max<Cycle>(64, pair.before / 4));
+  });
+  for (const std::string& text : slow) std::cout << "slower: " << text << "\n";
+  EXPECT_LE(slow.size(), static_cast<std::size_t>(kMostSlower)) << fmt::format("{}", fmt::join(slow, "\n"));
 }
 
 // The kernels of a short layer came through the SRAM: more controllers made that look better than it was.

@@ -120,6 +120,17 @@ TEST_F(VectorRowTest, OP_2_lrn_by_hand) {
   EXPECT_THAT(results(4), ::testing::ElementsAre(17, 13, 10, 15));
 }
 
+TEST_F(VectorRowTest, OP_2_lrn_of_even_size_has_one_channel_more_behind_than_before) {
+  build();
+  put({2, 4, 6, 8});
+  // v = x / 2; windows of two: 1 + 4, 4 + 9, 9 + 16, 16; v / (1 + m)
+  put_factors({0.5, 1.0, 1.0, 1.0, 100.0});
+  VectorRow operation = row(RowKind::kLrn, 1, 4);
+  operation.size = 2;
+  run(operation);
+  EXPECT_THAT(results(4), ::testing::ElementsAre(17, 14, 12, 24));
+}
+
 TEST_F(VectorRowTest, OP_2_argmax_is_the_first_of_the_greatest) {
   build();
   put({-5, 9, 9, 1, 7, 6, 7, -8});

@@ -184,15 +184,22 @@ void OffsetUnit::hold_memories(Job& job, Cycle now) {
       throw SimulationError("offset.run: same_map, but lines that the cache may hold were written since");
     nram->watch(map);
   }
+  const BytePattern weights{run.weights, to_unsigned(job.schedule.weight_bytes())},
+      records{run.post, run.last && job.conv.post_parameters ? kernels * kPostParameterBytes : 0},
+      result{run.result, kernels * element, run.result_pixel,
+             run.last ? std::uint64_t{job.map.rows} * job.map.columns : 0};
+  if (context_.bytes != nullptr) {
+    Footprint made;
+    for (const BytePattern& read : {map, weights, records}) add(read, made.chip.reads);
+    if (config_.addresses == Addresses::kTables)
+      made.chip.reads.add(BytePattern{job.map.tables, to_unsigned(job.image.end)});
+    add(result, made.chip.writes);
+    context_.bytes->begin(job.instruction, std::move(made), now);
+  }
   lines_.hold(job.reads, user, Holds::Access::kRead, map, now);
-  kernels_.hold(job.reads, user, Holds::Access::kRead,
-                {run.weights, to_unsigned(job.schedule.weight_bytes())}, now);
-  if (!run.last) return;
-  if (job.conv.post_parameters)
-    kernels_.hold(job.reads, user, Holds::Access::kRead, {run.post, kernels * kPostParameterBytes}, now);
-  results_.hold(
-      job.writes, user, Holds::Access::kWrite,
-      {run.result, kernels * element, run.result_pixel, std::uint64_t{job.map.rows} * job.map.columns}, now);
+  kernels_.hold(job.reads, user, Holds::Access::kRead, weights, now);
+  if (records.run > 0) kernels_.hold(job.reads, user, Holds::Access::kRead, records, now);
+  if (result.count > 0) results_.hold(job.writes, user, Holds::Access::kWrite, result, now);
 }
 
 // Processes beats whose tags can be looked up by cycle `limit`.

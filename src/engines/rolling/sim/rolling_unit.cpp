@@ -160,7 +160,7 @@ void RollingUnit::begin_run(Cycle now) {
     throw SimulationError(fmt::format(
         "rolling.run: sums of {} output blocks cannot stay in the result buffer", schedule.blocks()));
   check_sums(*run, schedule);
-  if (results.port) hold_memories(*loading_, now);
+  hold_memories(*loading_, now);
   loading_->unwritten = run->last ? schedule.block_rows() : 0;
   jobs_.push_back(loading_);
   ++stats.runs;
@@ -177,22 +177,29 @@ void RollingUnit::begin_run(Cycle now) {
 
 void RollingUnit::hold_memories(Job& job, Cycle now) {
   const RollingRun& run = job.run;
-  const std::string user = summary(job.instruction);
-  ScratchpadPort& a = static_cast<ScratchpadLoader&>(*loaders[0]).port;
-  ScratchpadPort& b = static_cast<ScratchpadLoader&>(*loaders[1]).port;
   const auto images = to_unsigned(job.setup.images);
   const auto kernels = to_unsigned(run.kernels);
   const std::uint64_t map = images * run.height * run.width * job.setup.pixel_bytes;
   const std::uint64_t weights = kernels * to_unsigned(job.schedule.product().n);
-  a.hold(job.reads, user, Holds::Access::kRead, {run.map, map}, now);
-  const auto access = run.transposes ? Holds::Access::kWrite : Holds::Access::kRead;
-  b.hold(job.reads, user, access, {run.weights, weights}, now);
-  if (!run.last) return;
-  if (job.conv.post_parameters)
-    b.hold(job.reads, user, Holds::Access::kRead, {run.post, kernels * kPostParameterBytes}, now);
   const auto element = to_unsigned(dtype_size(job.conv.output_type));
-  results.port->hold(job.writes, user, Holds::Access::kWrite,
-                     {run.result, kernels * element, run.result_pixel, images * run.rows * run.columns}, now);
+  const BytePattern map_read{run.map, map}, weights_read{run.weights, weights},
+      records{run.post, run.last && job.conv.post_parameters ? kernels * kPostParameterBytes : 0},
+      result{run.result, kernels * element, run.result_pixel, run.last ? images * run.rows * run.columns : 0};
+  if (context_.bytes != nullptr) {
+    Footprint made;
+    for (const BytePattern& read : {map_read, weights_read, records}) add(read, made.chip.reads);
+    if (run.transposes) add(weights_read, made.chip.writes);
+    add(result, made.chip.writes);
+    context_.bytes->begin(job.instruction, std::move(made), now);
+  }
+  if (!results.port) return;  // a board has no memory but DRAM
+  const std::string user = summary(job.instruction);
+  ScratchpadPort& a = static_cast<ScratchpadLoader&>(*loaders[0]).port;
+  ScratchpadPort& b = static_cast<ScratchpadLoader&>(*loaders[1]).port;
+  a.hold(job.reads, user, Holds::Access::kRead, map_read, now);
+  b.hold(job.reads, user, run.transposes ? Holds::Access::kWrite : Holds::Access::kRead, weights_read, now);
+  if (records.run > 0) b.hold(job.reads, user, Holds::Access::kRead, records, now);
+  if (result.count > 0) results.port->hold(job.writes, user, Holds::Access::kWrite, result, now);
 }
 
 // Runs of the same block add to sums that stay, until one run ends them.

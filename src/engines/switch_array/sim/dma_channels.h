@@ -51,6 +51,16 @@ void take_stream(StreamMessage& message, WriteQueues& queues, CycleLedger& ledge
              message.content);
 }
 
+/// What loads write of the buffers that the observer of races knows (array_messages.h): words of the input
+/// banks and of the parameter buffer, and records of the post-parameters.
+BytePattern words_of(const LoadInput& load, const SwitchArrayConfig& array);
+inline BytePattern words_of(const LoadKernels& load) {
+  return {load.parameter_word, load.words};
+}
+inline BytePattern records_of(const LoadKernels& load, const SwitchArrayConfig& array) {
+  return {std::uint64_t{load.slot} * to_unsigned(array.columns), load.post_records};
+}
+
 /// A read channel of the DMA control (document 000 [0086], 201): fetches what its instruction describes in
 /// bursts from the interconnect into a landing buffer and streams it, in order, into the module behind it
 /// (input arrangement or parameter buffer).
@@ -84,6 +94,7 @@ class ReadChannel : public CommandedUnit {
     Semaphores signals{};
   };
   void take(const Instruction& instruction, Cycle next) override;
+  Footprint footprint(const Instruction& instruction) const override;
   void step();
   void complete(Cycle now);
   void deliver(Cycle now);
@@ -140,6 +151,7 @@ class StoreChannel : public CommandedUnit {
     bool last = false;  ///< the instruction's last burst
   };
   void take(const Instruction& instruction, Cycle next) override;
+  Footprint footprint(const Instruction& instruction) const override;
   void step();
   void take_responses(Cycle now);
   void release(Cycle now);

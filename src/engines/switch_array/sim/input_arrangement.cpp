@@ -11,6 +11,13 @@
 
 namespace tilebeat::switch_array {
 
+BytePattern words_of(const LoadInput& load, const SwitchArrayConfig& array) {
+  const int stride = array.arrangement == ArrangementKind::kStrideAware ? load.stride_h : 1;
+  const int planes = ceil_div<int>(load.channels, array.port_channels);
+  return {to_unsigned(load.copy) * to_unsigned(array.bank_depth_words),
+          to_unsigned(planes * words_per_plane(array_shape(array), load.height, load.width, stride))};
+}
+
 InputArrangement::InputArrangement(sc_core::sc_module_name name, const SimContext& context,
                                    const SwitchArrayConfig& config, int bytes_per_clock)
     : sc_module(name),
@@ -69,10 +76,8 @@ void InputArrangement::b_transport(StreamMessage& message, sc_core::sc_time&) {
 // Notes the whole tile at once: its words are written bit by bit.
 void InputArrangement::note_access() {
   if (input_ == nullptr) return;
-  const auto first = to_unsigned(tile_.copy * config_.bank_depth_words);
-  const int planes = ceil_div<int>(tile_.channels, config_.port_channels);
-  const auto words = to_unsigned(planes * arrangement_->words_per_plane());
-  input_->access("load.input", Holds::Access::kWrite, first, first + words,
+  const BytePattern words = words_of(tile_, config_);
+  input_->access("load.input", Holds::Access::kWrite, words.begin, words.end(),
                  context_.clock.cycle_of(now_ps()));
 }
 

@@ -69,10 +69,9 @@ void ParameterLoader::b_transport(StreamMessage& message, sc_core::sc_time&) {
 void ParameterLoader::note_access() {
   if (parameters_ == nullptr || records_ == nullptr) return;
   const Cycle now = context_.clock.cycle_of(now_ps());
-  const std::uint64_t record = std::uint64_t{load_.slot} * to_unsigned(config_.columns);
-  parameters_->access("load.kernels", Holds::Access::kWrite, load_.parameter_word,
-                      std::uint64_t{load_.parameter_word} + load_.words, now);
-  records_->access("load.kernels", Holds::Access::kWrite, record, record + load_.post_records, now);
+  const BytePattern words = words_of(load_), records = records_of(load_, config_);
+  parameters_->access("load.kernels", Holds::Access::kWrite, words.begin, words.end(), now);
+  records_->access("load.kernels", Holds::Access::kWrite, records.begin, records.end(), now);
 }
 
 void ParameterLoader::take_beat(const std::uint8_t* bytes, int count, Cycle ready) {

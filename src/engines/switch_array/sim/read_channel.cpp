@@ -52,6 +52,18 @@ void ReadChannel::take(const Instruction& instruction, Cycle) {
   commands_.push_back(instruction);
 }
 
+Footprint ReadChannel::footprint(const Instruction& instruction) const {
+  Footprint made;
+  for (const StridedBlock& block : blocks_of(instruction, array_)) add(block, made.chip.reads);
+  if (const auto* load = instruction.operation.get_if<LoadInput>()) {
+    made.buffers[kInputBanks].writes.add(words_of(*load, array_));
+  } else if (const auto* kernels = instruction.operation.get_if<LoadKernels>()) {
+    made.buffers[kParameterBuffer].writes.add(words_of(*kernels));
+    made.buffers[kPostRecords].writes.add(records_of(*kernels, array_));
+  }
+  return made;
+}
+
 void ReadChannel::step() {
   if (gate_.hold(context_.jitter)) return;
   const Cycle now = context_.clock.cycle_of(now_ps());

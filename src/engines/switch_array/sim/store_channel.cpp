@@ -9,6 +9,14 @@
 #include <fmt/format.h>
 
 namespace tilebeat::switch_array {
+namespace {
+
+// The place of a stored block in memory.
+StridedBlock block_of(const StoreOutput& store) {
+  return {store.address, store.pixel_bytes, store.columns, store.pixel_stride, store.rows, store.row_stride};
+}
+
+}  // namespace
 
 StoreChannel::StoreChannel(sc_core::sc_module_name name, const SimContext& context, const DmaConfig& config,
                            int bytes_per_clock)
@@ -27,6 +35,15 @@ StoreChannel::StoreChannel(sc_core::sc_module_name name, const SimContext& conte
 
 void StoreChannel::take(const Instruction& instruction, Cycle) {
   commands_.push_back(instruction);
+}
+
+Footprint StoreChannel::footprint(const Instruction& instruction) const {
+  const auto& store = instruction.operation.get<StoreOutput>();
+  const StridedBlock block = block_of(store);
+  Footprint made;
+  made.buffers[kOutputBuffer].reads.add(store.source, store.source + to_unsigned(block.total_bytes()));
+  add(block, made.chip.writes);
+  return made;
 }
 
 void StoreChannel::step() {
@@ -63,9 +80,7 @@ void StoreChannel::read_source(Cycle now) {
   if (now < read_free_) return;
   if (cutter_.empty() && !commands_.empty()) {
     const auto& store = commands_.front().operation.get<StoreOutput>();
-    const StridedBlock block{store.address,      store.pixel_bytes, store.columns,
-                             store.pixel_stride, store.rows,        store.row_stride};
-    cutter_.emplace_back(block, config_.burst_bytes);
+    cutter_.emplace_back(block_of(store), config_.burst_bytes);
     source_address_ = store.source;
     storing_.push_back(commands_.front());
     store_begin_ = now;

@@ -156,28 +156,33 @@ void SwitchNetwork::check_places() const {
 }
 
 void SwitchNetwork::hold_buffers(Cycle now) {
-  Races* const races = context_.races;
-  if (races == nullptr) return;
   const std::string user = summary(queue_.front());
+  Footprint used;
+  const auto use = [&](const char* buffer, Holds::Access access, const BytePattern& pattern) {
+    if (context_.bytes != nullptr) {
+      AccessedBytes& accessed = used.buffers[buffer];
+      (access == Holds::Access::kRead ? accessed.reads : accessed.writes).add(pattern);
+    }
+    if (context_.races != nullptr) context_.races->memory(buffer).open(user, access, pattern, now);
+  };
   const auto blocks = to_unsigned(run_.blocks);
   const std::uint64_t planes = (blocks - 1) * run_.plane_step + run_.planes;
   const std::uint64_t copy = std::uint64_t{run_.copy} * to_unsigned(config_.bank_depth_words);
   const std::uint64_t words = blocks * run_.planes * setup_.kernel_h * setup_.kernel_w;
-  races->memory(kInputBanks)
-      .open(user, Holds::Access::kRead,
-            {copy + std::uint64_t{run_.first_plane} * run_.plane_words, planes * run_.plane_words}, now);
-  races->memory(kParameterBuffer).open(user, Holds::Access::kRead, {run_.parameter_word, words}, now);
-  if (!run_.last) return;
-  const auto columns = to_unsigned(config_.columns);
-  if (setup_.post_parameters)
-    races->memory(kPostRecords)
-        .open(user, Holds::Access::kRead, {run_.slot * columns, blocks * columns}, now);
-  const auto element = to_unsigned(dtype_size(setup_.output_type));
-  races->memory(kOutputBuffer)
-      .open(user, Holds::Access::kWrite,
-            {run_.output_base, blocks * run_.kernels * element, run_.output_stride,
-             std::uint64_t{run_.rows} * run_.columns},
-            now);
+  use(kInputBanks, Holds::Access::kRead,
+      {copy + std::uint64_t{run_.first_plane} * run_.plane_words, planes * run_.plane_words});
+  use(kParameterBuffer, Holds::Access::kRead, {run_.parameter_word, words});
+  if (run_.last) {
+    const auto columns = to_unsigned(config_.columns);
+    // The last block's surplus columns have no records.
+    if (setup_.post_parameters)
+      use(kPostRecords, Holds::Access::kRead, {run_.slot * columns, (blocks - 1) * columns + run_.kernels});
+    const auto element = to_unsigned(dtype_size(setup_.output_type));
+    use(kOutputBuffer, Holds::Access::kWrite,
+        {run_.output_base, blocks * run_.kernels * element, run_.output_stride,
+         std::uint64_t{run_.rows} * run_.columns});
+  }
+  if (context_.bytes != nullptr) context_.bytes->begin(queue_.front(), std::move(used), now);
 }
 
 void SwitchNetwork::begin_run() {

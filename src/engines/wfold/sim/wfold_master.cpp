@@ -36,6 +36,7 @@ WfoldMaster::WfoldMaster(sc_core::sc_module_name name, const SimContext& context
       drained("drained"),
       config_(config),
       second_storage_(context.holds("wram")),
+      nram_(nram),
       region_bytes_(region_bytes),
       granularity_(granularity),
       pipeline_(config.masters, config.weight_port_bytes),
@@ -255,6 +256,7 @@ void WfoldMaster::begin_run(Cycle now) {
   check_run(*job_);
   check_sums(*job_);
   hold_kernels(*job_, Holds::Access::kRead, now);
+  if (context_.bytes != nullptr) context_.bytes->begin(job_->instruction, footprint_of(*job_), now);
   state_ = State::kRunning;
   began_ = tile_began_ = now;
   macs_before_ = stats.useful_macs;
@@ -292,6 +294,8 @@ void WfoldMaster::begin_align(const WfoldAlign& kernels, Cycle now) {
                WfoldSchedule(wfold_shape(config_), geometry_of(setup_, kernel_layout_, run))});
   check_kernels(*align_job_);
   hold_kernels(*align_job_, Holds::Access::kWrite, now);
+  if (context_.bytes != nullptr)
+    context_.bytes->begin(align_job_->instruction, footprint_of_align(*align_job_), now);
   state_ = State::kAligning;
   began_ = now;
   align_ = {0, 0, 0, {0, 0}, true};
@@ -334,6 +338,69 @@ void WfoldMaster::hold_kernels(const WfoldJob& job, Holds::Access access, Cycle 
                             to_unsigned(job.schedule.region_bytes()), to_unsigned(region_bytes_),
                             to_unsigned(config_.slaves)};
   second_storage_->open(summary(job.instruction), access, kernels, now);
+}
+
+// Every master reads lines of the map; the requests are those that LineReader sends.
+Footprint WfoldMaster::footprint_of(const WfoldJob& job) const {
+  Footprint made;
+  const std::uint64_t map = nram_ + job.run.map;
+  for (int master = 0; master < config_.masters; ++master) {
+    WfoldReader reader(job.schedule, job.run.read_mode, config_.transit_bytes / 2, master);
+    for (; !reader.done(); reader.advance()) {
+      for (const WfoldRequest& request : reader.fetch().requests) {
+        const std::uint64_t row = map + to_unsigned(request.row * job.schedule.geometry().row_bytes);
+        made.chip.reads.add(row + to_unsigned(request.bytes.begin), row + to_unsigned(request.bytes.end));
+      }
+    }
+  }
+  const std::uint64_t weights = second_storage_->base() + job.run.weights;
+  std::optional<int> done;  // the kernel tile that the walk has been over; later tiles read it again
+  WfoldWalk walk;
+  for (walk.begin(job.schedule); walk.more;) {
+    const int kernel_tile = walk.tile.kernel_tile;
+    const bool again = done && kernel_tile <= *done;
+    for (int slave = 0; slave < config_.slaves && !again; ++slave) {
+      const std::uint64_t region = weights + to_unsigned(slave * region_bytes_);
+      KernelLine line;
+      job.schedule.find_kernel_line(walk.beat, walk.tile, slave, line);
+      made.chip.reads.add(region + to_unsigned(line.bytes.begin), region + to_unsigned(line.bytes.end));
+      if (!job.schedule.geometry().post_parameters || !walk.begins_tile()) continue;
+      for (int kernel = 0; kernel < walk.tile.kernels_per_slave; ++kernel) {
+        if (job.schedule.kernel_of(slave, kernel) >= walk.tile.kernels) break;
+        made.chip.reads.add(BytePattern{
+            region + to_unsigned(job.schedule.records_begin(kernel_tile) + kernel * kPostParameterBytes),
+            kPostParameterBytes});
+      }
+    }
+    const std::int64_t tile = walk.beat.tile;
+    walk.advance_kernel_line(job.schedule);
+    if (walk.more && walk.beat.tile != tile) done = kernel_tile;
+  }
+  if (job.run.ends_sums) {
+    const auto element = to_unsigned(dtype_size(job.setup.output_type));
+    add(BytePattern{nram_ + job.run.result, job.run.kernels * element, job.run.result_pixel,
+                    std::uint64_t{job.run.rows} * job.run.columns},
+        made.chip.writes);
+  }
+  return made;
+}
+
+// The kernels' own bytes lie at the tail of the place that they are folded to.
+Footprint WfoldMaster::footprint_of_align(const WfoldJob& job) const {
+  Footprint made;
+  const WfoldSchedule& schedule = job.schedule;
+  const WfoldTile tile = schedule.tile(0);
+  for (int slave = 0; slave < config_.slaves; ++slave) {
+    int kernels = 0;
+    while (kernels < tile.kernels_per_slave && schedule.kernel_of(slave, kernels) < job.run.kernels)
+      ++kernels;
+    const std::uint64_t region =
+        second_storage_->base() + job.run.weights + to_unsigned(slave * region_bytes_);
+    const std::uint64_t own = region + to_unsigned(schedule.in_front_of_own(tile));
+    made.chip.reads.add(own, own + to_unsigned(kernels * schedule.own_kernel_bytes()));
+    made.chip.writes.add(region, region + to_unsigned(kernels * schedule.kernel_bytes()));
+  }
+  return made;
 }
 
 void WfoldMaster::finish_run(Cycle now) {

@@ -95,6 +95,8 @@ class WfoldMaster : public CommandedUnit {
   void end_step(const WfoldWalk& walk, const WfoldWalk& next, Cycle last_beat);
   void count_losses(const WfoldTile& tile);
   void hold_kernels(const WfoldJob& job, Holds::Access access, Cycle now);
+  Footprint footprint_of(const WfoldJob& job) const;
+  Footprint footprint_of_align(const WfoldJob& job) const;
   void check_groups(const WfoldKernelLayout& layout) const;
   void check_kernels(const WfoldJob& job) const;
   void begin_align(const WfoldAlign& kernels, Cycle now);
@@ -142,6 +144,7 @@ class WfoldMaster : public CommandedUnit {
 
   WfoldConfig config_;
   Holds* second_storage_;  // what instructions use of WRAM; null: nothing looks for races
+  std::uint64_t nram_;     // address of the first storage
   std::int64_t region_bytes_;
   Granularity granularity_;
 
