@@ -15,8 +15,8 @@ namespace {
 
 // A convolution whose sums are its results.
 constexpr const char* kSums =
-    R"({"name": "n", "inputs": [{"name": "x", "shape": [1, 12, 12, 16], "dtype": "int8", "random": {"seed": 1}}],
-        "layers": [{"name": "y", "op": "conv2d", "inputs": ["x"], "out_channels": 32, "kernel": [3, 3],
+    R"({"name": "n", "inputs": [{"name": "x", "shape": [1, 24, 24, 4], "dtype": "int8", "random": {"seed": 1}}],
+        "layers": [{"name": "y", "op": "conv2d", "inputs": ["x"], "out_channels": 64, "kernel": [3, 3],
           "stride": [1, 1], "pads": [1, 1, 1, 1], "weights": {"random": {"seed": 2}}}], "outputs": ["y"]})";
 
 std::string read(const CommandFolder& folder, const std::string& file) {
@@ -45,7 +45,7 @@ TEST_P(UpsetsOf, UI_13_a_pe_makes_what_it_holds_wrong_and_each_can_be_repeated) 
                                              "24", "--fault-in", "pe", "--fault-table", "faults.csv"});
   ASSERT_EQ(campaign.status, 0) << campaign.err;
   const auto rows = table_of(folder, "faults.csv");
-  ASSERT_EQ(rows.size(), 25u);
+  ASSERT_EQ(rows.size(), 61u);
   const bool rolls = std::string(GetParam()).rfind("rolling", 0) == 0;
   std::set<std::string> outcomes;
   for (std::size_t i = 1; i < rows.size(); ++i) {
