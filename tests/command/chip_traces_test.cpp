@@ -38,6 +38,26 @@ std::unique_ptr<Vcd> trace(std::vector<std::string> more) {
   return std::make_unique<Vcd>(read_bytes(folder.path("w.vcd")));
 }
 
+// Twelve entries and more are three bursts of four: the third waits for the first.
+TEST(ChipWaveform, HI_5_two_bursts_of_a_start_table_are_under_way_at_a_time) {
+  const CommandFolder folder;
+  nlohmann::json hardware =
+      nlohmann::json::parse(read_bytes(source_path("configs/cluster4x4.json")), nullptr, true, true);
+  hardware["host"]["start"] = "table";
+  const CommandResult result = folder.run({"run", "--config", folder.write("table.json", hardware.dump()),
+                                           "--layer", source_path("models/resnet18_block.json"), "--vcd",
+                                           "w.vcd", "--vcd-signals", "chip.noc.start.*"});
+  ASSERT_EQ(result.status, 0) << result.err;
+  const Vcd vcd(read_bytes(folder.path("w.vcd")));
+  std::int64_t requests = 0, most = 0;
+  for (const auto& [time, value] : vcd.signal("chip.noc.start.req").changes)
+    requests += value.value_or(0) != 0;
+  for (const auto& [time, value] : vcd.signal("chip.noc.start.outstanding").changes)
+    most = std::max<std::int64_t>(most, static_cast<std::int64_t>(value.value_or(0)));
+  EXPECT_GE(requests, 2);
+  EXPECT_EQ(most, 2);
+}
+
 TEST(ChipWaveform, UI_3_every_unit_of_every_core_and_cluster) {
   const std::unique_ptr<Vcd> vcd = trace({});
   std::vector<std::string> expected{"chip.sync.barrier_waiting"};
