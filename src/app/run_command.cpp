@@ -143,6 +143,31 @@ bool traces_accumulators(const RunCommand& command, const HardwareConfig& hardwa
   return command.vcd_accumulators || (has_some && !command.vectors.empty());
 }
 
+// The tables of --tables, in use by the hardware's engine; null: there are none.
+std::shared_ptr<CompiledAhead> tables_of(const RunCommand& command, HardwareConfig& hardware) {
+  if (command.tables.empty()) return nullptr;
+  std::shared_ptr<CompiledAhead> ahead = ahead_of(hardware);
+  ahead->use(read_compiled(command.tables), command.tables);
+  return ahead;
+}
+
+SimulationOptions options_of(const RunCommand& command, const HardwareConfig& hardware) {
+  SimulationOptions options;
+  options.trace_accumulators = traces_accumulators(command, hardware);
+  for (const std::string& fault : command.faults) options.faults.push_back(parse_fault(fault, hardware));
+  options.granularity = granularity_of(command, options.faults);
+  options.jitter_seed = command.jitter_seed;
+  options.build_order_seed = command.build_order_seed;
+  return options;
+}
+
+bool checks_outputs(const RunCommand& command, std::int64_t macs) {
+  const bool checks = command.check == "on" || (command.check.empty() && macs <= kCheckedMacs);
+  if (command.campaign.faults > 0 && !checks)
+    throw UserError("--fault-campaign: compares with the reference, say --check on");
+  return checks;
+}
+
 void print_result(const RunCommand& command, const RunResult& result, bool checked,
                   const std::vector<std::string>& remarks, const std::vector<std::string>& written) {
   fmt::print("{}", report_table(result));
@@ -221,30 +246,21 @@ int run_on(const RunCommand& command, HardwareConfig loaded, const std::optional
   std::optional<Interruption> planning;  // until the outputs are held, which have one of their own
   planning.emplace();
   Interruption::say("\ntilebeat: interrupted before the simulation began; nothing was written\n");
-  SimulationOptions options;
-  std::shared_ptr<CompiledAhead> ahead;
-  if (!command.tables.empty()) {
-    ahead = ahead_of(loaded);
-    ahead->use(read_compiled(command.tables), command.tables);
-  }
+  const std::shared_ptr<CompiledAhead> ahead = tables_of(command, loaded);
   const HardwareConfig hardware = std::move(loaded);
-  options.trace_accumulators = traces_accumulators(command, hardware);
-  for (const std::string& fault : command.faults) options.faults.push_back(parse_fault(fault, hardware));
-  options.granularity = granularity_of(command, options.faults);
+  SimulationOptions options = options_of(command, hardware);
   std::optional<Workload> workload;
   const InputFiles given = input_files(command.inputs);
   if (command.program.empty()) workload = load_workload(command.layer, given);
   const NetworkMapping asked = command.mapping.empty() ? NetworkMapping{} : load_mapping(command.mapping);
   Progress progress;
   const std::int64_t macs = workload ? macs_of(*workload) : 0;
-  const bool check = workload && (command.check == "on" || (command.check.empty() && macs <= kCheckedMacs));
+  const bool check = workload && checks_outputs(command, macs);
   std::map<std::string, FloatReference> references;
   ExpectedCycles expected_cycles;
   if (workload)
     references = std::move(workload->float_references), expected_cycles = workload->expected_cycles;
   std::optional<ReferenceRun> reference;
-  if (command.campaign.faults > 0 && !check)
-    throw UserError("--fault-campaign: compares with the reference, say --check on");
   if (check) reference.emplace(*workload);
   if (macs > kAnnouncedMacs) progress.announce(fmt::format("planning {} layers", workload->layers.size()));
   HandPrograms made = programs_of(command, workload, hardware, asked);
@@ -255,8 +271,6 @@ int run_on(const RunCommand& command, HardwareConfig loaded, const std::optional
         fmt::format("{}: no tables for a layer of {} as {} maps it: shapes, layouts or parameters differ",
                     command.tables, command.layer, command.config));
   if (plan.hand_written) options.check_reads = reads_of(command);
-  options.jitter_seed = command.jitter_seed;
-  options.build_order_seed = command.build_order_seed;
 
   const InputHashes inputs = hashes_of(made.files, {{command.config, config_hash}});
   RunResult result;
