@@ -185,9 +185,9 @@ Area area_of(const HardwareConfig& hardware, const RunResult& run) {
   // IODMA and MVDMA, and one more for stores between bursts; GDMA, CDMA and broadcast, or the merged engine.
   const int of_core = chip.core.stores == StoreOrder::kBetweenBursts ? 3 : 2,
             of_cluster = chip.merged_dma ? 1 : 3;
-  area.dma = (cores * of_core * chip.core.copy.buffer_bytes +
-              double{chip.clusters} * of_cluster * chip.copy.buffer_bytes) *
-             byte;
+  const std::int64_t landing = std::int64_t{chip.cores()} * of_core * chip.core.copy.buffer_bytes +
+                               std::int64_t{chip.clusters} * of_cluster * chip.copy.buffer_bytes;
+  area.dma = number(landing) * byte;
   return area;
 }
 
