@@ -29,6 +29,9 @@ void check_engine(const ToyConfig& c, const HardwareConfig& hardware, const Plac
        "a file with `chip`");
 }
 
+std::int64_t results_per_clock(const ToyConfig&) {
+  return 1;
+}
 std::int64_t peak_macs_per_clock(const ToyConfig& c) {
   return 10 * c.cells;
 }

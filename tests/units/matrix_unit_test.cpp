@@ -23,6 +23,9 @@ void describe(V& v, ToyConfig& c) {
   v.integer("bytes", c.bytes, {1, 64}, "bytes that an instruction reads");
 }
 void check_engine(const ToyConfig&, const HardwareConfig&, const Place&) {}
+std::int64_t results_per_clock(const ToyConfig&) {
+  return 1;
+}
 std::int64_t peak_macs_per_clock(const ToyConfig&) {
   return 1;
 }
