@@ -149,7 +149,7 @@ TEST(ToyEngine, CY_3_a_corrupted_byte_of_nram_is_noticed) {
   const HardwareConfig hardware = dot_chip(1, 4);
   SimulationOptions options;
   for (int bank = 0; bank < hardware.matrix_engine().fault_space(hardware).banks; ++bank)
-    options.faults.push_back({FaultMemory::kEngine, 0, 0, {bank, 0, 0x40}});
+    options.faults.push_back({FaultPlace::kEngine, 0, 0, "", {bank, 0, 0x40}});
   const SimulatedRun run = simulate_in_child(hardware, make_plan(workload, hardware), options);
   EXPECT_NE(run.outputs.at("conv").bytes, run_reference(workload).at("conv").bytes);
 }
