@@ -42,7 +42,7 @@ TEST_P(UpsetsOf, UI_13_a_pe_makes_what_it_holds_wrong_and_each_can_be_repeated) 
   const std::string config = source_path(std::string("configs/") + GetParam() + ".json");
   const std::string layer = folder.write("layer.json", kSums);
   const CommandResult campaign = folder.run({"run", "--config", config, "--layer", layer, "--fault-campaign",
-                                             "24", "--fault-in", "pe", "--fault-table", "faults.csv"});
+                                             "60", "--fault-in", "pe", "--fault-table", "faults.csv"});
   ASSERT_EQ(campaign.status, 0) << campaign.err;
   const auto rows = table_of(folder, "faults.csv");
   ASSERT_EQ(rows.size(), 61u);
