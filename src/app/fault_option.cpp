@@ -134,7 +134,8 @@ PlacedFault parse_fault(const std::string& text, const HardwareConfig& hardware)
   std::vector<std::string_view> parts = split(rest, ':');
   if (number(parts.front()) < 0) {
     if (!parse_place(parts.front(), hardware, fault))
-      throw UserError(fmt::format("--fault {}: as PLACE {} is expected", text, places_of(hardware)));
+      throw UserError(
+          fmt::format("--fault {}: in front of BANK:BYTE:MASK {} is expected", text, places_of(hardware)));
     parts.erase(parts.begin());
   }
   const bool banks = has_banks(fault.place);

@@ -110,8 +110,12 @@ Place Place::item(std::size_t index) const {
   return below(std::to_string(index));
 }
 
+std::string Place::located(const std::string& problem) const {
+  return one_line(fmt::format("{}: {}: {}", file_, pointer_.empty() ? "/" : pointer_, problem));
+}
+
 void Place::fail(const std::string& problem) const {
-  throw UserError(one_line(fmt::format("{}: {}: {}", file_, pointer_.empty() ? "/" : pointer_, problem)));
+  throw UserError(located(problem));
 }
 
 void Place::refuse(const std::string& value, const std::string& allowed) const {

@@ -39,7 +39,9 @@ class Place {
   Place item(std::size_t index) const;
   const std::string& file() const { return file_; }
 
-  /// Throws UserError `file: /pointer: problem`.
+  /// `file: /pointer: problem`, as messages begin.
+  std::string located(const std::string& problem) const;
+  /// Throws UserError with `located(problem)`.
   [[noreturn]] void fail(const std::string& problem) const;
   /// Throws UserError `file: /pointer: value is not allowed, allowed is ...`.
   [[noreturn]] void refuse(const std::string& value, const std::string& allowed) const;

@@ -54,8 +54,8 @@ class ByteChecks {
   };
 
   /// `chip`: none for a board.
-  ByteChecks(std::optional<ChipConfig> chip, UninitialisedReads uninitialised)
-      : chip_config_(std::move(chip)), uninitialised_(uninitialised) {}
+  ByteChecks(const std::optional<ChipConfig>& chip, UninitialisedReads uninitialised)
+      : chip_config_(chip), uninitialised_(uninitialised) {}
 
   /// The host wrote [begin, end) of DRAM before the run, or promises that they may be read.
   void wrote(std::uint64_t begin, std::uint64_t end) { chip_.add(begin, end); }

@@ -29,8 +29,9 @@ TEST_P(FailedProgram, HI_2_UI_5_exit_1_and_the_instruction_is_named) {
   for (const char* granularity : {"tile", "clock"}) {
     const CommandFolder folder;
     folder.write("t.program", GetParam().text);
-    const CommandResult result = folder.run({"run", "--config", source_path("configs/core1.json"),
-                                             "--program", "t.program", "--granularity", granularity});
+    const CommandResult result =
+        folder.run({"run", "--config", source_path("configs/core1.json"), "--program", "t.program",
+                    "--granularity", granularity, "--uninitialised", "allow"});
     EXPECT_EQ(result.status, 1) << result.out << result.err;
     for (const char* message : GetParam().messages) EXPECT_THAT(result.out + result.err, HasSubstr(message));
     const nlohmann::json report = folder.report();

@@ -127,7 +127,7 @@ TEST(EnergyCommand, UI_15_a_wider_bus_and_an_engine_for_stores_have_their_price)
     EXPECT_EQ(result.status, 0) << result.err;
     return folder.report().at("energy").at("area_mm2");
   };
-  const nlohmann::json base = area({});
+  const nlohmann::json base = area(nlohmann::json::object());
   const nlohmann::json wider = area({{"interconnect", {{"bytes_per_clock", 32}}}});
   EXPECT_GT(wider.at("buses").get<double>(), base.at("buses").get<double>());
   const nlohmann::json stores = area({{"chip", {{"core", {{"stores", "between_bursts"}}}}}});

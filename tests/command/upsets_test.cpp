@@ -166,7 +166,7 @@ TEST(Upsets, UI_2_places_times_and_options_that_there_are_not_are_refused) {
   refused({"--fault", "nram:0:0:1@x"}, "a cycle from 1 on");
   refused({"--fault", "dram:0x7fffffffffff:1@5"}, "BYTE:MASK is expected, byte 0 to");
   refused({"--fault", "noc.nobody.read:0:1@5"}, "there is no bus noc.nobody.read");
-  refused({"--fault", "tape:0:0:1@5"}, "as PLACE");
+  refused({"--fault", "tape:0:0:1@5"}, "in front of BANK:BYTE:MASK");
   refused({"--fault", "pe:0:0:1@5", "--granularity", "tile"}, "use --granularity clock");
   refused({"--fault-campaign", "5", "--check", "off"}, "say --check on");
   refused({"--fault-campaign", "5", "--fault", "nram:0:0:1"}, "excludes");

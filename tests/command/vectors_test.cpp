@@ -300,8 +300,8 @@ TEST(Vectors, CY_8_UI_7_what_retires_is_what_is_done_and_nothing_is_cut_before_t
   const std::string config = folder.write(
       "hw.json", R"({"name": "d", "switch_array": {"records": "copied", "drain_clocks_per_lane": 30}})");
   const std::string program = folder.write("p.program", fmt::format(fmt::runtime(kOvertaken), afterwards));
-  const CommandResult run =
-      folder.run({"run", "--config", config, "--program", program, "--vectors", "v", "--konata", "k"});
+  const CommandResult run = folder.run({"run", "--config", config, "--program", program, "--vectors", "v",
+                                        "--konata", "k", "--uninitialised", "allow"});
   ASSERT_EQ(run.status, 0) << run.err;
   std::map<std::string, nlohmann::json> ports;
   const auto index = nlohmann::json::parse(read_bytes(folder.path("v/ports.json")));

@@ -3,6 +3,7 @@
 #include "temporary_folder.h"
 #include "workload/workload.h"
 
+#include <sstream>
 #include <string>
 
 #include <gtest/gtest.h>
@@ -32,17 +33,20 @@ inline Workload load_file(const std::string& path) {
   return load_workload(path);
 }
 
-/// Tests that files are refused in one line that names the file.
+/// Tests that files are refused in lines, one for each error, that name the file.
 class Malformed : public ::testing::Test {
  protected:
   template <class Load>
   void expect_refused(const std::string& what, const std::string& path, const std::string& wanted,
                       Load load) {
     const std::string message = refusal([&] { load(path); });
-    EXPECT_EQ(message.compare(0, path.size() + 2, path + ": "), 0)
-        << what << "\nmust name the file: " << message;
     EXPECT_NE(message.find(wanted), std::string::npos) << what << "\nlacks " << wanted << ": " << message;
-    for (const char c : message) EXPECT_GE(static_cast<unsigned char>(c), 0x20) << what << " is not one line";
+    std::istringstream lines(message);
+    for (std::string line; std::getline(lines, line);) {
+      EXPECT_EQ(line.compare(0, path.size() + 2, path + ": "), 0)
+          << what << "\nmust name the file: " << message;
+      for (const char c : line) EXPECT_GE(static_cast<unsigned char>(c), 0x20) << what << " is not text";
+    }
   }
   void expect_spoilt_refused(const nlohmann::json& good, const Spoilt& spoilt) {
     const std::string what =

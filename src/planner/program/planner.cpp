@@ -63,8 +63,8 @@ class NetworkPlanner {
       try {
         decide(layer, decided_.emplace_back());
       } catch (const UserError& error) {
-        if (const auto place = place_of_request(layer)) place->fail(error.what());
-        throw PlanError(layer.name, error.what());
+        const auto place = place_of_request(layer);
+        throw PlanError(layer.name, place ? place->located(error.what()) : error.what());
       }
     }
     for (DecidedLayer& layer : decided_) lower(layer);
