@@ -64,7 +64,7 @@ class NetworkPlanner {
         decide(layer, decided_.emplace_back());
       } catch (const UserError& error) {
         const auto place = place_of_request(layer);
-        throw PlanError(layer.name, place ? place->located(error.what()) : error.what());
+        throw PlanError(layer.name, place ? place->located(error.what()) : error.what(), place.has_value());
       }
     }
     for (DecidedLayer& layer : decided_) lower(layer);
