@@ -3,6 +3,7 @@
 #include "config/engine_config_of.h"
 #include "config/hardware_config.h"
 #include "engines/rolling/operations.h"
+#include "isa/instruction.h"
 
 #include <algorithm>
 

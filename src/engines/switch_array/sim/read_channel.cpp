@@ -1,5 +1,6 @@
 #include "engines/switch_array/kernel_words.h"
 #include "engines/switch_array/operations.h"
+#include "engines/switch_array/sim/array_messages.h"
 #include "engines/switch_array/sim/dma_channels.h"
 #include "tilebeat/error.h"
 
