@@ -75,12 +75,6 @@ module input_arrangement #(
 
   localparam [32:0] PER_GROUP = switch_array_pkg::reciprocal(G);
   localparam [32:0] PER_LANE = switch_array_pkg::reciprocal(L);
-  function automatic [31:0] by_groups(input [31:0] number);
-    by_groups = (G & (G - 1)) == 0 ? number >> $clog2(G) : ({33'd0, number} * {32'd0, PER_GROUP}) >> (32 + $clog2(G));
-  endfunction
-  function automatic [31:0] by_lanes(input [31:0] number);
-    by_lanes = (L & (L - 1)) == 0 ? number >> $clog2(L) : ({33'd0, number} * {32'd0, PER_LANE}) >> (32 + $clog2(L));
-  endfunction
 
   always_comb begin
     phase_columns = 16'd0;
@@ -101,10 +95,10 @@ module input_arrangement #(
     if (beat_valid) begin
       phase_columns = whole_columns;
       odd_columns = odd;
-      full_rows = by_groups({16'd0, row_strides});
+      full_rows = switch_array_pkg::divided({16'd0, row_strides}, PER_GROUP, $clog2(G));
       rest_rows = {16'd0, op.height} - full_rows * {16'd0, stride_h} * G;
       if (rest_rows > {16'd0, stride_h}) rest_rows = {16'd0, stride_h};
-      plane_words = by_lanes((full_rows * {16'd0, stride_h} + rest_rows) * {16'd0, op.width} + (L - 1));
+      plane_words = switch_array_pkg::divided((full_rows * {16'd0, stride_h} + rest_rows) * {16'd0, op.width} + (L - 1), PER_LANE, $clog2(L));
       if (beat_first) begin
         next = '0;
         next.slice_base = op.copy ? bank_words : 32'd0;
@@ -123,7 +117,7 @@ module input_arrangement #(
             if (stride_w != 16'd1)
               column = next.w_quotient + next.w_phase * phase_columns + (next.w_phase < odd_columns ? next.w_phase : odd_columns);
             n = ({16'd0, next.half_row} + {16'd0, next.h_phase}) * {16'd0, op.width} + {16'd0, column};
-            line = by_lanes(n);
+            line = switch_array_pkg::divided(n, PER_LANE, $clog2(L));
             bank = {16'd0, next.half} * L + (n - line * L);
             index = bank * BUS + {24'd0, counts[bank*8+:8]};
             word_address[index*32+:32] = next.base + line;

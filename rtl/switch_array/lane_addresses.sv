@@ -35,12 +35,6 @@ module lane_addresses #(
 
   localparam [32:0] PER_GROUP = switch_array_pkg::reciprocal(G);
   localparam [32:0] PER_LANE = switch_array_pkg::reciprocal(L);
-  function automatic [31:0] by_groups(input [31:0] number);
-    by_groups = (G & (G - 1)) == 0 ? number >> $clog2(G) : ({33'd0, number} * {32'd0, PER_GROUP}) >> (32 + $clog2(G));
-  endfunction
-  function automatic [31:0] by_lanes(input [31:0] number);
-    by_lanes = (L & (L - 1)) == 0 ? number >> $clog2(L) : ({33'd0, number} * {32'd0, PER_LANE}) >> (32 + $clog2(L));
-  endfunction
 
   always_comb begin
     stride_h = table1 ? 16'd1 : setup.stride_h;
@@ -54,13 +48,13 @@ module lane_addresses #(
         w_of[g*L+l] = ({16'd0, column} + l) * {16'd0, setup.stride_w} + w_tap;
         row_quotient[g*L+l] = ({16'd0, row} + g) * (table1 ? {16'd0, setup.stride_h} : 32'd1) + h_quotient;
         column_quotient[g*L+l] = ({16'd0, column} + l) * (table1 ? {16'd0, setup.stride_w} : 32'd1) + w_quotient;
-        line[g*L+l] = by_groups(row_quotient[g*L+l]);
+        line[g*L+l] = switch_array_pkg::divided(row_quotient[g*L+l], PER_GROUP, $clog2(G));
         n[g*L+l] = (line[g*L+l] * {16'd0, stride_h} + {16'd0, h_remainder}) * {16'd0, run.width}
             + {16'd0, phase_begin} + column_quotient[g*L+l];
         pixel[g*L+l] = {16'd0, row} + g < {16'd0, run.rows} && {16'd0, column} + l < {16'd0, run.columns}
             && h_of[g*L+l] >= 0 && h_of[g*L+l] < $signed({16'd0, run.height})
             && w_of[g*L+l] >= 0 && w_of[g*L+l] < $signed({16'd0, run.width});
-        word[g*L+l] = by_lanes(n[g*L+l]);
+        word[g*L+l] = switch_array_pkg::divided(n[g*L+l], PER_LANE, $clog2(L));
         bank[(g*L+l)*8+:8] = (row_quotient[g*L+l] - line[g*L+l] * G) * L + (n[g*L+l] - word[g*L+l] * L);
         address[(g*L+l)*32+:32] = base + word[g*L+l];
         h[(g*L+l)*16+:16] = h_of[g*L+l][15:0];

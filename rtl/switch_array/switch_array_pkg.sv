@@ -28,6 +28,13 @@ package switch_array_pkg;
     reciprocal = ((65'd1 << (32 + $clog2(size))) + size - 1) / size;
   endfunction
 
+  // n div SIZE with per_size = reciprocal(SIZE) and shift = clog2(SIZE), which are constants.
+  function automatic [31:0] divided(input [31:0] n, input [32:0] per_size, input integer shift);
+    logic [64:0] shifted;
+    shifted = ({33'd0, n} * {32'd0, per_size}) >> (32 + shift);
+    divided = shifted[31:0];
+  endfunction
+
   typedef struct packed {
     logic [1:0]  unused;
     logic [7:0]  ceiling;

@@ -1,5 +1,6 @@
 #include "app/command_options.h"
 #include "app/commands.h"
+#include "app/faults.h"
 #include "app/provenance.h"
 #include "import/imported.h"
 #include "import/operator_table.h"
@@ -41,6 +42,12 @@ void define_timeline(CLI::App& app, RunCommand& c) {
       ->type_name("FILE");
 }
 
+std::vector<std::string> names_of_kinds() {
+  std::vector<std::string> names;
+  for (const FaultKind& kind : kFaultKinds) names.emplace_back(kind.name);
+  return names;
+}
+
 void define_faults(CLI::App& app, RunCommand& c) {
   CLI::Option* fault =
       app.add_option(
@@ -67,7 +74,7 @@ void define_faults(CLI::App& app, RunCommand& c) {
   app.add_option("--fault-in", c.campaign.places, "only in these kinds of places")
       ->needs(campaign)
       ->delimiter(',')
-      ->check(CLI::IsMember({"pe", "engine", "nram", "wram", "sram", "dram", "bus"}))
+      ->check(CLI::IsMember(names_of_kinds()))
       ->type_name("PLACE,...");
   app.add_option("--fault-table", c.campaign.table, "write a line for each upset, comma-separated")
       ->needs(campaign)

@@ -30,7 +30,7 @@ struct RunCommand {
   std::string tables;   ///< path of tables compiled ahead; empty: none
   std::string program;  ///< path of a hand-written program, in place of `layer`
   std::string out = "tilebeat-out";
-  std::string granularity;  ///< "clock" or "tile"; empty: tile, or clock with a VCD
+  std::string granularity;  ///< "clock" or "tile"; empty: tile, or clock where every clock is wanted
   std::string vcd, fst, timeline, konata;
   std::vector<std::string> vcd_signals;
   Cycle vcd_from = 0;           ///< first cycle of the waveform
@@ -130,7 +130,7 @@ struct SweepCommand {
   std::string sweep;
   std::string out = "tilebeat-sweep";
   std::string pareto = "cycles,dram_bytes";
-  std::string colour;  ///< the axis that colours the page's points; empty: the one with the largest effect
+  std::string colour;     ///< the axis that colours the page's points; empty: the one with the largest effect
   std::string snakemake;  ///< path of a workflow to write in place of running; empty: run the points
   bool collect = false;   ///< run nothing, only collect the results that exist
   int jobs = 0;           ///< parallel runs; 0: as many as there are processors

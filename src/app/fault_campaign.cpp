@@ -1,8 +1,5 @@
-#include "app/fault_campaign.h"
-
-#include "app/fault_option.h"
+#include "app/faults.h"
 #include "report/text_table.h"
-#include "schema/json_file.h"
 #include "system/simulation.h"
 #include "tilebeat/error.h"
 
@@ -12,11 +9,12 @@
 #include <csignal>
 #include <cstring>
 #include <deque>
-#include <limits>
+#include <exception>
 #include <random>
 #include <set>
 #include <string_view>
 #include <thread>
+#include <utility>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -28,17 +26,6 @@ namespace tilebeat {
 namespace {
 
 constexpr int kLate = 4;  // times the cycles of a run without a fault
-
-// The kinds of places, in the order in which a campaign chooses among them.
-constexpr std::array<std::pair<std::string_view, FaultPlace>, 7> kKinds{{
-    {"pe", FaultPlace::kPe},
-    {"engine", FaultPlace::kEngine},
-    {"nram", FaultPlace::kNram},
-    {"wram", FaultPlace::kWram},
-    {"sram", FaultPlace::kSram},
-    {"dram", FaultPlace::kDram},
-    {"bus", FaultPlace::kBus},
-}};
 
 // Whether the hardware has places of a kind that no other kind has.
 bool is_there(FaultPlace place, const HardwareConfig& hardware) {
@@ -78,7 +65,7 @@ class Child {
       std::signal(SIGINT, SIG_DFL), std::signal(SIGTERM, SIG_DFL);
       if (getppid() != parent) _exit(1);
       close(ends[0]);
-      const std::string text = work();
+      const std::string text = text_of(work);
       for (std::size_t done = 0; done < text.size();) {
         const ssize_t written = write(ends[1], text.data() + done, text.size() - done);
         if (written <= 0) _exit(1);
@@ -110,6 +97,19 @@ class Child {
   }
 
  private:
+  // Nothing may leave the process by an exception: it would go on as its parent does.
+  template <class Work>
+  static std::string text_of(const Work& work) {
+    try {
+      return work();
+    } catch (const std::exception& error) {
+      return nlohmann::json{{"outcome", "stopped"},
+                            {"error", error.what()},
+                            {"wrong", nlohmann::json::array()},
+                            {"failures", {error.what()}}}
+          .dump();
+    }
+  }
   [[noreturn]] static void refuse() {
     throw UserError(fmt::format("--fault-campaign: no process for a simulation: {}", std::strerror(errno)));
   }
@@ -157,7 +157,10 @@ class Campaign {
         random_(asked.seed) {
     options_.observers = {}, options_.memory_after = {}, options_.bank_after = {}, options_.progress = {};
     choose_kinds();
-    for (const ProgramImage& program : plan.programs) processors_.insert(program.processor);
+    const int cores = hardware.chip ? hardware.chip->cores_per_cluster : 0;
+    for (const ProgramImage& program : plan.programs) {
+      if (program.processor % (cores + 1) < cores || !hardware.chip) cores_.insert(program.processor);
+    }
   }
 
   std::vector<FaultEffect> run(Progress& progress) {
@@ -181,12 +184,12 @@ class Campaign {
 
  private:
   void choose_kinds() {
-    for (const auto& kind : kKinds) {
+    for (const FaultKind& kind : kFaultKinds) {
       const bool named =
-          std::find(asked_.places.begin(), asked_.places.end(), kind.first) != asked_.places.end();
-      const bool there = is_there(kind.second, hardware_);
+          std::find(asked_.places.begin(), asked_.places.end(), kind.name) != asked_.places.end();
+      const bool there = is_there(kind.place, hardware_);
       if (named && !there)
-        throw UserError(fmt::format("--fault-in {}: the hardware has no such place of its own", kind.first));
+        throw UserError(fmt::format("--fault-in {}: the hardware has no such place of its own", kind.name));
       if (there && (named || asked_.places.empty())) kinds_.push_back(kind);
     }
   }
@@ -198,10 +201,9 @@ class Campaign {
     PlacedFault fault;
     fault.place = place;
     if (hardware_.chip) {
-      const auto processor = *std::next(processors_.begin(), to_signed(below(processors_.size())));
-      const int cores = hardware_.chip->cores_per_cluster;
-      fault.cluster = processor / (cores + 1);
-      fault.core = std::min(processor % (cores + 1), cores - 1);
+      const int processor = *std::next(cores_.begin(), to_signed(below(cores_.size())));
+      fault.cluster = processor / (hardware_.chip->cores_per_cluster + 1);
+      fault.core = processor % (hardware_.chip->cores_per_cluster + 1);
     }
     const FaultSpace space = fault_space(fault, hardware_);
     std::uint64_t bytes = to_unsigned(space.bytes);
@@ -277,8 +279,8 @@ class Campaign {
   SimulationOptions options_;
   const std::map<std::string, Tensor>& wanted_;
   std::mt19937_64 random_;
-  std::vector<std::pair<std::string_view, FaultPlace>> kinds_;
-  std::set<int> processors_;
+  std::vector<FaultKind> kinds_;
+  std::set<int> cores_;  // processors of cores with programs
   Cycle cycles_ = 0;
   std::vector<std::string> buses_;
 };

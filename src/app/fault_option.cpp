@@ -1,30 +1,19 @@
-#include "app/fault_option.h"
-
+#include "app/faults.h"
 #include "schema/place.h"
 #include "tilebeat/error.h"
 
 #include <algorithm>
-#include <array>
 #include <charconv>
 #include <cstdint>
 #include <limits>
+#include <optional>
 #include <string_view>
-#include <utility>
 #include <vector>
 
 #include <fmt/format.h>
 
 namespace tilebeat {
 namespace {
-
-constexpr std::array<std::pair<std::string_view, FaultPlace>, 6> kPlaceNames{{
-    {"engine", FaultPlace::kEngine},
-    {"nram", FaultPlace::kNram},
-    {"wram", FaultPlace::kWram},
-    {"sram", FaultPlace::kSram},
-    {"pe", FaultPlace::kPe},
-    {"dram", FaultPlace::kDram},
-}};
 
 std::vector<std::string_view> split(std::string_view text, char separator) {
   std::vector<std::string_view> parts;
@@ -62,10 +51,10 @@ bool parse_place(std::string_view place, const HardwareConfig& hardware, PlacedF
     fault.place = FaultPlace::kBus, fault.bus = place;
     return true;
   }
-  const auto named = std::find_if(kPlaceNames.begin(), kPlaceNames.end(),
-                                  [&](const auto& name) { return name.first == parts.back(); });
-  if (named == kPlaceNames.end()) return false;
-  fault.place = named->second;
+  const auto named = std::find_if(kFaultKinds.begin(), kFaultKinds.end(),
+                                  [&](const FaultKind& kind) { return kind.name == parts.back(); });
+  if (named == kFaultKinds.end() || named->place == FaultPlace::kBus) return false;
+  fault.place = named->place;
   parts.pop_back();
   const bool of_core = fault.place == FaultPlace::kEngine || fault.place == FaultPlace::kPe;
   if (fault.place == FaultPlace::kDram) return parts.empty();
@@ -114,7 +103,7 @@ FaultSpace fault_space(const PlacedFault& fault, const HardwareConfig& hardware)
     case FaultPlace::kPe:
       return hardware.matrix_engine().pe_space();
     case FaultPlace::kDram:
-      return {1, hardware.dram.size_bytes * (hardware.chip ? hardware.chip->memory_controllers : 1)};
+      return {1, hardware.dram.size_bytes};
     case FaultPlace::kBus:  // which knows its width itself
       return {1, std::numeric_limits<int>::max()};
     case FaultPlace::kEngine:
@@ -170,9 +159,9 @@ std::string fault_text(const PlacedFault& fault, const HardwareConfig& hardware)
     if (hardware.chip && fault.place != FaultPlace::kDram) text = fmt::format("cluster{}.", fault.cluster);
     if (hardware.chip && has_banks(fault.place) && fault.place != FaultPlace::kSram)
       text += fmt::format("core{}.", fault.core);
-    text += std::find_if(kPlaceNames.begin(), kPlaceNames.end(), [&](const auto& name) {
-              return name.second == fault.place;
-            })->first;
+    text += std::find_if(kFaultKinds.begin(), kFaultKinds.end(), [&](const FaultKind& kind) {
+              return kind.place == fault.place;
+            })->name;
   }
   if (has_banks(fault.place)) text += fmt::format(":{}", fault.cell.bank);
   text += fmt::format(":{}:{:#04x}", fault.cell.address, fault.cell.mask);

@@ -148,7 +148,7 @@ PlannedNetwork plan_workload(const Workload& workload, const HardwareConfig& har
     };
     return cycles(found) < cycles(estimated) ? std::move(found) : std::move(estimated);
   } catch (const PlanError& error) {
-    if (error.places()) throw;
+    if (error.names_place()) throw;
     place_of_layer(file, error.layer()).fail(error.what());
   }
 }

@@ -1,7 +1,6 @@
 #include "app/command_options.h"
 #include "app/commands.h"
-#include "app/fault_campaign.h"
-#include "app/fault_option.h"
+#include "app/faults.h"
 #include "app/output_files.h"
 #include "app/planning.h"
 #include "app/progress.h"

@@ -107,7 +107,7 @@ class SramBank : public sc_core::sc_module, private TimedCells {
   std::uint64_t size_bytes_;
   std::deque<Port> ports_;           // which cannot be moved
   std::vector<std::uint8_t> shown_;  // the bytes of the traced access, its address
-  bool has_fault_ = false;           // a stuck cell, or an upset to come
+  bool has_fault_ = false;           // a stuck cell, or an upset at any time
   std::int64_t fault_address_ = -1;
   std::uint8_t fault_mask_ = 0;
 };

@@ -1,7 +1,8 @@
-#include "report/sweep_effects.h"
+#include "report/sweep_table.h"
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 
 namespace tilebeat {
 namespace {

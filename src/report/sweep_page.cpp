@@ -1,11 +1,9 @@
 #include "report/page/markup.h"
-#include "report/sweep_effects.h"
 #include "report/sweep_table.h"
 
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <map>
 #include <optional>
 #include <string_view>
 

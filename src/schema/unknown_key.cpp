@@ -118,9 +118,15 @@ std::string places_of(const std::vector<Known>& all, bool object, const Fits& fi
   return text;
 }
 
-// What helps whoever has written `key` into an object whose keys are `known`, in a file of the keys `all`.
-std::string hint_of(const std::string& key, bool object, const std::vector<std::string>& known,
+// The keys of an object, and those of them whose values are objects, or are none, as the value at hand is.
+struct Siblings {
+  const std::vector<std::string>&known, &fitting;
+};
+
+// What helps whoever has written `key` into an object, in a file of the keys `all`.
+std::string hint_of(const std::string& key, bool object, const Siblings& siblings,
                     const std::vector<Known>& all) {
+  const auto& [known, fitting] = siblings;
   const std::string synonym = synonym_of(key), nearest = nearest_name(key, known);
   if (contains(known, synonym)) return fmt::format("it is called \"{}\"", synonym);
   const auto called = [](const std::string& wanted) {
@@ -129,8 +135,8 @@ std::string hint_of(const std::string& key, bool object, const std::vector<std::
   const auto like_key = [&key](const std::string& name) { return has_words(name, key); };
   if (const auto places = places_of(all, object, called(key)); !places.empty())
     return "it belongs at " + places;
-  if (!likely_typo(key, nearest)) {
-    if (const auto words = std::find_if(known.begin(), known.end(), like_key); words != known.end())
+  if (!likely_typo(key, nearest) || !contains(fitting, nearest)) {
+    if (const auto words = std::find_if(fitting.begin(), fitting.end(), like_key); words != fitting.end())
       return fmt::format("the nearest known name is \"{}\"", *words);
     if (const auto places = places_of(all, object, called(synonym)); !places.empty())
       return "what it may mean is at " + places;
@@ -146,8 +152,16 @@ void Place::unknown_key(const std::string& key, const nlohmann::json& value,
                         const std::vector<std::string>& known) const {
   std::vector<Known> all;
   if (schema_) list_keys((*schema_)(), "", all);
+  // A number is not meant for the key of an object, nor the other way round.
+  std::vector<std::string> fitting = known;
+  const auto misfits = [&](const std::string& name) {
+    return std::any_of(all.begin(), all.end(), [&](const Known& k) {
+      return k.pointer == pointer_ + "/" + name && k.object != value.is_object();
+    });
+  };
+  fitting.erase(std::remove_if(fitting.begin(), fitting.end(), misfits), fitting.end());
   this->key(key).fail(
-      fmt::format("unknown key {}, {}", shown(key), hint_of(key, value.is_object(), known, all)));
+      fmt::format("unknown key {}, {}", shown(key), hint_of(key, value.is_object(), {known, fitting}, all)));
 }
 
 }  // namespace tilebeat

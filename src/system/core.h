@@ -88,8 +88,8 @@ class MemoryCore : public sc_core::sc_module {
   BurstPort& dram_port() { return engines_.front()->outer; }
   BurstPort& link_port();
 
-  /// A fault of the SRAM.
   const Scratchpad& sram() const { return *sram_; }
+  /// A fault of the SRAM.
   void inject_fault(const Fault& fault) { inject(fault, sram_->bank(fault.bank)); }
   /// Adds the counts of its parts, as of the snapshot's cycle.
   void collect(Snapshot& snapshot);

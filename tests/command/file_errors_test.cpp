@@ -53,6 +53,10 @@ TEST(FileErrors, UI_13_unknown_keys_get_hints_by_meaning) {
       {R"({"clusters": 4})", R"(/clusters: unknown key "clusters", it belongs at "/chip/clusters")"},
       {R"({"chip": {"channels": 4}})",
        R"(/chip/channels: unknown key "channels", it belongs at "/dram/channels")"},
+      {R"({"chip": {"cores": 2}})",
+       R"(/chip/cores: unknown key "cores", the nearest known name is "cores_per_cluster")"},
+      {R"({"interconect": 2})",
+       R"(/interconect: unknown key "interconect", the nearest known name is "interconnect")"},
       {R"({"cores": 4})", R"(/cores: unknown key "cores", what it may mean is at "/chip/cores_per_cluster")"},
       {R"({"height": 4})", R"(/height: unknown key "height", what it may mean is at "/switch_array/rows")"},
       // Without a meaning the spelling decides.

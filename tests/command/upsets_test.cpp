@@ -148,6 +148,19 @@ TEST(Upsets, UI_13_a_bus_that_carries_a_byte_in_that_cycle_gives_it_wrong_in_bot
   EXPECT_GT(masked, 0u) << "a bus without a beat in that cycle has nothing to make wrong";
 }
 
+TEST(Upsets, UI_2_dram_ends_where_the_memory_of_all_controllers_does) {
+  const CommandFolder folder;
+  const std::string layer = folder.write("layer.json", kSums);
+  const auto run = [&](const std::string& fault) {
+    return folder.run(
+        {"run", "--config", source_path("configs/cluster4.json"), "--layer", layer, "--fault", fault});
+  };
+  EXPECT_EQ(run("dram:0x1ffffffff:1@5").status, 0) << "nothing lies in the last byte of 8 GiB";
+  const CommandResult beyond = run("dram:0x200000000:1@5");
+  EXPECT_EQ(beyond.status, 2);
+  EXPECT_NE(beyond.err.find("byte 0 to 8589934591"), std::string::npos) << beyond.err;
+}
+
 TEST(Upsets, UI_2_places_times_and_options_that_there_are_not_are_refused) {
   const CommandFolder folder;
   const std::string layer = folder.write("layer.json", kSums);

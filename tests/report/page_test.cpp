@@ -361,6 +361,36 @@ TEST(Page, UI_8_several_runs_stand_beside_each_other) {
   EXPECT_NE(html.find("<td class=\"n\">no layer</td>"), std::string::npos);
 }
 
+TEST(Page, UI_15_charts_across_runs_have_a_bar_a_run) {
+  RunResult other = run_result();
+  other.cycles = 2 * other.cycles, other.bytes.dram_read += 1000;
+  const std::vector<PageReport> reports{page_report(run_result()), page_report(other, "b.json")};
+  const std::string html = report_page(reports);
+  const auto values = computed_of(html);
+  for (std::size_t r = 0; r < reports.size(); ++r) {
+    const Json& report = reports[r].report;
+    const std::string run = std::to_string(r) + ":across/";
+    EXPECT_NEAR(values.at(run + "microseconds"), report["total"]["cycles"].get<double>() / 800.5, 1e-6);
+    EXPECT_NEAR(values.at(run + "energy_pj"), report["energy"]["pj"]["total"].get<double>(), 1e-3);
+    EXPECT_EQ(values.at(run + "dram_bytes"), report["total"]["dram_read_bytes"].get<double>() +
+                                                 report["total"]["dram_write_bytes"].get<double>());
+  }
+  const auto count = [&html](const std::string& text) {
+    std::size_t found = 0;
+    for (std::size_t at = html.find(text); at != std::string::npos; at = html.find(text, at + 1)) ++found;
+    return found;
+  };
+  EXPECT_EQ(count("<details>"), 2U) << "each run is folded up";
+  EXPECT_EQ(report_page({reports[0]}).find("<details>"), std::string::npos) << "one is not";
+}
+
+TEST(Page, UI_15_many_runs_have_a_row_each) {
+  const std::vector<PageReport> reports(7, page_report(run_result()));
+  const std::string html = report_page(reports);
+  EXPECT_NE(html.find("<thead><tr><th>run</th><th class=\"n\">cycles</th>"), std::string::npos);
+  EXPECT_EQ(html.find("Cycles of the layers"), std::string::npos);
+}
+
 TEST(Page, UI_8_workloads_that_differ_have_no_table_of_layers) {
   RunResult other = run_result();
   other.workload = "another";

@@ -17,15 +17,15 @@ namespace tilebeat {
 /// The workload does not fit the hardware. `layer` names the layer, empty for the workload as a whole.
 class PlanError : public UserError {
  public:
-  /// `places`: the message begins with the place in a mapping file that asked for it.
-  PlanError(std::string layer, const std::string& message, bool places = false)
-      : UserError(message), layer_(std::move(layer)), places_(places) {}
+  /// `names_place`: the message begins with the place in a mapping file that asked for it.
+  PlanError(std::string layer, const std::string& message, bool names_place = false)
+      : UserError(message), layer_(std::move(layer)), names_place_(names_place) {}
   const std::string& layer() const { return layer_; }
-  bool places() const { return places_; }
+  bool names_place() const { return names_place_; }
 
  private:
   std::string layer_;
-  bool places_;
+  bool names_place_;
 };
 
 /// The planned effect of layer fusion (SPEC FU-5, FU-8).

@@ -21,8 +21,10 @@ struct Piece {
 
 /// One chart: a bar a run, divided into pieces whose colours are the same in all bars.
 struct Chart {
-  std::string heading, text, key, unit;
-  double scale = 1;  ///< of the numbers that are shown
+  std::string heading, text;
+  std::string key;   ///< under which sums are cited, in the unit of the report
+  std::string unit;  ///< of the numbers that are shown
+  double scale = 1;  ///< what the shown unit has of the report's
   std::vector<std::vector<Piece>> bars;
 };
 
@@ -106,8 +108,9 @@ std::string drawn_chart(const std::vector<RunFacts>& runs, const Chart& chart) {
       chart.heading, chart.text, legend, chart.unit, rows);
 }
 
-/// The time of a run, divided as the cycles of its matrix arrays are.
+/// The time of a run, divided as the cycles of its matrix arrays are; whole where these have none.
 std::vector<Piece> time_pieces(const RunFacts& run) {
+  if (run.array_cycles == 0) return {{"all", run.microseconds}};
   const auto part = [&run](std::int64_t cycles) {
     return run.microseconds * ratio(static_cast<double>(cycles), static_cast<double>(run.array_cycles));
   };
@@ -139,7 +142,7 @@ std::string charts_across(const std::vector<RunFacts>& runs) {
   std::string html =
       chart({"Time",
              "A bar is as long as its run took, divided as the cycles of the matrix arrays are.",
-             "microseconds",
+             "across/microseconds",
              "µs",
              1,
              {}},
@@ -147,9 +150,10 @@ std::string charts_across(const std::vector<RunFacts>& runs) {
   const bool have_energy = std::all_of(
       runs.begin(), runs.end(), [](const RunFacts& run) { return run.cited.report().contains("energy"); });
   if (have_energy)
-    html += chart({"Energy", "The energy of each run by its parts.", "energy_uj", "µJ", kPjPerUj, {}},
+    html += chart({"Energy", "The energy of each run by its parts.", "across/energy_pj", "µJ", kPjPerUj, {}},
                   energy_pieces);
-  return html + chart({"DRAM", "Bytes over the DRAM buses.", "dram_kb", "kB", kBytesPerKb, {}}, dram_pieces);
+  return html + chart({"DRAM", "Bytes over the DRAM buses.", "across/dram_bytes", "kB", kBytesPerKb, {}},
+                      dram_pieces);
 }
 
 }  // namespace tilebeat::page

@@ -93,6 +93,18 @@ struct BankWrites : ::testing::Test {
   std::vector<std::unique_ptr<Words>> banks;
 };
 
+/// A loader between the test's streamer, its banks and `records`, ready to stream.
+struct Loading {
+  Loading(BankWrites& test, int width) : loader("loader", test.context, test.config, width) {
+    test.bind(loader.bank_write);
+    records.bind(loader);
+    test.streamer.socket.bind(loader.stream);
+    sc_core::sc_start(sc_core::SC_ZERO_TIME);
+  }
+  ParameterLoader loader;
+  Records records{"records"};
+};
+
 TEST_F(BankWrites, CY_6_words_of_a_pixel_are_written_one_a_cycle) {
   InputArrangement arrangement("arrangement", context, config, kWidth);
   bind(arrangement.bank_write);
@@ -117,38 +129,28 @@ TEST_F(BankWrites, CY_6_words_of_several_pixels_are_written_side_by_side) {
 }
 
 TEST_F(BankWrites, CY_6_kernel_words_and_records_take_a_write_each) {
-  ParameterLoader loader("loader", context, config, kWidth);
-  bind(loader.bank_write);
-  Records records("records");
-  records.bind(loader);
-  streamer.socket.bind(loader.stream);
-  sc_core::sc_start(sc_core::SC_ZERO_TIME);
+  const Loading loading(*this, kWidth);
   LoadKernels load;
   load.words = 1, load.post_records = 3;
   // 16 words of 4 bytes are the beats 0 to 3, the records of 16 bytes the beats 4 to 6.
   const StreamMessage::Answer answer = streamer.stream(load, 16 * 4 + 3 * 16);
   EXPECT_EQ(answer.accepted, 7);
-  EXPECT_EQ(records.at, (std::vector<Cycle>{5, 6, 7}));
+  EXPECT_EQ(loading.records.at, (std::vector<Cycle>{5, 6, 7}));
   EXPECT_EQ(answer.written, 8) << "the last record is written in cycle 7";
   EXPECT_EQ(banks[0]->at, std::vector<Cycle>{1});
   EXPECT_EQ(banks[15]->at, std::vector<Cycle>{4});
 }
 
 TEST_F(BankWrites, CY_6_records_wait_for_their_bank) {
-  ParameterLoader loader("loader", context, config, 64);
-  bind(loader.bank_write);
-  Records records("records");
-  records.bind(loader);
-  streamer.socket.bind(loader.stream);
-  sc_core::sc_start(sc_core::SC_ZERO_TIME);
+  const Loading loading(*this, 64);
   LoadKernels load;
   load.post_records = 4;  // in a beat
   Instruction instruction;
   instruction.operation = load;
   const StreamMessage::Answer answer = streamer.stream(load, 4 * 16);
-  EXPECT_EQ(records.at.size(), 4U);
-  EXPECT_EQ(answer.written, records.at.back() + 1);
-  EXPECT_EQ(records.at.back(), records.at.front() + 3) << "one a cycle";
+  EXPECT_EQ(loading.records.at.size(), 4U);
+  EXPECT_EQ(answer.written, loading.records.at.back() + 1);
+  EXPECT_EQ(loading.records.at.back(), loading.records.at.front() + 3) << "one a cycle";
 }
 
 /// Two kernels with a channel each: the words of the first channel have a byte of the first kernel alone.
@@ -161,12 +163,7 @@ LoadKernels two_kernels_with_channels_of_their_own() {
 
 TEST_F(BankWrites, CY_8_the_least_queue_takes_a_word_a_byte_and_one_without_bytes) {
   config.columns = 2, config.port_channels = 1, config.arrangement_queue_words = least_queue_words(kWidth);
-  ParameterLoader loader("loader", context, config, kWidth);
-  bind(loader.bank_write);
-  Records records("records");
-  records.bind(loader);
-  streamer.socket.bind(loader.stream);
-  sc_core::sc_start(sc_core::SC_ZERO_TIME);
+  const Loading loading(*this, kWidth);
   // All bytes are of the first column; the 17th word there has none and comes with the 16th.
   EXPECT_EQ(streamer.stream(two_kernels_with_channels_of_their_own(), kWidth).accepted, 1);
   EXPECT_EQ(banks[0]->at.size(), std::size_t{kWidth} + 1);
@@ -177,12 +174,7 @@ TEST_F(BankWrites, CY_8_the_least_queue_takes_a_word_a_byte_and_one_without_byte
 TEST_F(BankWrites, CY_8_a_beat_that_no_queue_holds_ends_the_run) {
   config.columns = 2, config.port_channels = 1,
   config.arrangement_queue_words = least_queue_words(kWidth) - 1;
-  ParameterLoader loader("loader", context, config, kWidth);
-  bind(loader.bank_write);
-  Records records("records");
-  records.bind(loader);
-  streamer.socket.bind(loader.stream);
-  sc_core::sc_start(sc_core::SC_ZERO_TIME);
+  const Loading loading(*this, kWidth);
   try {
     streamer.stream(two_kernels_with_channels_of_their_own(), kWidth);
     FAIL() << "the beat was taken";
