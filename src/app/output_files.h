@@ -3,6 +3,7 @@
 #include "app/progress.h"
 #include "tilebeat/error.h"
 
+#include <atomic>
 #include <cerrno>
 #include <cstdio>
 #include <cstdlib>
@@ -154,7 +155,7 @@ class OutputFile {
   std::string path_, target_, temporary_;
   std::vector<char> buffer_;
   std::FILE* file_;
-  int error_ = 0;  // errno of the first write that failed
+  std::atomic<int> error_ = 0;  // errno of the first write that failed
 };
 
 /// The files that a run writes. They are collected under hidden names beside their places and moved there by

@@ -1,36 +1,15 @@
 #include "app/reference_run.h"
 
+#include "app/signals_blocked.h"
 #include "reference/reference.h"
 #include "tilebeat/error.h"
 
 #include <chrono>
-#include <csignal>
 #include <system_error>
 
 #include <fmt/format.h>
 
 namespace tilebeat {
-namespace {
-
-// Blocks all signals in threads that are made while it exists: signals go to the thread that holds files
-// (Uninterrupted).
-class SignalsBlocked {
- public:
-  SignalsBlocked() {
-    sigset_t all;
-    sigfillset(&all);
-    pthread_sigmask(SIG_BLOCK, &all, &before_);
-  }
-  ~SignalsBlocked() { pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
-  SignalsBlocked(const SignalsBlocked&) = delete;
-  SignalsBlocked& operator=(const SignalsBlocked&) = delete;
-
- private:
-  sigset_t before_{};
-};
-
-}  // namespace
-
 ReferenceRun::ReferenceRun(const Workload& workload) : workload_(workload) {
   std::int64_t sum = 0;
   for (const Layer& layer : workload.layers) {

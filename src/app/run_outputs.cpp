@@ -152,7 +152,10 @@ void RunOutputs::open_vectors(const RunCommand& command, const HardwareConfig& h
   options.clock_ps = period_;
   options.dram_clock_ps = hardware.dram.clock_ps;
   options.now = now_ps;
-  vectors_.emplace(options, [this](const std::string& file, std::string_view bytes) { append(file, bytes); });
+  writer_.emplace();
+  vectors_.emplace(options, [this](const std::string& file, std::vector<char>& buffer, std::size_t count) {
+    writer_->append(vector_file(file), buffer, count);
+  });
   append("ports.json", "");  // the folder can be written
   std::vector<const MemorySegment*> segments;
   for (const MemorySegment& segment : plan.image) segments.push_back(&segment);
@@ -163,10 +166,15 @@ void RunOutputs::open_vectors(const RunCommand& command, const HardwareConfig& h
            memory_lines(segment->address, segment->bytes.data(), segment->bytes.size(), Zeros::kShown));
 }
 
-void RunOutputs::append(const std::string& file, std::string_view bytes) {
+OutputFile& RunOutputs::vector_file(const std::string& file) {
   OutputFile*& place = vector_files_[file];
   if (place == nullptr) place = &files_.open(command_.vectors + "/" + file);
-  place->append(bytes);
+  return *place;
+}
+
+// Appends to a file of the vectors from whose records the writer is not told any more, or not yet.
+void RunOutputs::append(const std::string& file, std::string_view bytes) {
+  vector_file(file).append(bytes);
 }
 
 std::function<void(std::uint64_t, const std::vector<std::uint8_t>&)> RunOutputs::memory_after() {
@@ -194,6 +202,7 @@ Picoseconds RunOutputs::end_of(const RunResult& result) const {
 
 void RunOutputs::write_vectors(Picoseconds end) {
   vectors_->finish(end, *program_vectors_, memories_);
+  writer_->finish();
   if (const auto unmatched = vectors_->unmatched_patterns(); !unmatched.empty())
     throw UserError(fmt::format("--vectors-ports {}: no port is called like that", unmatched.front()));
 }

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "app/background_writer.h"
 #include "app/commands.h"
 #include "app/output_files.h"
 #include "config/hardware_config.h"
@@ -59,6 +60,7 @@ class RunOutputs {
   void write_vectors(Picoseconds end);
   Picoseconds end_of(const RunResult& result) const;
   void remove_earlier_vectors() const;
+  OutputFile& vector_file(const std::string& file);
   void append(const std::string& file, std::string_view bytes);
   void open_timeline(const RunCommand& command, const HardwareConfig& hardware, const Plan& plan);
 
@@ -73,6 +75,7 @@ class RunOutputs {
   std::optional<ProgramIndex> programs_;
   std::optional<ChromeTimeline> timeline_;
   std::optional<KonataLog> konata_;
+  std::optional<BackgroundWriter> writer_;  // of the vectors
   std::optional<VectorsOutput> vectors_;
   std::vector<VectorMemory> memories_;  // behind the run
   std::optional<ProgramVectors> program_vectors_;

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "base/copy_word.h"
+#include "fabric/port_trace.h"
 #include "fabric/port_use.h"
 #include "fabric/timed_writes.h"
 #include "fabric/transport.h"
@@ -28,6 +29,7 @@ struct DirectCells {
   bool writable = false;
   TimedWrites* row = nullptr;
   PortUse* use = nullptr;
+  PortTrace* trace = nullptr;
   std::uint32_t bank = 0;
   std::uint8_t port = 0;
 
@@ -67,6 +69,7 @@ std::optional<DirectCells> ask_for_cells(Socket& socket, tlm::tlm_command comman
                      dmi.is_write_allowed(),
                      direct.row,
                      direct.use,
+                     direct.trace,
                      direct.bank,
                      direct.port};
 }
@@ -105,6 +108,7 @@ class DirectReader {
     const Bank& from = memory_[bank];
     from.use->access(now, address, to_signed(word_bytes_));
     copy_word(to, from.cells + address, word_bytes_);
+    if (from.trace != nullptr) from.trace->access(now, address, to, word_bytes_);
   }
   /// The same for the words at byte `address` of all banks, one behind the other.
   template <class Banks>
@@ -120,6 +124,7 @@ class DirectReader {
       for (const Bank& from : memory_) {
         from.use->access(now, address, to_signed(word_bytes_));
         std::memcpy(to, from.cells + address, size);
+        if (from.trace != nullptr) from.trace->access(now, address, to, word_bytes_);
         to += word_bytes_;
       }
     });
@@ -132,7 +137,7 @@ class DirectReader {
     for (auto& bank : banks) {
       const auto cells = ask_for_cells(bank, tlm::TLM_READ_COMMAND, 0, DirectAccess::Keeps::kNothing);
       if (!cells) break;
-      memory_.push_back({cells->cells, cells->use});
+      memory_.push_back({cells->cells, cells->use, cells->trace});
       bank_bytes_ = cells->end;
       if (std::find(rows_.begin(), rows_.end(), cells->row) == rows_.end()) rows_.push_back(cells->row);
     }
@@ -147,6 +152,7 @@ class DirectReader {
   struct Bank {
     const std::uint8_t* cells;  // byte 0
     PortUse* use;
+    PortTrace* trace;  // null: nobody traces the port
   };
   std::size_t word_bytes_, banks_;
   bool asked_ = false;

@@ -12,7 +12,6 @@
 namespace tilebeat {
 namespace {
 
-constexpr int kAddressBits = 32;
 constexpr std::size_t kPage = 4096, kCacheLine = 64;
 
 // A bank's offset in its first page: one cache line behind that of its older sibling.
@@ -49,13 +48,7 @@ void SramBank::trace_port(const std::string& scope, const std::string& signal, i
                           int address_unit, Shown shown) {
   Trace* const trace = context_.trace();
   if (trace == nullptr) return;
-  Port& p = nth(ports_, port);
-  p.traced = true;
-  p.word_bytes = word_bytes;
-  p.address_unit = to_unsigned(address_unit);
-  p.signals.add(*trace, {scope, signal, 8 * word_bytes, Radix::kHexadecimal, shown});
-  p.signals.add(*trace, {scope, signal + "_addr", kAddressBits});
-  p.valid = Strobe(trace, scope, signal + "_valid");
+  nth(ports_, port).trace.emplace(*trace, scope, signal, word_bytes, address_unit, shown, period_ps_);
 }
 
 void SramBank::inject_fault(std::int64_t address, std::uint8_t mask) {
@@ -98,7 +91,7 @@ void SramBank::access(Port& port, tlm::tlm_generic_payload& payload, sc_core::sc
     copy_word(payload.get_data_ptr(), cells_ + address, length);
     if (at > now) place_.row->look_ahead(place_.number, address, payload.get_data_ptr(), length, at);
   }
-  if (context_.trace() != nullptr) trace_access(port, payload, at);
+  if (port.trace) trace_access(port, payload, at);
   payload.set_response_status(tlm::TLM_OK_RESPONSE);
 }
 
@@ -123,16 +116,14 @@ void SramBank::store(const Port& port, const tlm::tlm_generic_payload& payload, 
   if (is_watched) written(address, address + length);
 }
 
-void SramBank::trace_access(const Port& port, const tlm::tlm_generic_payload& payload, Picoseconds at) {
-  if (!port.traced) return;
-  const std::uint64_t address = payload.get_address(), shown = address / port.address_unit;
-  const std::size_t count = std::min<std::size_t>(payload.get_data_length(), to_size(port.word_bytes));
-  shown_.assign(port.signals.total_bytes, 0);
-  std::memcpy(shown_.data(), payload.get_data_ptr(), count);
+void SramBank::trace_access(Port& port, const tlm::tlm_generic_payload& payload, Picoseconds at) {
+  const std::uint64_t address = payload.get_address();
+  const std::uint8_t* const bytes = payload.get_data_ptr();
+  if (payload.is_read()) return port.trace->access(at, address, bytes, payload.get_data_length());
   // What a stuck cell makes of a write is shown.
-  if (payload.is_write()) falsify(address, address + count, shown_.data());
-  std::memcpy(shown_.data() + port.word_bytes, &shown, kAddressBits / 8);
-  port.valid.high(context_.observers.trace, at, at + period_ps_, port.signals, shown_.data());
+  shown_.assign(bytes, bytes + payload.get_data_length());
+  falsify(address, address + shown_.size(), shown_.data());
+  port.trace->access(at, address, shown_.data(), shown_.size());
 }
 
 // After a write: applies the faulty cell, and withdraws direct access to changed regions.
@@ -202,7 +193,7 @@ bool SramBank::Port::get_direct_mem_ptr(tlm::tlm_generic_payload& payload, tlm::
     direct->port = static_cast<std::uint8_t>(use.port());
   }
   if (direct != nullptr && direct->keeps == DirectAccess::Keeps::kNothing) {
-    if (bank->context_.observers.trace != nullptr) return false;
+    direct->trace = trace ? &*trace : nullptr;
     dmi.set_dmi_ptr(bank->cells_);
     dmi.set_start_address(0);
     dmi.set_end_address(bank->size_bytes_ - 1);

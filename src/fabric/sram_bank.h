@@ -1,5 +1,6 @@
 #pragma once
 
+#include "fabric/port_trace.h"
 #include "fabric/port_use.h"
 #include "fabric/timed_writes.h"
 #include "fabric/transport.h"
@@ -33,7 +34,8 @@ struct BankPlace {
 /// alone. Asked for with TLM_WRITE_COMMAND it is exclusive: the one who has it writes without the bank
 /// noticing, so that all other grants of the region are withdrawn, and it is, in turn, when somebody else
 /// asks. A bank that is traced, or has a fault, grants none of these. To who keeps nothing
-/// (DirectAccess) a bank that is not traced grants that all of it may be read for good. Who has direct access
+/// (DirectAccess) it grants that all of it may be read for good; of a traced port he shows what he reads. Who
+/// has direct access
 /// commits the row's TimedWrites before it reads, and hands its own writes to them. Its accesses count in the
 /// port's PortUse, which comes with the grant: it enforces one access a cycle, and the counters of both
 /// granularities agree (SPEC CY-3, HI-7). A scratchpad counts its words itself.
@@ -82,11 +84,7 @@ class SramBank : public sc_core::sc_module, private TimedCells {
 
     SramBank* bank = nullptr;
     PortUse use;
-    bool traced = false;
-    SignalGroup signals;  // the data, the address
-    Strobe valid;
-    int word_bytes = 0;              // of the data signal
-    std::uint64_t address_unit = 1;  // of the address signal, in bytes
+    std::optional<PortTrace> trace;
   };
   void access(Port& port, tlm::tlm_generic_payload& payload, sc_core::sc_time& delay);
   void store(const Port& port, const tlm::tlm_generic_payload& payload, Picoseconds at, Picoseconds now);
@@ -97,7 +95,7 @@ class SramBank : public sc_core::sc_module, private TimedCells {
   void withdraw_all();
   void withdraw(std::uint64_t region, const Port* but = nullptr);
   bool grant(const Port& port, tlm::tlm_command command, std::uint64_t region);
-  void trace_access(const Port& port, const tlm::tlm_generic_payload& payload, Picoseconds at);
+  void trace_access(Port& port, const tlm::tlm_generic_payload& payload, Picoseconds at);
 
   SimContext context_;
   BankPlace place_;
@@ -106,7 +104,7 @@ class SramBank : public sc_core::sc_module, private TimedCells {
   std::uint32_t granted_regions_ = 0, exclusive_regions_ = 0;  // a bit each
   std::uint64_t size_bytes_;
   std::deque<Port> ports_;           // which cannot be moved
-  std::vector<std::uint8_t> shown_;  // the bytes of the traced access, its address
+  std::vector<std::uint8_t> shown_;  // the bytes of a traced write
   bool has_fault_ = false;           // a stuck cell, or an upset at any time
   std::int64_t fault_address_ = -1;
   std::uint8_t fault_mask_ = 0;

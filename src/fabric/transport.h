@@ -56,12 +56,13 @@ class WordAccess {
   tlm::tlm_generic_payload payload_;
 };
 
+class PortTrace;
 class PortUse;
 class TimedWrites;
 
 /// Comes with a request for direct memory access to a bank: says what the sender keeps, and brings back what
-/// the bank's memory alone does not show: the writes on their way to its row, and the use of its port. Both
-/// live as long as the bank.
+/// the bank's memory alone does not show: the writes on their way to its row, the use of its port, and who
+/// shows it in a trace. They live as long as the bank.
 struct DirectAccess : tlm::tlm_extension<DirectAccess> {
   /// kNothing: the sender only reads the present contents and derives nothing from them, so that it needs no
   /// notice of writes.
@@ -69,6 +70,7 @@ struct DirectAccess : tlm::tlm_extension<DirectAccess> {
   Keeps keeps = Keeps::kContents;
   TimedWrites* row = nullptr;  ///< answer
   PortUse* use = nullptr;      ///< answer; also where memory access is refused
+  PortTrace* trace = nullptr;  ///< answer, with kNothing; null: nobody traces the port
   std::uint32_t bank = 0;      ///< answer: number of the bank in its row
   std::uint8_t port = 0;       ///< answer: number of the port
   tlm::tlm_extension_base* clone() const override { return new DirectAccess(*this); }

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <type_traits>
 
 #include <immintrin.h>
 
@@ -239,13 +240,26 @@ void BeatAccumulators::flip(int row, int column, std::uint32_t mask) {
 }
 
 void BeatAccumulators::sums(std::int32_t* to) const {
-  const int parts = padded_ / 2;
-  for (int row = 0; row < rows_; ++row, to += columns_) {
-    const std::int32_t* const from = partial_.data() + to_signed(row) * row_stride_;
-    for (int column = 0; column < columns_; ++column) to[column] = from[column * parts];
-    for (int i = 1; i < parts; ++i) {
-      for (int column = 0; column < columns_; ++column) to[column] += from[column * parts + i];
+  // Sums of a fixed number of partial sums become vector instructions.
+  const auto add = [&](auto parts) {
+    for (int row = 0; row < rows_; ++row, to += columns_) {
+      const std::int32_t* const from = partial_.data() + to_signed(row) * row_stride_;
+      for (int column = 0; column < columns_; ++column) {
+        std::int32_t sum = from[column * parts];
+        for (int i = 1; i < parts; ++i) sum += from[column * parts + i];
+        to[column] = sum;
+      }
     }
+  };
+  switch (padded_ / 2) {
+    case 1:
+      return add(std::integral_constant<int, 1>());
+    case 2:
+      return add(std::integral_constant<int, 2>());
+    case 4:
+      return add(std::integral_constant<int, 4>());
+    default:
+      return add(padded_ / 2);
   }
 }
 

@@ -46,7 +46,7 @@ VectorRecords ProgramVectors::write(VectorPort& port, bool text, const VectorSin
   std::string names;
   for (const auto& [processor, instruction, name] : texts_)
     names += fmt::format("{} {} {}\n", processor, instruction, name);
-  sink("programs.txt", names);
+  pass_on(sink, "programs.txt", names);
   return records;
 }
 

@@ -1,10 +1,12 @@
 #pragma once
 
 #include "base/types.h"
+#include "observe/record_lane.h"
 #include "observe/timeline.h"
 
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -28,6 +30,8 @@ struct SignalInfo {
   int width_bits = 1;  ///< 1 or more; unused for texts
   Radix radix = Radix::kHexadecimal;
   Shown shown = Shown::kAlways;
+  /// A name that registers share which mostly change together; empty: of no such bank.
+  std::string bank = {};
 };
 
 class Trace;
@@ -37,9 +41,16 @@ struct SignalGroup {
   std::vector<SignalId> signals;   ///< negative: filtered out
   std::vector<std::size_t> bytes;  ///< of the value of each
   std::size_t total_bytes = 0;
+  mutable int place = -1;  ///< for the trace that records them: where it keeps what it knows of the group
 
   /// Declares a signal and adds it.
   void add(Trace& trace, const SignalInfo& info);
+  /// Adds a signal of so many bits that is declared already.
+  void add(SignalId signal, int width_bits) {
+    signals.push_back(signal);
+    bytes.push_back((to_size(width_bits) + 7) / 8);
+    total_bytes += bytes.back();
+  }
 };
 
 /// Receives value changes. Modules hold a pointer that is null when nothing is traced, so that an untraced
@@ -62,12 +73,15 @@ class Trace {
   /// All signals of the group change: `packed` has the bytes of each behind those of the one before, the
   /// lowest one first, and no bits beyond a signal's width.
   virtual void change(const SignalGroup& group, Picoseconds at, const std::uint8_t* packed);
-  /// The same with the pulse of their strobe. A strobe that carries its signals has no other pulses.
+  /// The same with the pulse of their strobe. Another pulse of it is told before changes of its signals.
   virtual void carry(SignalId strobe, const SignalGroup& group, Picoseconds begin, Picoseconds end,
                      const std::uint8_t* packed) {
     pulse(strobe, begin, end);
     change(group, begin, packed);
   }
+  /// Where the values that a strobe carries may be put instead, while there is room; null: nowhere. Asked
+  /// when all signals are declared.
+  virtual RecordLane* lane(SignalId, const SignalGroup&) { return nullptr; }
   /// The signal is unknown (x) from `at` on.
   virtual void unknown(SignalId signal, Picoseconds at) = 0;
   /// The signal, of one bit, is high from `begin` to `end`, and low around it where nothing else is said.
@@ -99,11 +113,23 @@ class Strobe {
   /// The port carries the values of a group, all the signals that belong to it, from `begin` to `end`.
   void high(Trace* trace, Picoseconds begin, Picoseconds end, const SignalGroup& group,
             const std::uint8_t* packed) const {
-    if (trace != nullptr) trace->carry(signal_, group, begin, end, packed);
+    if (trace == nullptr) return;
+    if (std::uint8_t* const place = record(*trace, begin, end, group); place != nullptr)
+      std::memcpy(place, packed, group.total_bytes);
+    else
+      trace->carry(signal_, group, begin, end, packed);
+  }
+  /// The place in which the observer keeps the values that the port carries from `begin` to `end`, to be
+  /// filled now; null: they are to be told by `high`.
+  std::uint8_t* record(Trace& trace, Picoseconds begin, Picoseconds end, const SignalGroup& group) const {
+    if (!asked_) lane_ = trace.lane(signal_, group), asked_ = true;
+    return lane_ != nullptr ? lane_->add(begin, end) : nullptr;
   }
 
  private:
   SignalId signal_ = -1;
+  mutable bool asked_ = false;
+  mutable RecordLane* lane_ = nullptr;
 };
 
 /// The observers that modules report to; each may be null.
@@ -114,9 +140,7 @@ struct Observers {
 };
 
 inline void SignalGroup::add(Trace& trace, const SignalInfo& info) {
-  signals.push_back(trace.declare(info));
-  bytes.push_back((to_size(info.width_bits) + 7) / 8);
-  total_bytes += bytes.back();
+  add(trace.declare(info), info.width_bits);
 }
 
 inline void Trace::change(const SignalGroup& group, Picoseconds at, const std::uint8_t* packed) {

@@ -4,18 +4,27 @@
 
 #include <algorithm>
 #include <array>
+#include <cstdint>
 #include <map>
 #include <optional>
 #include <set>
 #include <string_view>
 #include <utility>
 
+#include <fmt/format.h>
 #include <fnmatch.h>
 
 namespace tilebeat {
 namespace {
 
 constexpr int kTextBits = 8;
+constexpr std::array kRecordNames{"valid", "change", "bank"};  // by kind, in ports.json
+
+std::string list_of(const std::vector<std::string>& texts) {
+  std::string list;
+  for (const std::string& text : texts) list += fmt::format("{}\"{}\"", list.empty() ? "" : ",", text);
+  return "[" + list + "]";
+}
 
 bool matches(const char* pattern, const std::string& text) {
   return fnmatch(pattern, text.c_str(), 0) == 0;
@@ -158,11 +167,15 @@ class PortMaker {
   VectorPorts make() {
     for (const SignalId id : order_) add_strobe(id);
     for (const SignalId id : order_) {
-      if (!nth(result_.places, id).strobe) add_other(id);
+      if (!nth(result_.places, id).strobe && nth(signals_, id).bank.empty()) add_other(id);
+    }
+    // In the order in which they are declared: their units tell of them in that order.
+    for (SignalId id = 0; id < to_int(signals_.size()); ++id) {
+      if (!nth(signals_, id).bank.empty()) add_to_bank(id);
     }
     // A field says which of the others are known.
     for (VectorPort& port : result_.ports) {
-      if (port.kind == PortRecordKind::kStrobed && !port.fields.empty())
+      if (port.kind != PortRecordKind::kChanges && !port.fields.empty())
         port.fields.push_back({"known", to_int(port.fields.size())});
     }
     return std::move(result_);
@@ -193,6 +206,15 @@ class PortMaker {
         add_port(signal.scope + (base.empty() ? "" : "." + base), PortRecordKind::kStrobed, signal.scope);
     place.strobe = true;
     if (signal.width_bits > 1) add_field(id, signal.name);
+  }
+  void add_to_bank(SignalId id) {
+    const SignalInfo& signal = nth(signals_, id);
+    const std::string scope = grouping_.scope_of_registers(signal);
+    const std::string name = scope + "." + signal.bank;
+    const auto [found, is_new] = of_registers_.try_emplace(name, -1);
+    if (is_new) found->second = add_port(name, PortRecordKind::kBank, signal.scope);
+    nth(result_.places, id).port = found->second;
+    add_field(id, (signal.scope + "." + signal.name).substr(scope.size() + 1));
   }
   void add_other(SignalId id) {
     const SignalInfo& signal = nth(signals_, id);
@@ -234,6 +256,20 @@ std::vector<std::size_t> VectorPort::field_bytes() const {
 
 VectorPorts vector_ports(const std::vector<SignalInfo>& signals, const std::vector<SignalId>& order) {
   return PortMaker(signals, order).make();
+}
+
+std::string description_of(const VectorPort& port, std::int64_t records, Picoseconds clock_ps) {
+  std::string fields;
+  for (const VectorField& field : port.fields)
+    fields +=
+        fmt::format("{}{{\"name\":\"{}\",\"bits\":{}}}", fields.empty() ? "" : ",", field.name, field.bits);
+  std::string text = fmt::format(R"({{"name":"{}","file":"{}.bin","records":{},"clock_ps":{},"record":"{}")",
+                                 port.name, port.name, records, clock_ps, kRecordNames[to_size(port.kind)]);
+  if (!port.stage.empty()) text += fmt::format(",\"stage\":\"{}\"", port.stage);
+  text += ",\"fields\":[" + fields + "]";
+  if (!port.members.empty()) text += ",\"signals\":" + list_of(port.members);
+  if (!port.texts.empty()) text += ",\"values\":" + list_of(port.texts);
+  return text + "}";
 }
 
 }  // namespace tilebeat

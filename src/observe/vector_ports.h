@@ -17,9 +17,9 @@ struct VectorField {
   std::size_t bytes() const { return (to_size(bits) + 7) / 8; }
 };
 
-/// What the records of a port are: one for each clock in which its strobe is high, or for each change of a
-/// signal.
-enum class PortRecordKind : std::uint8_t { kStrobed, kChanges };
+/// What the records of a port are: one for each clock in which its strobe is high, for each change of a
+/// signal, or, with all signals, for each time at which some change.
+enum class PortRecordKind : std::uint8_t { kStrobed, kChanges, kBank };
 
 /// A port of vectors: a signal that is high while it carries something with the signals that belong to it, or
 /// what no such signal governs in a scope.
@@ -48,6 +48,9 @@ struct VectorPorts {
   std::vector<VectorPort> ports;
   std::vector<VectorPlace> places;  ///< by SignalId
 };
+
+/// The port's object in `ports.json`, with so many records and the period of its clock.
+std::string description_of(const VectorPort& port, std::int64_t records, Picoseconds clock_ps);
 
 /// Bits of the first two fields of a record of a change, of which the third is the value.
 inline constexpr int kMemberBits = 16, kKnownBits = 1;

@@ -29,7 +29,9 @@ VectorRecords::VectorRecords(std::string name, std::vector<std::size_t> fields, 
 
 void VectorRecords::grow() {
   constexpr std::size_t kFirst = 1 << 10;
-  waiting_.resize(std::max({kFirst, 2 * waiting_.size(), filled_ + record_bytes_}));
+  const std::size_t used = filled();
+  waiting_.resize(std::max({kFirst, 2 * waiting_.size(), used + record_bytes_}));
+  lane_.next = waiting_.data() + used, lane_.end = waiting_.data() + waiting_.size();
 }
 
 Cycle VectorRecords::clock_at(std::size_t end) const {
@@ -39,14 +41,14 @@ Cycle VectorRecords::clock_at(std::size_t end) const {
 }
 
 char* VectorRecords::put(Cycle clock) {
-  std::size_t end = filled_;
+  std::size_t end = filled();
   while (end > 0 && clock_at(end) > clock) end -= record_bytes_;
   if (end == 0 || clock_at(end) < clock) {
-    if (end == filled_) return add(clock);
-    const Cycle last = last_;
+    if (end == filled()) return add(clock);
+    const Cycle last = lane_.last;
+    const std::size_t behind = filled() - end;
     add(last);
-    last_ = last;
-    std::memmove(waiting_.data() + end + record_bytes_, waiting_.data() + end, filled_ - record_bytes_ - end);
+    std::memmove(waiting_.data() + end + record_bytes_, waiting_.data() + end, behind);
     end += record_bytes_;
   }
   char* const to = waiting_.data() + end - record_bytes_;
@@ -55,23 +57,38 @@ char* VectorRecords::put(Cycle clock) {
 }
 
 void VectorRecords::pass_on(Cycle end, const VectorSink& sink) {
-  std::size_t last = filled_;
+  std::size_t last = filled();
   while (last > 0 && clock_at(last) >= end) last -= record_bytes_;
   if (last == 0) return;
-  const std::string_view records(waiting_.data(), last);
-  sink(name_ + ".bin", records);
-  if (text_) sink(name_ + ".txt", lines(records));
-  std::memmove(waiting_.data(), waiting_.data() + last, filled_ - last);
-  filled_ -= last;
+  const std::string kept(waiting_.data() + last, filled() - last);
+  last_passed_on_.assign(waiting_.data() + last - record_bytes_, record_bytes_);
+  if (text_) tilebeat::pass_on(sink, name_ + ".txt", lines({waiting_.data(), last}));
+  sink(name_ + ".bin", waiting_, last);
+  passed_on_ += to_signed(last / record_bytes_);
+  const std::size_t room = std::max(pass_on_at_, kept.size()) + record_bytes_;
+  if (waiting_.size() < room) waiting_.resize(room);
+  std::memcpy(waiting_.data(), kept.data(), kept.size());
+  lane_.next = waiting_.data() + kept.size(), lane_.end = waiting_.data() + waiting_.size();
+}
+
+std::string VectorRecords::last_fields() const {
+  const std::string record =
+      filled() > 0 ? std::string(lane_.next - record_bytes_, record_bytes_) : last_passed_on_;
+  return record.substr(sizeof(Cycle));
 }
 
 void VectorRecords::finish(Cycle end, const VectorSink& sink) {
   pass_on(end, sink);
-  count_ -= to_signed(filled_ / record_bytes_);
   waiting_ = {};
-  filled_ = 0;
-  sink(name_ + ".bin", "");
-  if (text_) sink(name_ + ".txt", "");
+  lane_.next = lane_.end = waiting_.data();
+  tilebeat::pass_on(sink, name_ + ".bin", "");
+  if (text_) tilebeat::pass_on(sink, name_ + ".txt", "");
+}
+
+RecordLane& VectorRecords::lane(Picoseconds clock_ps, std::size_t bytes, std::string_view tail) {
+  tail_ = tail;
+  lane_.clock_ps = clock_ps, lane_.bytes = bytes, lane_.tail_bytes = tail_.size(), lane_.tail = tail_.data();
+  return lane_;
 }
 
 std::string VectorRecords::lines(std::string_view records) const {

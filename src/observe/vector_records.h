@@ -1,6 +1,7 @@
 #pragma once
 
 #include "base/types.h"
+#include "observe/record_lane.h"
 
 #include <algorithm>
 #include <cstddef>
@@ -13,8 +14,15 @@
 
 namespace tilebeat {
 
-/// The bytes of a file of vectors come piece by piece.
-using VectorSink = std::function<void(const std::string& file, std::string_view bytes)>;
+/// The bytes of a file of vectors come piece by piece, the first `count` of a buffer each. The sink takes the
+/// buffer and leaves another one, of any size, in its place.
+using VectorSink = std::function<void(const std::string& file, std::vector<char>& buffer, std::size_t count)>;
+
+/// Passes a copy of these bytes on.
+inline void pass_on(const VectorSink& sink, const std::string& file, std::string_view bytes) {
+  std::vector<char> piece(bytes.begin(), bytes.end());
+  sink(file, piece, piece.size());
+}
 
 /// Appends a number in so many bytes, the lowest one first.
 inline void append_number(std::string& to, std::uint64_t number, std::size_t bytes) {
@@ -27,16 +35,18 @@ inline void append_number(std::string& to, std::uint64_t number, std::size_t byt
 class VectorRecords {
  public:
   VectorRecords() = default;
+  VectorRecords(VectorRecords&&) = default;
+  VectorRecords& operator=(VectorRecords&&) = default;
   /// `name` is that of the files without their endings; `fields` the bytes of each field.
   VectorRecords(std::string name, std::vector<std::size_t> fields, bool text);
 
   /// Adds the record of a clock behind all others. Returns the place for the bytes of all fields, which the
   /// caller fills before it calls anything else.
   char* add(Cycle clock) {
-    if (filled_ + record_bytes_ > waiting_.size()) grow();
-    char* const to = waiting_.data() + filled_;
+    if (lane_.end - lane_.next < to_signed(record_bytes_)) grow();
+    char* const to = lane_.next;
     std::memcpy(to, &clock, sizeof clock);
-    filled_ += record_bytes_, last_ = clock, ++count_;
+    lane_.next += record_bytes_, lane_.last = clock, lane_.after_last = -1;
     return to + sizeof clock;
   }
   void add(Cycle clock, std::string_view fields) { std::memcpy(add(clock), fields.data(), fields.size()); }
@@ -44,17 +54,27 @@ class VectorRecords {
   /// clock. Returns the place for its bytes, as `add` does.
   char* put(Cycle clock);
   /// Whether a record may be added for this clock behind all others.
-  bool is_next(Cycle clock) const { return clock > last_; }
+  bool is_next(Cycle clock) const { return clock > lane_.last; }
+  /// The clock of the last record, and its fields; there is a record.
+  Cycle last_clock() const { return lane_.last; }
+  std::string last_fields() const;
   /// Whether so much waits that it should be passed on.
-  bool many() const { return filled_ >= pass_on_at_; }
+  bool many() const { return filled() >= pass_on_at_; }
   /// Passes the records of clocks before `end` on to the sink.
   void pass_on(Cycle end, const VectorSink& sink);
   /// Passes those before `end` on and forgets the others. Complete files are there then, if empty ones.
   void finish(Cycle end, const VectorSink& sink);
-  std::int64_t count() const { return count_; }
+  std::int64_t count() const { return passed_on_ + to_signed(filled() / record_bytes_); }
+  /// Where records are added without asking: those of a port whose clocks have the period `clock_ps`, and
+  /// whose fields are `bytes` of values in front of a constant `tail`, which this keeps.
+  RecordLane& lane(Picoseconds clock_ps, std::size_t bytes, std::string_view tail);
+
+  /// Ends that: nothing is added without asking any more.
+  void close_lane() { lane_.clock_ps = -1; }
 
  private:
   void grow();
+  std::size_t filled() const { return to_size(lane_.next - waiting_.data()); }
   // The clock of the record that ends at a place of `waiting_`.
   Cycle clock_at(std::size_t end) const;
   std::string lines(std::string_view records) const;
@@ -64,9 +84,10 @@ class VectorRecords {
   bool text_ = false;
   std::size_t record_bytes_ = 0, pass_on_at_ = 0;
   std::vector<char> waiting_;
-  std::size_t filled_ = 0;  // bytes of it that are records
-  Cycle last_ = -1;         // the clock of the last record
-  std::int64_t count_ = 0;
+  RecordLane lane_;             // its next place is in waiting_
+  std::string tail_;            // of the lane
+  std::int64_t passed_on_ = 0;  // records
+  std::string last_passed_on_;  // the last one
 };
 
 }  // namespace tilebeat

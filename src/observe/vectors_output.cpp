@@ -20,12 +20,6 @@ std::uint64_t mask_of(int bits) {
   return ~std::uint64_t{0} >> (kWordBits - bits);
 }
 
-std::string list_of(const std::vector<std::string>& texts) {
-  std::string list;
-  for (const std::string& text : texts) list += fmt::format("{}\"{}\"", list.empty() ? "" : ",", text);
-  return "[" + list + "]";
-}
-
 }  // namespace
 
 VectorsOutput::VectorsOutput(VectorOptions options, VectorSink sink)
@@ -56,7 +50,6 @@ void VectorsOutput::open() {
   descriptions_ = std::move(ports.ports);
   for (const VectorPort& port : descriptions_) open_port(port);
   places_.resize(signals_.size());
-  side_of_first_.resize(signals_.size(), -1);
   for (const SignalId signal : order) open_place(signal, nth(ports.places, signal));
 }
 
@@ -71,11 +64,13 @@ void VectorsOutput::open_port(const VectorPort& description) {
     port.touched.resize((description.members.size() + kWordBits - 1) / kWordBits);
     return;
   }
+  port.is_bank = description.kind == PortRecordKind::kBank;
   if (description.fields.empty()) return;
   for (const VectorField& field : description.fields) port.fields.append(field.bytes(), '\0');
   port.unknown = to_int(description.fields.size()) - 1;
   for (int first = 0; first < port.unknown; first += 8)
     port.all_known += static_cast<char>(mask_of(std::min(8, port.unknown - first)));
+  port.recorded = port.fields;
 }
 
 // Signals of one bit are 0 until they change, others unknown.
@@ -106,6 +101,26 @@ VectorsOutput::Port* VectorsOutput::port_of(SignalId signal) {
   return port >= 0 ? &nth(ports_, port) : nullptr;
 }
 
+// From now on the strobe of the port carries nothing: its pulses and the changes of its signals make records.
+void VectorsOutput::tell_changes(Port& port) {
+  const bool has_records = std::exchange(port.way, Port::Way::kByChanges) == Port::Way::kAtOnce;
+  port.records.close_lane();
+  if (!has_records || port.records.count() == 0) return;
+  // The last record has all fields; what was told of earlier times is of no account.
+  const Picoseconds last = port.records.last_clock() * port.clock_ps;
+  port.fields = port.records.last_fields();
+  port.unknown = 0, port.next = port.records.last_clock() + 1;
+  const auto is_over = [last](const Change& change) { return change.at <= last; };
+  std::stable_partition(port.changes.begin(), port.changes.end(), is_over);
+  forget(port, to_size(std::count_if(port.changes.begin(), port.changes.end(), is_over)));
+  for (Place& place : places_) {
+    if (place.port < 0 || place.field < 0 || place.wide || &nth(ports_, place.port) != &port) continue;
+    if (place.latest_at > last) continue;
+    place.latest = 0, place.latest_known = true, place.latest_at = last;
+    std::memcpy(&place.latest, port.fields.data() + place.offset, place.bytes);
+  }
+}
+
 // The clock that begins at `at` or next.
 Cycle VectorsOutput::clock_of(const Port& port, Picoseconds at) {
   if (port.clock_ps != options_.clock_ps) return (at + port.clock_ps - 1) / port.clock_ps;
@@ -116,23 +131,25 @@ Cycle VectorsOutput::clock_of(const Port& port, Picoseconds at) {
 // Keeps bytes of a value that waits, of a signal or group that has `of` of them. Returns their place.
 std::uint64_t VectorsOutput::keep(Port& port, const std::uint8_t* bytes, std::size_t count, std::size_t of) {
   const std::size_t at = port.bytes.size();
-  port.bytes.resize(at + of);
-  std::memcpy(port.bytes.data() + at, bytes, std::min(count, of));
+  port.bytes.append(reinterpret_cast<const char*>(bytes), std::min(count, of));
+  if (count < of) port.bytes.append(of - count, '\0');
   return at;
 }
 
 void VectorsOutput::add(Port& port, const Change& change) {
   port.in_order &= port.changes.empty() || port.changes.back().at <= change.at;
   port.changes.push_back(change);
-  if (port.changes.size() < port.look_at) return;
+  const auto size = [&port] { return port.changes.size() + port.bytes.size() / sizeof(Change); };
+  if (size() < port.look_at) return;
   look(port, options_.now());
-  port.look_at = std::max(kLookAt, 2 * port.changes.size());
+  port.look_at = std::max(kLookAt, 2 * size());
 }
 
 // Whether a value of at most 64 bits is the one that the signal has by then; else it is the latest one.
-bool VectorsOutput::repeats(Place& place, Picoseconds at, std::uint64_t value, bool known) {
+bool VectorsOutput::repeats(const Port& port, Place& place, Picoseconds at, std::uint64_t value, bool known) {
   if (at < place.latest_at) return false;
-  if (known == place.latest_known && (value == place.latest || !known)) return true;
+  if (place.latest_at > port.group_at && known == place.latest_known && (value == place.latest || !known))
+    return true;
   place.latest = value, place.latest_known = known, place.latest_at = at;
   return false;
 }
@@ -143,7 +160,7 @@ void VectorsOutput::change(SignalId signal, Picoseconds at, std::uint64_t value)
   Place& place = nth(places_, signal);
   if (place.wide) return change(signal, at, reinterpret_cast<const std::uint8_t*>(&value), sizeof value);
   value &= place.mask;
-  if (!repeats(place, at, value, true)) add(*port, {at, value, signal, Change::Kind::kValue});
+  if (!repeats(*port, place, at, value, true)) add(*port, {at, value, signal, Change::Kind::kValue});
 }
 
 void VectorsOutput::change(SignalId signal, Picoseconds at, const std::uint8_t* bytes, std::size_t count) {
@@ -165,12 +182,13 @@ void VectorsOutput::unknown(SignalId signal, Picoseconds at) {
   Port* const port = port_of(signal);
   if (port == nullptr) return;
   Place& place = nth(places_, signal);
-  if (place.wide || !repeats(place, at, 0, false)) add(*port, {at, 0, signal, Change::Kind::kUnknown});
+  if (place.wide || !repeats(*port, place, at, 0, false)) add(*port, {at, 0, signal, Change::Kind::kUnknown});
 }
 
 void VectorsOutput::pulse(SignalId signal, Picoseconds begin, Picoseconds end) {
   Port* const port = port_of(signal);
   if (port == nullptr) return;
+  if (port->way != Port::Way::kByChanges) tell_changes(*port);
   Pulse& pulse = port->pulse;
   if (pulse.begin <= begin && begin <= pulse.end) {
     pulse.end = std::max(pulse.end, end);
@@ -196,59 +214,76 @@ void VectorsOutput::draw_pulse(Port& port, Picoseconds limit) {
 
 const VectorsOutput::Side& VectorsOutput::side_of(const SignalGroup& group) {
   if (!opened_) open();
-  int& known = nth(side_of_first_, group.signals.front());
-  if (known < 0) {
-    known = to_int(sides_.size());
+  if (group.place < 0) {
+    group.place = to_int(sides_.size());
     sides_.push_back(find_side(group));
   }
-  return nth(sides_, known);
+  return nth(sides_, group.place);
 }
 
 VectorsOutput::Side VectorsOutput::find_side(const SignalGroup& group) const {
-  const Place& first = nth(places_, group.signals.front());
   Side side;
-  side.port = first.port, side.offset = first.offset, side.first_field = first.field;
-  side.count = group.signals.size(), side.bytes = group.total_bytes;
-  std::size_t offset = first.offset;
+  side.port = nth(places_, group.signals.front()).port;
+  side.bytes = group.total_bytes;
+  std::size_t from = 0;
   for (const SignalId signal : group.signals) {
     const Place& place = nth(places_, signal);
-    side.scattered |= place.port != first.port;
-    side.scattered |= place.port >= 0 && (place.field < 0 || place.offset != offset);
-    offset += place.bytes;
+    side.scattered |= place.port != side.port || (place.port >= 0 && place.field < 0);
+    side.fields.push_back(place.field);
+    const bool goes_on =
+        !side.pieces.empty() && side.pieces.back().to + side.pieces.back().bytes == place.offset;
+    if (goes_on)
+      side.pieces.back().bytes += place.bytes;
+    else
+      side.pieces.push_back({place.offset, from, place.bytes});
+    from += place.bytes;
   }
   if (side.port >= 0) side.strobe = nth(ports_, side.port).strobe;
-  side.whole =
-      !side.scattered && side.port >= 0 && side.count + 1 == nth(descriptions_, side.port).fields.size();
+  side.whole = !side.scattered && side.strobe >= 0 &&
+               side.fields.size() + 1 == nth(descriptions_, side.port).fields.size();
   return side;
 }
 
 void VectorsOutput::change(const SignalGroup& group, Picoseconds at, const std::uint8_t* packed) {
   if (group.signals.empty()) return;
   const Side& side = side_of(group);
-  if (side.scattered || side.count != group.signals.size()) return Trace::change(group, at, packed);
+  if (side.scattered) return Trace::change(group, at, packed);
   if (side.port < 0) return;
   Port& port = nth(ports_, side.port);
+  port.group_at = std::max(port.group_at, at);
   const std::uint64_t kept = keep(port, packed, side.bytes, side.bytes);
-  add(port, {at, kept, nth(side_of_first_, group.signals.front()), Change::Kind::kGroup});
+  add(port, {at, kept, group.place, Change::Kind::kGroup});
+}
+
+VectorsOutput::Port* VectorsOutput::carrying_port(SignalId strobe, const SignalGroup& group) {
+  if (group.signals.empty()) return nullptr;
+  const Side& side = side_of(group);
+  if (!side.whole || side.strobe != strobe) return nullptr;
+  Port& port = nth(ports_, side.port);
+  if (port.way == Port::Way::kUnused) port.way = Port::Way::kAtOnce;
+  return port.way == Port::Way::kAtOnce ? &port : nullptr;
 }
 
 void VectorsOutput::carry(SignalId strobe, const SignalGroup& group, Picoseconds begin, Picoseconds end,
                           const std::uint8_t* packed) {
-  const Side* const side = group.signals.empty() ? nullptr : &side_of(group);
-  if (side == nullptr || !side->whole || side->strobe != strobe) {
-    if (side == nullptr || side->port >= 0 || side->scattered)
-      Trace::carry(strobe, group, begin, end, packed);
-    return;
-  }
-  Port& port = nth(ports_, side->port);
-  const Cycle from = clock_of(port, begin);
-  const Cycle clocks = end - begin == port.clock_ps ? 1 : (end - begin + port.clock_ps - 1) / port.clock_ps;
+  Port* const port = carrying_port(strobe, group);
+  if (port == nullptr) return Trace::carry(strobe, group, begin, end, packed);
+  const Side& side = side_of(group);
+  if (port->records.many()) port->records.pass_on(options_.now() / port->clock_ps, sink_);
+  const Cycle from = clock_of(*port, begin);
+  const Cycle clocks =
+      end - begin == port->clock_ps ? 1 : (end - begin + port->clock_ps - 1) / port->clock_ps;
   for (Cycle clock = from; clock < from + clocks; ++clock) {
-    char* const to = port.records.is_next(clock) ? port.records.add(clock) : port.records.put(clock);
-    std::memcpy(to, packed, side->bytes);
-    std::memcpy(to + side->bytes, port.all_known.data(), port.all_known.size());
+    char* const to = port->records.is_next(clock) ? port->records.add(clock) : port->records.put(clock);
+    side.copy(packed, to);
+    std::memcpy(to + side.bytes, port->all_known.data(), port->all_known.size());
   }
-  if (port.records.many()) port.records.pass_on(options_.now() / port.clock_ps, sink_);
+}
+
+RecordLane* VectorsOutput::lane(SignalId strobe, const SignalGroup& group) {
+  Port* const port = carrying_port(strobe, group);
+  if (port == nullptr || side_of(group).pieces.size() > 1) return nullptr;
+  return &port->records.lane(port->clock_ps, side_of(group).bytes, port->all_known);
 }
 
 void VectorsOutput::text(SignalId signal, Picoseconds at, std::string_view text) {
@@ -272,6 +307,10 @@ void VectorsOutput::look(Port& port, Picoseconds limit) {
       while (end < port.changes.size() && port.changes[end].at == port.changes[done].at) ++end;
       record_instant(port, done, end);
       done = end;
+    } else if (port.is_bank) {
+      const Picoseconds at = port.changes[done].at;
+      while (done < port.changes.size() && port.changes[done].at == at) apply(port, port.changes[done++]);
+      record_bank(port, at);
     } else {
       emit_before(port, port.changes[done].at);
       apply(port, port.changes[done++]);
@@ -325,9 +364,9 @@ void VectorsOutput::set_known(Port& port, int field, bool known) {
 void VectorsOutput::apply(Port& port, const Change& change) {
   if (change.kind == Change::Kind::kGroup) {
     const Side& side = nth(sides_, change.target);
-    std::memcpy(port.fields.data() + side.offset, port.bytes.data() + change.value, side.bytes);
-    for (int i = 0; port.unknown > 0 && i < to_int(side.count); ++i)
-      set_known(port, side.first_field + i, true);
+    side.copy(port.bytes.data() + change.value, port.fields.data());
+    for (std::size_t i = 0; port.unknown > 0 && i < side.fields.size(); ++i)
+      set_known(port, side.fields[i], true);
     return;
   }
   const Place& place = nth(places_, change.target);
@@ -370,6 +409,13 @@ void VectorsOutput::record_change(Port& port, const Change& change) {
   std::memset(to + sizeof member + 1 + value.size(), 0, port.value_bytes - value.size());
 }
 
+// Makes the record of a bank that may have changed at `at`.
+void VectorsOutput::record_bank(Port& port, Picoseconds at) {
+  if (port.fields == port.recorded) return;
+  port.records.add(at / port.clock_ps, port.fields);
+  port.recorded = port.fields;
+}
+
 // Makes the records of the clocks that begin before `at` and have none yet.
 void VectorsOutput::emit_before(Port& port, Picoseconds at) {
   const Cycle end = clock_of(port, at);
@@ -410,7 +456,7 @@ void VectorsOutput::finish(Picoseconds end, ProgramVectors& programs,
   write_texts(end);
   std::string index;
   const auto describe = [&](const VectorPort& port, const VectorRecords& records, Picoseconds clock_ps) {
-    index += (index.empty() ? "\n" : ",\n") + description(port, records, clock_ps);
+    index += (index.empty() ? "\n" : ",\n") + description_of(port, records.count(), clock_ps);
   };
   for (std::size_t i = 0; i < ports_.size(); ++i) {
     Port& port = ports_[i];
@@ -431,27 +477,11 @@ void VectorsOutput::finish(Picoseconds end, ProgramVectors& programs,
     banks +=
         fmt::format("{}{{\"name\":\"{}\",\"bytes\":{}{}}}", banks.empty() ? "\n" : ",\n", memory.name,
                     memory.bytes, memory.file.empty() ? "" : fmt::format(",\"after\":\"{}\"", memory.file));
-  sink_("ports.json",
-        fmt::format(
-            "{{\"version\":2,\"clock_ps\":{},\"clock\":\"a record of clock t holds between the edges at t "
-            "x clock_ps and (t + 1) x clock_ps\",\"ports\":[{}\n],\"memories\":[{}\n]}}\n",
-            options_.clock_ps, index, banks));
-}
-
-std::string VectorsOutput::description(const VectorPort& port, const VectorRecords& records,
-                                       Picoseconds clock_ps) {
-  std::string fields;
-  for (const VectorField& field : port.fields)
-    fields +=
-        fmt::format("{}{{\"name\":\"{}\",\"bits\":{}}}", fields.empty() ? "" : ",", field.name, field.bits);
-  std::string text = fmt::format(R"({{"name":"{}","file":"{}.bin","records":{},"clock_ps":{},"record":"{}")",
-                                 port.name, port.name, records.count(), clock_ps,
-                                 port.kind == PortRecordKind::kStrobed ? "valid" : "change");
-  if (!port.stage.empty()) text += fmt::format(",\"stage\":\"{}\"", port.stage);
-  text += ",\"fields\":[" + fields + "]";
-  if (!port.members.empty()) text += ",\"signals\":" + list_of(port.members);
-  if (!port.texts.empty()) text += ",\"values\":" + list_of(port.texts);
-  return text + "}";
+  pass_on(sink_, "ports.json",
+          fmt::format(
+              "{{\"version\":2,\"clock_ps\":{},\"clock\":\"a record of clock t holds between the edges at t "
+              "x clock_ps and (t + 1) x clock_ps\",\"ports\":[{}\n],\"memories\":[{}\n]}}\n",
+              options_.clock_ps, index, banks));
 }
 
 std::vector<std::string> VectorsOutput::unmatched_patterns() const {

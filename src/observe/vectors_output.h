@@ -8,6 +8,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <functional>
 #include <map>
 #include <set>
@@ -53,6 +54,7 @@ class VectorsOutput : public Trace {
   void change(const SignalGroup& group, Picoseconds at, const std::uint8_t* packed) override;
   void carry(SignalId strobe, const SignalGroup& group, Picoseconds begin, Picoseconds end,
              const std::uint8_t* packed) override;
+  RecordLane* lane(SignalId strobe, const SignalGroup& group) override;
   void unknown(SignalId signal, Picoseconds at) override;
   void pulse(SignalId signal, Picoseconds begin, Picoseconds end) override;
   void text(SignalId signal, Picoseconds at, std::string_view text) override;
@@ -87,6 +89,11 @@ class VectorsOutput : public Trace {
     Cycle next = 0;  // the first clock that has no record yet
     SignalId strobe = -1;
     Pulse pulse;
+    Picoseconds group_at = -2;  // of the latest change of a group
+    // Values that the strobe carries become records at once, as long as nothing else was told of the port.
+    enum class Way : std::uint8_t { kUnused, kAtOnce, kByChanges } way = Way::kUnused;
+    bool is_bank = false;
+    std::string recorded;  // of a bank: the fields of its last record
     std::vector<Change> changes;
     bool in_order = true;                // of their times
     std::size_t value_bytes = 0;         // of a register's change
@@ -107,14 +114,24 @@ class VectorsOutput : public Trace {
     std::uint64_t value = 0, latest = 0;
     Picoseconds latest_at = -1;
   };
-  // A group whose signals lie side by side in one record.
+  // Where the signals of a group are in the records of their port.
   struct Side {
+    struct Piece {
+      std::size_t to = 0, from = 0, bytes = 0;  // place in a record, in the packed values
+    };
     int port = -1;
     SignalId strobe = -1;
-    std::size_t count = 0, offset = 0, bytes = 0;
-    int first_field = 0;
-    bool whole = false;      // it has all fields of the port
-    bool scattered = false;  // its signals are not side by side
+    std::size_t bytes = 0;
+    std::vector<Piece> pieces;
+    std::vector<int> fields;
+    bool whole = false;      // it has all fields of the port with the strobe
+    bool scattered = false;  // its signals are of several ports, or of none with records of them all
+    // Writes packed values to the fields of a record.
+    void copy(const void* packed, void* record) const {
+      for (const Piece& piece : pieces)
+        std::memcpy(static_cast<char*>(record) + piece.to, static_cast<const char*>(packed) + piece.from,
+                    piece.bytes);
+    }
   };
   struct Late {
     Picoseconds at = 0;
@@ -129,6 +146,9 @@ class VectorsOutput : public Trace {
   void open_place(SignalId signal, const VectorPlace& place);
   bool wants(const std::string& name);
   const Side& side_of(const SignalGroup& group);
+  // The port whose strobe carries the group, if its records may be made at once.
+  Port* carrying_port(SignalId strobe, const SignalGroup& group);
+  void tell_changes(Port& port);
   Side find_side(const SignalGroup& group) const;
   Cycle clock_of(const Port& port, Picoseconds at);
   Port* port_of(SignalId signal);
@@ -136,16 +156,15 @@ class VectorsOutput : public Trace {
   void add(Port& port, const Change& change);
   void draw_pulse(Port& port, Picoseconds limit);
   void look(Port& port, Picoseconds limit);
-  void look_at_registers(Port& port, Picoseconds limit);
   void forget(Port& port, std::size_t count);
   void apply(Port& port, const Change& change);
   static void set_known(Port& port, int field, bool known);
   void record_instant(Port& port, std::size_t first, std::size_t end);
   void record_change(Port& port, const Change& change);
-  static bool repeats(Place& place, Picoseconds at, std::uint64_t value, bool known);
+  static bool repeats(const Port& port, Place& place, Picoseconds at, std::uint64_t value, bool known);
+  void record_bank(Port& port, Picoseconds at);
   void emit_before(Port& port, Picoseconds at);
   void write_texts(Picoseconds end);
-  static std::string description(const VectorPort& port, const VectorRecords& records, Picoseconds clock_ps);
 
   VectorOptions options_;
   VectorSink sink_;
@@ -154,10 +173,9 @@ class VectorsOutput : public Trace {
   std::vector<SignalInfo> signals_;
   std::vector<VectorPort> descriptions_;  // of ports_
   std::vector<Port> ports_;
-  std::vector<Place> places_;       // by SignalId
-  std::vector<int> rank_;           // by SignalId: its place among all by path
-  std::vector<int> side_of_first_;  // by a group's first signal: its place in sides_; negative: not looked up
-  std::vector<Side> sides_;
+  std::vector<Place> places_;             // by SignalId
+  std::vector<int> rank_;                 // by SignalId: its place among all by path
+  std::vector<Side> sides_;               // of groups, by their places
   std::map<SignalId, std::string> wide_;  // the present values of registers of more than 64 bits
   std::set<std::string, std::less<>> texts_;
   std::vector<Late> late_;

@@ -138,6 +138,32 @@ void expect_as_in_waveform(const PortBytes& records, const nlohmann::json& port,
   EXPECT_EQ(next, records.records()) << name;
 }
 
+/// A bank of registers has what the waveform shows of them in every clock, and no more records than changes.
+void expect_bank_as_in_waveform(const PortBytes& records, const nlohmann::json& port,
+                                const std::map<std::string, const VcdSignal*>& signals, std::int64_t end) {
+  const std::string name = port.at("name"), scope = name.substr(0, name.rfind('.') + 1);
+  const std::int64_t period = port.at("clock_ps");
+  std::vector<std::pair<std::pair<std::size_t, std::size_t>, ByClock>> fields;
+  for (const auto& [of, place] : records.offsets) {
+    if (of != "known") fields.emplace_back(place, ByClock(*signals.at(scope + of), period));
+  }
+  std::size_t next = 0;
+  for (std::int64_t clock = 0; clock * period < end; ++clock) {
+    while (next < records.records() && records.clock(next) == clock) ++next;
+    for (auto& [place, values] : fields)
+      ASSERT_EQ(next == 0
+                    ? 0
+                    : number_at(records.bytes, (next - 1) * records.of_record + place.first, place.second),
+                values.at(clock).value_or(0))
+          << name << " byte " << place.first << ' ' << clock;
+  }
+  EXPECT_EQ(next, records.records()) << name;
+  for (std::size_t record = 1; record < next; ++record) {
+    const std::size_t at = record * records.of_record + 8, bytes = records.of_record - 8;
+    EXPECT_NE(records.bytes.substr(at, bytes), records.bytes.substr(at - records.of_record, bytes)) << name;
+  }
+}
+
 TEST_P(VectorsOfEngine, CY_8_every_port_carries_what_the_waveform_shows) {
   const CommandFolder folder;
   const std::string config = std::string("configs/") + GetParam() + ".json",
@@ -152,15 +178,20 @@ TEST_P(VectorsOfEngine, CY_8_every_port_carries_what_the_waveform_shows) {
   const auto index = nlohmann::json::parse(read_bytes(folder.path("v/ports.json")));
   const std::int64_t end = (folder.report().at("total").at("cycles").get<std::int64_t>() + 1) *
                            index.at("clock_ps").get<std::int64_t>();
-  std::size_t with_records = 0;
+  std::size_t with_records = 0, banks = 0;
   for (const nlohmann::json& port : index.at("ports")) {
     const PortBytes records(folder.path("v"), port);
     ASSERT_EQ(port.at("records").get<std::size_t>(), records.records()) << port.at("name");
     with_records += records.bytes.empty() ? 0 : 1;
     if (port.at("record") == "valid") expect_as_in_waveform(records, port, signals, end);
+    if (port.at("record") == "bank") expect_bank_as_in_waveform(records, port, signals, end);
     if (HasFatalFailure()) return;
+    banks += port.at("record") == "bank" && records.records() > 1 ? 1 : 0;
   }
   EXPECT_GT(with_records, index.at("ports").size() / 4);
+  const bool keeps_operands =
+      GetParam() == std::string("wfold16x4") || GetParam() == std::string("rolling16");
+  EXPECT_EQ(banks > 0, keeps_operands) << "units that keep operands in registers have banks of them";
 }
 
 INSTANTIATE_TEST_SUITE_P(Engines, VectorsOfEngine,

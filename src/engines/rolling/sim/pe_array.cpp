@@ -10,7 +10,17 @@ namespace tilebeat::rolling {
 namespace {
 
 constexpr int kVector = 16;  // elements of a line are kept in whole vectors
-constexpr std::uint64_t kNineBits = 0x1FF;
+constexpr int kElementBits = 9, kTagBits = 16;
+constexpr unsigned kNineBits = 0x1FF;
+
+// The bits of an element after subtraction of its zero point.
+std::uint16_t bits_of(std::int16_t element) {
+  return static_cast<std::uint16_t>(static_cast<std::uint16_t>(element) & kNineBits);
+}
+
+const std::uint8_t* bytes_of(const std::vector<std::uint16_t>& values) {
+  return reinterpret_cast<const std::uint8_t*>(values.data());
+}
 
 }  // namespace
 
@@ -22,34 +32,52 @@ PeArray::PeArray(const Shape& shape, Trace* trace, const std::string& scope)
       tags_(to_size(kOperands) * to_size(shape.groups * lines_)),
       spare_(to_size(shape.groups * lanes_)),
       trace_(trace) {
-  if (trace == nullptr) return;
-  for (const std::string_view operand : kOperandNames) {
-    for (int group = 0; group < shape.groups; ++group) {
-      for (int row = 0; row < shape.rows; ++row) {
-        for (int column = 0; column < shape.columns; ++column) {
-          signals_.push_back(trace->add_signal(fmt::format("{}.pe{}_{}", scope, row, column),
-                                               fmt::format("{}{}", operand, group), 9, Radix::kSigned,
-                                               Shown::kWhenNamed));
-        }
-      }
+  if (trace != nullptr) declare_signals(scope);
+}
+
+// The name of a group of registers: a0.
+std::string PeArray::bank_of(int bank) const {
+  return fmt::format("{}{}", nth(kOperandNames, bank / shape_.groups), bank % shape_.groups);
+}
+
+void PeArray::declare_signals(const std::string& scope) {
+  const int banks = to_int(kOperands) * shape_.groups;
+  for (int bank = 0; bank < banks; ++bank) {
+    SignalGroup& signals = signals_.emplace_back();
+    for (int pe = 0; pe < shape_.rows * shape_.columns; ++pe)
+      signals.add(*trace_, {fmt::format("{}.pe{}_{}", scope, pe / shape_.columns, pe % shape_.columns),
+                            bank_of(bank), kElementBits, Radix::kSigned, Shown::kWhenNamed, bank_of(bank)});
+  }
+  for (const SignalGroup& signals : signals_) {
+    for (int row = 0; row < shape_.rows; ++row) {
+      SignalGroup& of_row = row_signals_.emplace_back();
+      for (int column = 0; column < shape_.columns; ++column)
+        of_row.add(nth(signals.signals, row * shape_.columns + column), kElementBits);
+    }
+    for (int column = 0; column < shape_.columns; ++column) {
+      SignalGroup& of_column = column_signals_.emplace_back();
+      for (int row = 0; row < shape_.rows; ++row)
+        of_column.add(nth(signals.signals, row * shape_.columns + column), kElementBits);
     }
   }
-  for (int spare = 0; spare < spare_lines_of(shape); ++spare) {
-    for (int lane = 0; lane < std::max(shape.rows, shape.columns); ++lane)
-      spare_signals_.push_back(trace->add_signal(fmt::format("{}.spare{}", scope, spare),
-                                                 fmt::format("e{}", lane), 9, Radix::kSigned,
-                                                 Shown::kWhenNamed));
+  for (int spare = 0; spare < spare_lines_of(shape_); ++spare) {
+    for (int lane = 0; lane < lines_; ++lane)
+      spare_signals_.add(*trace_, {fmt::format("{}.spare{}", scope, spare), fmt::format("e{}", lane),
+                                   kElementBits, Radix::kSigned, Shown::kWhenNamed, "spare"});
   }
-  for (const std::string_view operand : kOperandNames) {
-    for (int group = 0; group < shape.groups; ++group) {
-      for (int line = 0; line < lines_; ++line)
-        tag_signals_.push_back(trace->add_signal(scope + ".tags",
-                                                 fmt::format("{}{}_{}", operand, group, line), 16,
-                                                 Radix::kDecimal, Shown::kWhenNamed));
-    }
+  for (int bank = 0; bank < banks; ++bank) {
+    SignalGroup& tags = tag_signals_.emplace_back();
+    for (int line = 0; line < lines_; ++line)
+      tags.add(*trace_, {scope + ".tags", fmt::format("{}_{}", bank_of(bank), line), kTagBits,
+                         Radix::kDecimal, Shown::kWhenNamed, "tags_" + bank_of(bank)});
   }
-  for (const auto* signals : {&signals_, &spare_signals_, &tag_signals_})
-    traces_ |= std::any_of(signals->begin(), signals->end(), [](SignalId signal) { return signal >= 0; });
+  const auto look = [this](const SignalGroup& group) {
+    traces_ |= std::any_of(group.signals.begin(), group.signals.end(), [](SignalId id) { return id >= 0; });
+  };
+  for (const auto* groups : {&signals_, &tag_signals_}) std::for_each(groups->begin(), groups->end(), look);
+  look(spare_signals_);
+  shown_.resize(std::max(nth(signals_, 0).signals.size(), spare_signals_.signals.size()));
+  tags_shown_.resize(to_size(lines_));
 }
 
 PeArray::Pe PeArray::pe_of(Variant variant, int line, int lane) const {
@@ -141,25 +169,24 @@ void PeArray::swap_lines(OperandName operand, int group_a, int group_b, int line
 
 void PeArray::trace_spare_lines(Picoseconds at) {
   if (!traces_ || trace_->is_over()) return;
-  const int lanes = std::max(shape_.rows, shape_.columns);
-  for (int i = 0; i < count_of(spare_signals_); ++i)
-    trace_->change(nth(spare_signals_, i), at,
-                   to_unsigned(nth(spare_, i / lanes * lanes_ + i % lanes)) & kNineBits);
+  for (int i = 0; i < count_of(spare_signals_.signals); ++i)
+    nth(shown_, i) = bits_of(nth(spare_, i / lines_ * lanes_ + i % lines_));
+  trace_->change(spare_signals_, at, bytes_of(shown_));
 }
 
 void PeArray::trace_element(Variant variant, OperandName operand, int group, int line, int lane,
                             Picoseconds at) {
   const Pe pe = pe_of(variant, line, lane);
   const int bank = to_int(operand) * shape_.groups + group;
-  const SignalId signal = nth(signals_, (bank * shape_.rows + pe.row) * shape_.columns + pe.column);
+  const SignalId signal = nth(nth(signals_, bank).signals, pe.row * shape_.columns + pe.column);
   if (tags(operand, group)[line].valid)
-    trace_->change(signal, at, to_unsigned(this->line(operand, group, line)[lane]) & kNineBits);
+    trace_->change(signal, at, bits_of(this->line(operand, group, line)[lane]));
   else
     trace_->unknown(signal, at);
 }
 
 void PeArray::trace_tag(OperandName operand, int group, int line, Picoseconds at) {
-  const SignalId signal = tag_signals_[tag_index(operand, group, line)];
+  const SignalId signal = nth(nth(tag_signals_, to_int(operand) * shape_.groups + group).signals, line);
   const Tag& tag = tags(operand, group)[line];
   if (tag.valid)
     trace_->change(signal, at, to_unsigned(tag.number));
@@ -170,15 +197,34 @@ void PeArray::trace_tag(OperandName operand, int group, int line, Picoseconds at
 void PeArray::trace(Variant variant, OperandName operand, int group, Picoseconds at) {
   if (!traces_ || trace_->is_over()) return;
   const int lines = shape_.lines(variant), lanes = shape_.lanes(variant);
+  const Tag* const tags = this->tags(operand, group);
+  const bool all_known = std::all_of(tags, tags + lines, [](const Tag& tag) { return tag.valid; });
+  if (all_known && lines == lines_ && lines * lanes == shape_.rows * shape_.columns)
+    return trace_all(variant, operand, group, at);
   for (int line = 0; line < lines; ++line) {
     trace_tag(operand, group, line, at);
     for (int lane = 0; lane < lanes; ++lane) trace_element(variant, operand, group, line, lane, at);
   }
 }
 
+// The same where all PEs have registers with lines.
+void PeArray::trace_all(Variant variant, OperandName operand, int group, Picoseconds at) {
+  const std::size_t bank = to_size(to_int(operand) * shape_.groups + group);
+  const bool by_rows = lines_are_rows(variant);
+  std::uint16_t* to = shown_.data();
+  for (int row = 0; row < shape_.rows; ++row) {
+    for (int column = 0; column < shape_.columns; ++column)
+      *to++ = bits_of(by_rows ? line(operand, group, row)[column] : line(operand, group, column)[row]);
+  }
+  trace_->change(signals_[bank], at, bytes_of(shown_));
+  for (int line = 0; line < lines_; ++line)
+    nth(tags_shown_, line) = static_cast<std::uint16_t>(tags(operand, group)[line].number);
+  trace_->change(tag_signals_[bank], at, bytes_of(tags_shown_));
+}
+
 void PeArray::trace_load(Variant variant, OperandName operand, int group, const Load& load,
                          const Entry& entry) {
-  if (!traces_ || trace_->is_over()) return;
+  if (!traces_ || trace_->is_over() || trace_line(variant, operand, group, load, entry)) return;
   const auto at = [&](int element) {
     return entry.first + std::min(element / entry.elements, entry.cycles - 1) * entry.period;
   };
@@ -192,6 +238,30 @@ void PeArray::trace_load(Variant variant, OperandName operand, int group, const 
     trace_tag(operand, group, line, at(line));
     trace_element(variant, operand, group, line, load.number, at(line));
   }
+}
+
+// The same where a row or a column of the whole array gets all its elements in one cycle; false: it does not.
+bool PeArray::trace_line(Variant variant, OperandName operand, int group, const Load& load,
+                         const Entry& entry) {
+  const bool is_line = load.kind == Load::Kind::kLine;
+  const int lines = shape_.lines(variant), lanes = shape_.lanes(variant), count = is_line ? lanes : lines;
+  const Tag* const tags = this->tags(operand, group);
+  const auto known = [](const Tag& tag) { return tag.valid; };
+  if ((count - 1) / entry.elements > 0 || lines * lanes != shape_.rows * shape_.columns) return false;
+  if (is_line ? !known(tags[load.number])
+              : load.filled.size != lines || !std::all_of(tags, tags + lines, known))
+    return false;
+  for (int i = 0; i < count; ++i)
+    nth(shown_, i) =
+        bits_of(is_line ? line(operand, group, load.number)[i] : line(operand, group, i)[load.number]);
+  const int bank = to_int(operand) * shape_.groups + group;
+  const bool is_row = is_line == lines_are_rows(variant);
+  const SignalGroup& signals = is_row ? nth(row_signals_, bank * shape_.rows + load.number)
+                                      : nth(column_signals_, bank * shape_.columns + load.number);
+  trace_->change(signals, entry.first, bytes_of(shown_));
+  for (int number = is_line ? load.number : 0; number < (is_line ? load.number + 1 : lines); ++number)
+    trace_tag(operand, group, number, entry.first);
+  return true;
 }
 
 }  // namespace tilebeat::rolling

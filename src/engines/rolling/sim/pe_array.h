@@ -104,7 +104,11 @@ class PeArray {
     int row = 0, column = 0;
   };
   Pe pe_of(Variant variant, int line, int lane) const;
+  std::string bank_of(int bank) const;
+  void declare_signals(const std::string& scope);
   void trace_element(Variant variant, OperandName operand, int group, int line, int lane, Picoseconds at);
+  void trace_all(Variant variant, OperandName operand, int group, Picoseconds at);
+  bool trace_line(Variant variant, OperandName operand, int group, const Load& load, const Entry& entry);
   void trace_tag(OperandName operand, int group, int line, Picoseconds at);
   std::int16_t stored(OperandName operand, Variant variant, int group, int line, int lane,
                       std::int16_t element) const;
@@ -116,10 +120,13 @@ class PeArray {
   std::vector<std::int16_t> spare_;      // [ring][lane]: the line that wrapped
   std::optional<Fault> fault_;
   Trace* trace_;
-  bool traces_ = false;                  // some signal of a register, a tag or a spare register is recorded
-  std::vector<SignalId> signals_;        // [operand][group][row][column]
-  std::vector<SignalId> tag_signals_;    // [operand][group][line]
-  std::vector<SignalId> spare_signals_;  // [spare line][lane]
+  bool traces_ = false;                   // some signal of a register, a tag or a spare register is recorded
+  std::vector<SignalGroup> signals_;      // by operand and group: [row][column]
+  std::vector<SignalGroup> tag_signals_;  // likewise: [line]
+  SignalGroup spare_signals_;             // [spare line][lane]
+  // By operand and group, the signals of a row, or of a column, of PEs.
+  std::vector<SignalGroup> row_signals_, column_signals_;
+  std::vector<std::uint16_t> shown_, tags_shown_;  // values of one group
 };
 
 }  // namespace tilebeat::rolling

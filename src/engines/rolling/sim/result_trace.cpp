@@ -9,7 +9,7 @@
 namespace tilebeat::rolling {
 namespace {
 
-constexpr int kSumBits = 32;
+constexpr int kSumBits = 32, kPlaceBits = 16;
 
 // Lines of the largest stack of blocks that a half has room for.
 int most_lines(const RollingConfig& config) {
@@ -36,47 +36,74 @@ ResultTrace::ResultTrace(const SimContext& context, const std::string& scope, co
       realign_(&trace(), scope, "realign"),
       drain_(&trace(), scope, "drain") {
   const int lines = most_lines(config), lanes = config.multipliers * std::max(config.rows, config.columns);
+  one_block_ = lines == std::max(config.rows, config.columns);
   for (int lane = 0; lane < lanes; ++lane) {
-    for (const char* part : {"line", "index"})
-      places_.push_back(trace().add_signal(scope, fmt::format("w{}_{}", lane, part), 16, Radix::kDecimal,
-                                           Shown::kWhenNamed));
+    for (const char* part : {"index", "line"})
+      places_.add(trace(),
+                  {scope, fmt::format("w{}_{}", lane, part), kPlaceBits, Radix::kDecimal, Shown::kWhenNamed});
   }
-  for (std::size_t half = 0; half < contents_.size(); ++half) {
+  for (int half = 0; half < 2; ++half) {
     for (int line = 0; line < lines; ++line)
-      contents_[half].push_back(trace().add_signal(fmt::format("{}.half{}", scope, half),
-                                                   fmt::format("line{}", line), kSumBits * lines,
-                                                   Radix::kHexadecimal, Shown::kWhenNamed));
+      nth(contents_, half)
+          .add(trace(),
+               {fmt::format("{}.half{}", scope, half), fmt::format("line{}", line), kSumBits * lines,
+                Radix::kHexadecimal, Shown::kWhenNamed, one_block_ ? fmt::format("half{}", half) : ""});
   }
   const auto shown = [](SignalId signal) { return signal >= 0; };
-  shows_sums_ = shown(out_) || std::any_of(contents_[0].begin(), contents_[0].end(), shown) ||
-                std::any_of(contents_[1].begin(), contents_[1].end(), shown);
+  const auto any = [&](const SignalGroup& group) {
+    return std::any_of(group.signals.begin(), group.signals.end(), shown);
+  };
+  shows_sums_ = shown(out_) || any(contents_[0]) || any(contents_[1]);
 }
 
 void ResultTrace::trace_line(const Half& half, int line, Cycle at) {
-  const auto& lines = nth(contents_, half.number % 2);
+  const auto& lines = nth(contents_, half.number % 2).signals;
   if (!shows_sums_ || line >= count_of(lines)) return;
   const std::size_t stride = to_size(half.side);
   trace().change(nth(lines, line), time_of(at), bytes_of(half.sums + to_size(line) * stride),
                  stride * sizeof(std::int32_t));
 }
 
-void ResultTrace::begin(const Half& half, Cycle at) {
+// Traces all lines, whose sums lie one behind the other.
+void ResultTrace::trace_lines(const Half& half, Cycle at) {
+  const SignalGroup& lines = nth(contents_, half.number % 2);
+  if (half.side == count_of(lines.signals)) {
+    if (shows_sums_) trace().change(lines, time_of(at), bytes_of(half.sums));
+    return;
+  }
   for (int line = 0; line < half.side; ++line) trace_line(half, line, at);
 }
 
-void ResultTrace::added(const Half& half, int lane, int line, int index, Cycle at) {
-  add_.high(&trace(), time_of(at), time_of(at + 1));
-  trace().change(half_, time_of(at), to_unsigned(half.number % 2));
-  trace_line(half, line, at + 1);
-  if (2 * lane + 1 >= count_of(places_)) return;
-  trace().change(nth(places_, 2 * lane), time_of(at), to_unsigned(line));
-  trace().change(nth(places_, 2 * lane + 1), time_of(at), to_unsigned(index));
+void ResultTrace::begin(const Half& half, Cycle at) {
+  trace_lines(half, at);
 }
 
-void ResultTrace::skipped(int lane, Cycle at) {
-  for (const int signal : {2 * lane, 2 * lane + 1}) {
-    if (signal < count_of(places_)) trace().unknown(nth(places_, signal), time_of(at));
+void ResultTrace::added(const Half& half, int first, int count, const std::vector<Place>& places, Cycle at) {
+  trace().change(half_, time_of(at), to_unsigned(half.number % 2));
+  if (one_block_)
+    trace_lines(half, at + 1);
+  else
+    for (const Place& place : places) trace_line(half, place.line, at + 1);
+  // A strobe is told of before the signals that it does not carry.
+  const bool of_all = 2 * count == count_of(places_.signals) && count == count_of(places);
+  if (!of_all && !places.empty()) add_.high(&trace(), time_of(at), time_of(at + 1));
+  shown_.clear();
+  for (int lane = 0; lane < count; ++lane) {
+    const bool has_sum = lane < count_of(places);
+    const Place place = has_sum ? nth(places, lane) : Place{};
+    for (const int number : {place.index, place.line}) {
+      const int signal = 2 * (first + lane) + (count_of(shown_) & 1);
+      shown_.push_back(static_cast<std::uint16_t>(number));
+      if (of_all || signal >= count_of(places_.signals)) continue;
+      if (has_sum)
+        trace().change(nth(places_.signals, signal), time_of(at), to_unsigned(number));
+      else
+        trace().unknown(nth(places_.signals, signal), time_of(at));
+    }
   }
+  if (of_all)
+    add_.high(&trace(), time_of(at), time_of(at + 1), places_,
+              reinterpret_cast<const std::uint8_t*>(shown_.data()));
 }
 
 void ResultTrace::realigns(const Half& half, Cycle first, int cycles) {
@@ -86,7 +113,7 @@ void ResultTrace::realigns(const Half& half, Cycle first, int cycles) {
 
 void ResultTrace::shifted(const Half& half, int shifts, Cycle at) {
   trace().change(shift_, time_of(at), to_unsigned(shifts));
-  for (int line = 0; line < half.side; ++line) trace_line(half, line, at);
+  trace_lines(half, at);
 }
 
 void ResultTrace::drained(const Half& half, int row, const std::vector<std::int32_t>& sums, Cycle first) {

@@ -28,10 +28,12 @@ class ResultTrace {
   };
   /// A half starts over in cycle `at`.
   void begin(const Half& half, Cycle at);
-  /// A lane's sum was added at `line`, `index` of a half in cycle `at`.
-  void added(const Half& half, int lane, int line, int index, Cycle at);
-  /// The lane has no sum in that cycle.
-  void skipped(int lane, Cycle at);
+  /// In cycle `at` the sums of the lanes from `first` on, of which there are `count`, were added at these
+  /// places of a half; lanes without a place have no sum.
+  struct Place {
+    int line = 0, index = 0;
+  };
+  void added(const Half& half, int first, int count, const std::vector<Place>& places, Cycle at);
   /// Lines roll to their places from cycle `first` on.
   void realigns(const Half& half, Cycle first, int cycles);
   /// `shifts` cycles of that are done in cycle `at`.
@@ -43,16 +45,19 @@ class ResultTrace {
 
  private:
   void trace_line(const Half& half, int line, Cycle at);
+  void trace_lines(const Half& half, Cycle at);
   Trace& trace() const { return *context_.observers.trace; }
   Picoseconds time_of(Cycle cycle) const { return context_.clock.at(cycle); }
 
   const SimContext context_;
   int drain_sums_;
   bool shows_sums_ = false;
+  bool one_block_ = true;  // a half has room for one; nearly all lines change then where any does
   SignalId half_, shift_, drain_half_, row_, out_;
   Strobe add_, realign_, drain_;
-  std::vector<SignalId> places_;                   // [lane][line, index]
-  std::array<std::vector<SignalId>, 2> contents_;  // by half: the lines
+  SignalGroup places_;                   // [lane][index, line]
+  std::vector<std::uint16_t> shown_;     // values of it
+  std::array<SignalGroup, 2> contents_;  // by half: the lines
 };
 
 }  // namespace tilebeat::rolling

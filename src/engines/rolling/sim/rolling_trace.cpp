@@ -24,14 +24,13 @@ void RollingUnit::declare_signals() {
                              trace.add_signal(scope, load + "_across", 1)};
     loader(operand).declare_signals(fmt::format("{}.{}", name(), kOperandNames[index]));
   }
-  signals_->sums_valid = trace.add_signal(scope, "sums", 1);
+  signals_->valid_sums = Strobe(&trace, scope, "sums");
   signals_->beat = Strobe(&trace, scope, "valid");
   for (int multiplier = 0; multiplier < config_.multipliers; ++multiplier) {
     const std::string suffix = multiplier == 0 ? "" : fmt::format("_{}", multiplier);
-    auto& sums = signals_->sums.emplace_back();
     for (int line = 0; line < std::max(config_.rows, config_.columns); ++line)
-      sums.push_back(trace.add_signal(scope, fmt::format("sum{}{}", line, suffix), 32, Radix::kSigned,
-                                      Shown::kWhenNamed));
+      signals_->sums.add(
+          trace, {scope, fmt::format("sum{}{}", line, suffix), 32, Radix::kSigned, Shown::kWhenNamed});
   }
   results.declare_signals(context_, std::string(name()) + ".results");
 }
@@ -61,14 +60,10 @@ void RollingUnit::trace_load(const OperandLoader::Line& line, const Round& round
 // Traces where the sums of a beat are added; those of multiplier `multiplier`.
 void RollingUnit::trace_landing(const Sums& sums, int multiplier, Cycle now) {
   const int lines = std::max(config_.rows, config_.columns), first = multiplier * lines;
-  for (int i = 0; i < lines; ++i) {
-    if (i < to_int(sums.count)) {
-      const SumPlace& place = nth(sums.values, i).place;
-      results.trace->added(results.half(sums.number), first + i, place.line, place.index, now);
-    } else {
-      results.trace->skipped(first + i, now);
-    }
-  }
+  places_shown_.clear();
+  for (std::size_t i = 0; i < sums.count; ++i)
+    places_shown_.push_back({sums.values[i].place.line, sums.values[i].place.index});
+  results.trace->added(results.half(sums.number), first, lines, places_shown_, now);
 }
 
 void RollingUnit::trace_step(Cycle now) {
@@ -87,13 +82,19 @@ void RollingUnit::trace_step(Cycle now) {
 void RollingUnit::trace_clock(Cycle now) {
   Trace& trace = *context_.observers.trace;
   if (!trees_.empty() && trees_.back().due > now) {
-    const Picoseconds due = context_.clock.at(trees_.back().due);
-    trace.change(signals_->sums_valid, due, 1);
-    trace.change(signals_->sums_valid, context_.clock.at(trees_.back().due + 1), 0);
+    const Picoseconds due = context_.clock.at(trees_.back().due),
+                      end = context_.clock.at(trees_.back().due + 1);
+    if (line_sums_.size() == 1 && line_sums_[0].size() == signals_->sums.signals.size()) {
+      signals_->valid_sums.high(&trace, due, end, signals_->sums,
+                                reinterpret_cast<const std::uint8_t*>(line_sums_[0].data()));
+      return;
+    }
+    signals_->valid_sums.high(&trace, due, end);
+    const auto lines = to_size(std::max(config_.rows, config_.columns));
     for (std::size_t multiplier = 0; multiplier < line_sums_.size(); ++multiplier) {
       const auto& sums = line_sums_[multiplier];
-      for (std::size_t line = 0; line < sums.size() && line < signals_->sums[multiplier].size(); ++line)
-        trace.change(signals_->sums[multiplier][line], due,
+      for (std::size_t line = 0; line < std::min(sums.size(), lines); ++line)
+        trace.change(signals_->sums.signals[multiplier * lines + line], due,
                      to_unsigned(static_cast<std::uint32_t>(sums[line])));
     }
   }

@@ -187,15 +187,16 @@ class RollingUnit : public CommandedUnit {
   UpsetsToCome<Fault> upsets_;  // of operand registers
   std::vector<std::int16_t> elements_;
   struct Signals {
-    SignalId group, computation, phase, step, sums_valid;
+    SignalId group, computation, phase, step;
     struct Load {
       SignalId valid, group, line, across;
     };
     std::array<Load, kOperands> load;
-    Strobe beat;
-    std::vector<std::vector<SignalId>> sums;  // by multiplier
+    Strobe beat, valid_sums;
+    SignalGroup sums;  // [multiplier][line]
   };
-  std::optional<Signals> signals_;  // trace signals
+  std::optional<Signals> signals_;                // trace signals
+  std::vector<ResultTrace::Place> places_shown_;  // of the sums that land
 };
 
 }  // namespace tilebeat::rolling

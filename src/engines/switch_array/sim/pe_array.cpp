@@ -6,6 +6,7 @@
 #include "tilebeat/error.h"
 
 #include <algorithm>
+#include <cstring>
 
 #include <fmt/format.h>
 
@@ -48,7 +49,7 @@ void PeArray::declare_signals() {
   if (std::all_of(pes_.signals.begin(), pes_.signals.end(), [](SignalId signal) { return signal < 0; }))
     pes_ = {};
   traced_sums_.resize(shadow_.size()), sums_before_.resize(shadow_.size());
-  shown_.resize(pes_.signals.size());
+  shown_.resize(pes_.total_bytes);
 }
 
 void PeArray::b_transport(ArrayOperands& message, sc_core::sc_time&) {
@@ -121,14 +122,34 @@ void PeArray::trace_pes(Cycle at, bool begins) {
   if (begins) std::fill(traced_sums_.begin(), traced_sums_.end(), 0);
   std::swap(traced_sums_, sums_before_);
   accumulators_.sums(traced_sums_.data());
-  const std::size_t each = traces_accumulators_ ? 2 : 1;
-  for (std::size_t pe = 0; pe * each < shown_.size(); ++pe) {
-    shown_[pe * each] = static_cast<std::int32_t>(static_cast<std::uint32_t>(traced_sums_[pe]) -
-                                                  static_cast<std::uint32_t>(sums_before_[pe]));
-    if (traces_accumulators_) shown_[pe * each + 1] = traced_sums_[pe];
+  const Picoseconds begin = context_.clock.at(at), end = context_.clock.at(at + 1);
+  if (std::uint8_t* const place = valid_.record(*trace, begin, end, pes_); place != nullptr) {
+    show_pes(place);
+  } else {
+    show_pes(shown_.data());
+    valid_.high(trace, begin, end, pes_, shown_.data());
   }
-  valid_.high(trace, context_.clock.at(at), context_.clock.at(at + 1), pes_,
-              reinterpret_cast<const std::uint8_t*>(shown_.data()));
+}
+
+// Writes products and sums of all PEs, as far as they are traced, to `to`.
+void PeArray::show_pes(std::uint8_t* to) const {
+  if (pes_.signals.empty()) return;
+  const std::size_t pes = traced_sums_.size();
+  const auto product = [this](std::size_t pe) {
+    return static_cast<std::uint32_t>(traced_sums_[pe]) - static_cast<std::uint32_t>(sums_before_[pe]);
+  };
+  if (!traces_accumulators_) {
+    for (std::size_t pe = 0; pe < pes; ++pe) {
+      const std::uint32_t value = product(pe);
+      std::memcpy(to + pe * sizeof value, &value, sizeof value);
+    }
+    return;
+  }
+  for (std::size_t pe = 0; pe < pes; ++pe) {
+    const std::uint64_t both = product(pe) | std::uint64_t{static_cast<std::uint32_t>(traced_sums_[pe])}
+                                                 << 32;
+    std::memcpy(to + pe * sizeof both, &both, sizeof both);
+  }
 }
 
 // ---- tile granularity ----

@@ -1,5 +1,6 @@
 #include "engines/switch_array/sim/switch_network.h"
 
+#include "base/copy_word.h"
 #include "engines/switch_array/config.h"
 #include "engines/switch_array/sim/input_arrangement.h"
 #include "tilebeat/error.h"
@@ -419,7 +420,7 @@ void SwitchNetwork::read_lanes(Cycle now) {
 
 void SwitchNetwork::trace_switch(Cycle now) {
   Trace& trace = *context_.observers.trace;
-  const Picoseconds at = context_.clock.at(now);
+  const Picoseconds at = context_.clock.at(now), end = context_.clock.at(now + 1);
   trace.change(beat_signal_, at, to_unsigned(switch_.beat.index));
   trace.change(row_block_signal_, at, to_unsigned(switch_.beat.row_block));
   trace.change(column_block_signal_, at, to_unsigned(switch_.beat.column_block));
@@ -431,10 +432,12 @@ void SwitchNetwork::trace_switch(Cycle now) {
     if (selection.valid) {
       const std::array<std::uint16_t, 2> pixel{static_cast<std::uint16_t>(selection.h),
                                                static_cast<std::uint16_t>(selection.w)};
-      shown_.resize(signals.total_bytes);
-      std::memcpy(shown_.data(), word, p);
-      std::memcpy(shown_.data() + p, pixel.data(), sizeof pixel);
-      valid_[i].high(&trace, at, context_.clock.at(now + 1), signals, shown_.data());
+      std::uint8_t* place = valid_[i].record(trace, at, end, signals);
+      const bool is_told = place == nullptr;
+      if (is_told) shown_.resize(signals.total_bytes), place = shown_.data();
+      copy_word(place, word, p);
+      std::memcpy(place + p, pixel.data(), sizeof pixel);
+      if (is_told) valid_[i].high(&trace, at, end, signals, place);
     } else {
       trace.change(signals.signals[0], at, word, p);
       trace.unknown(signals.signals[1], at);

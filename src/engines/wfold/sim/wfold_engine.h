@@ -17,6 +17,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <utility>
 #include <vector>
 
 #include <systemc>
@@ -73,8 +74,8 @@ class WfoldSlave : public sc_core::sc_module {
   void declare_signals();
   void declare_third();
   void trace_beat(const SlaveClock::Beat& beat, const WfoldSchedule& schedule);
-  void trace_results(const SlaveClock::Beat& beat, int unit, int granularity, const std::int32_t* pairs,
-                     const std::int32_t* sums);
+  void note_results(int unit, int granularity, const std::int32_t* pairs, const std::int32_t* sums);
+  void trace_results(const SlaveClock::Beat& beat, int units, int granularity);
   void trace_third(int half, int kernel);
   void trace_read(const ResultRead& read, Picoseconds at);
 
@@ -100,22 +101,24 @@ class WfoldSlave : public sc_core::sc_module {
   WordAccess read_;
   std::vector<std::uint8_t> record_bytes_;
   tlm::tlm_generic_payload payload_;
-  SignalId kernel_row_signal_ = -1, kernel_column_signal_ = -1, block_signal_ = -1, channel_signal_ = -1,
-           slot_signal_ = -1;
-  std::vector<SignalId> unit_signals_;
-  SignalGroup shared_operands_;             // of the second buffer
-  std::vector<SignalGroup> unit_operands_;  // of the first one, by unit
-  std::vector<std::uint16_t> shown_;        // the values of one group
-  Strobe valid_;                            // the compute units work on a beat
+  SignalGroup beat_;                 // where a beat is; behind that the operands, where any is recorded
+  std::vector<std::uint8_t> shown_;  // its values
+  bool shows_operands_ = false;
+  Strobe valid_;  // the compute units work on a beat
   // The compute units' outputs, the third buffer's ports, and what it holds.
   struct ThirdSignals {
-    int outputs = 1;                    // of a unit, at most
-    bool shown = false;                 // some of the outputs, sums and lines are recorded
-    std::vector<SignalId> out, sum;     // [unit][output]
-    std::vector<SignalId> lines;        // [half][kernel]: the results of all units
-    SignalId write_half, write_kernel;  // what a beat adds to
-    SignalId read_half, read_kernel, read_column;
+    int outputs = 1;                 // of a unit, at most
+    bool shown = false;              // some of the outputs, sums and lines are recorded
+    std::vector<SignalId> out, sum;  // [output][unit]
+    std::vector<SignalId> lines;     // [half][kernel]: the results of all units
+    SignalGroup added, taken;        // where a beat's results go, what is read
     Strobe write, read;
+    // The outputs and sums of so many units that work, with so many outputs each.
+    struct Results {
+      SignalGroup out, sum;
+    };
+    std::map<std::pair<int, int>, Results> results;    // by outputs and units
+    std::vector<std::int32_t> out_values, sum_values;  // of a beat, [output][unit]
   };
   std::optional<ThirdSignals> third_signals_;
 };

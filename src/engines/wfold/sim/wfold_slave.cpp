@@ -189,8 +189,9 @@ void WfoldSlave::run_beat(const SlaveClock::Beat& beat, const WfoldJob& job) {
   if (context_.trace() == nullptr) return;
   trace_beat(beat, job.schedule);
   for (int unit = 0; unit < config_.compute_units; ++unit)
-    trace_results(beat, unit, job.run.granularity, pairs_.data() + unit * config_.line_bytes / 2,
-                  sums + unit * job.schedule.fold());
+    note_results(unit, job.run.granularity, pairs_.data() + unit * config_.line_bytes / 2,
+                 sums + unit * job.schedule.fold());
+  trace_results(beat, config_.compute_units, job.run.granularity);
   trace_third(beat.half, beat.at.kernel);
 }
 
@@ -207,10 +208,12 @@ void WfoldSlave::run_latched_beat(const SlaveClock::Beat& beat, const WfoldJob& 
     mac_lines(window_.data(), 1, line_bytes, latched, pairs_.data());
     add_results(pairs_.data(), job.run.granularity, line_bytes / 2, sums);
     if (context_.trace() == nullptr) continue;
-    trace_results(beat, unit, job.run.granularity, pairs_.data(), sums);
+    note_results(unit, job.run.granularity, pairs_.data(), sums);
     trace_third(beat.half, unit);
   }
-  if (context_.trace() != nullptr) trace_beat(beat, job.schedule);
+  if (context_.trace() == nullptr) return;
+  trace_results(beat, beat.kernels, job.run.granularity);
+  trace_beat(beat, job.schedule);
 }
 
 // The adder trees: the products of a position, here in pairs, are added to its result.

@@ -4,6 +4,8 @@
 #include "engines/wfold/sim/wfold_engine.h"
 
 #include <algorithm>
+#include <array>
+#include <cstring>
 #include <numeric>
 #include <string>
 
@@ -14,7 +16,10 @@ namespace {
 
 constexpr int kOperandBits = 9;
 constexpr unsigned kOperandMask = (1U << kOperandBits) - 1;
-constexpr int kResultBits = 32;
+constexpr int kResultBits = 32, kNumberBits = 16, kSlotBits = 8;
+// Signals of a beat, by what the first buffer holds.
+constexpr std::array kMapsFirst{"k", "kh", "kw", "second_slot"};
+constexpr std::array kKernelsFirst{"first_slot", "kh", "kw", "window"};
 
 bool any_shown(const std::vector<SignalId>& signals) {
   return std::any_of(signals.begin(), signals.end(), [](SignalId signal) { return signal >= 0; });
@@ -26,26 +31,30 @@ bool any_shown(const std::vector<SignalId>& signals) {
 
 void WfoldSlave::declare_signals() {
   Trace& trace = *context_.observers.trace;
-  kernel_row_signal_ = trace.add_signal(name(), "kh", 16, Radix::kDecimal);
-  kernel_column_signal_ = trace.add_signal(name(), "kw", 16, Radix::kDecimal);
-  block_signal_ = trace.add_signal(name(), "block", 16, Radix::kDecimal);
   const bool kernels_first = config_.first_buffer == FirstBuffer::kKernels;
-  channel_signal_ = trace.add_signal(name(), kernels_first ? "window" : "k", 16, Radix::kDecimal);
-  slot_signal_ = trace.add_signal(name(), kernels_first ? "first_slot" : "second_slot", 8, Radix::kDecimal);
+  const auto number = [&](const std::string& signal, Radix radix = Radix::kDecimal) {
+    const bool is_slot = signal.find("slot") != std::string::npos;
+    beat_.add(trace, {name(), signal, is_slot ? kSlotBits : kNumberBits, radix});
+  };
+  number("block");
   for (int unit = 0; unit < config_.compute_units; ++unit)
-    unit_signals_.push_back(trace.add_signal(name(), fmt::format("cu{}_w", unit), 16, Radix::kSigned));
+    number(fmt::format("cu{}_w", unit), Radix::kSigned);
+  for (const char* signal : kernels_first ? kKernelsFirst : kMapsFirst) number(signal);
   valid_ = Strobe(&trace, name(), "valid");
   // The multipliers' operands: nine bits signed (SPEC NU-1).
-  const auto operands = [&](const std::string& scope, const char* operand) {
-    SignalGroup group;
+  SignalGroup operands;
+  const auto line = [&](const std::string& scope, const char* operand) {
     for (int lane = 0; lane < config_.line_bytes; ++lane)
-      group.add(trace, {fmt::format("{}.{}", name(), scope), fmt::format("{}{}", operand, lane), kOperandBits,
-                        Radix::kSigned, Shown::kWhenNamed});
-    return group;
+      operands.add(trace, {fmt::format("{}.{}", name(), scope), fmt::format("{}{}", operand, lane),
+                           kOperandBits, Radix::kSigned, Shown::kWhenNamed});
   };
-  shared_operands_ = operands(kernels_first ? "map" : "kernel", kernels_first ? "x" : "w");
   for (int unit = 0; unit < config_.compute_units; ++unit)
-    unit_operands_.push_back(operands(fmt::format("cu{}", unit), kernels_first ? "w" : "x"));
+    line(fmt::format("cu{}", unit), kernels_first ? "w" : "x");
+  line(kernels_first ? "map" : "kernel", kernels_first ? "x" : "w");
+  shows_operands_ = any_shown(operands.signals);
+  for (const SignalId signal : shows_operands_ ? operands.signals : std::vector<SignalId>())
+    beat_.add(signal, kOperandBits);
+  shown_.resize(beat_.total_bytes);
   declare_third();
 }
 
@@ -56,80 +65,112 @@ void WfoldSlave::declare_third() {
   signals.outputs = config_.line_bytes / config_.smallest_pci;
   const int units = config_.compute_units;
   const std::string scope = fmt::format("{}.third", name());
-  for (int i = 0; i < units * signals.outputs; ++i) {
-    const std::string unit = fmt::format("{}.cu{}", name(), i / signals.outputs);
-    const int output = i % signals.outputs;
-    signals.out.push_back(
-        trace.add_signal(unit, fmt::format("out{}", output), kResultBits, Radix::kSigned, Shown::kWhenNamed));
-    signals.sum.push_back(
-        trace.add_signal(unit, fmt::format("sum{}", output), kResultBits, Radix::kSigned, Shown::kWhenNamed));
+  for (const bool sums : {false, true}) {
+    for (int i = 0; i < units * signals.outputs; ++i) {
+      const std::string unit = fmt::format("{}.cu{}", name(), i % units);
+      const std::string output = fmt::format("{}{}", sums ? "sum" : "out", i / units);
+      (sums ? signals.sum : signals.out)
+          .push_back(
+              trace.declare({unit, output, kResultBits, Radix::kSigned, Shown::kWhenNamed, "results"}));
+    }
   }
+  signals.out_values.resize(signals.out.size()), signals.sum_values.resize(signals.sum.size());
   for (int i = 0; i < 2 * kernels_; ++i)
     signals.lines.push_back(trace.add_signal(scope, fmt::format("h{}_k{}", i / kernels_, i % kernels_),
                                              kResultBits * units * signals.outputs, Radix::kHexadecimal,
                                              Shown::kWhenNamed));
   signals.shown = any_shown(signals.out) || any_shown(signals.sum) || any_shown(signals.lines);
-  const auto declare = [&](const char* signal, int width) {
-    return trace.declare(
-        {scope, signal, width, width == 1 ? Radix::kHexadecimal : Radix::kDecimal, Shown::kWhenNamed});
+  const auto declare = [&](SignalGroup& group, const char* signal, int width) {
+    group.add(trace,
+              {scope, signal, width, width == 1 ? Radix::kHexadecimal : Radix::kDecimal, Shown::kWhenNamed});
   };
-  signals.write_half = declare("write_half", 1);
-  signals.write_kernel = declare("write_k", 16);
-  signals.read_half = declare("read_half", 1);
-  signals.read_kernel = declare("read_k", 16);
-  signals.read_column = declare("read_w", 16);
+  declare(signals.added, "write_half", 1), declare(signals.added, "write_k", kNumberBits);
+  declare(signals.taken, "read_half", 1), declare(signals.taken, "read_k", kNumberBits);
+  declare(signals.taken, "read_w", kNumberBits);
   signals.write = Strobe(&trace, scope, "write", Shown::kWhenNamed);
   signals.read = Strobe(&trace, scope, "read", Shown::kWhenNamed);
 }
 
 void WfoldSlave::trace_beat(const SlaveClock::Beat& beat, const WfoldSchedule& schedule) {
-  Trace& trace = *context_.observers.trace;
   const Picoseconds at = now_ps();
   const WfoldRefill refill = schedule.refill(beat.at.refill);
-  valid_.high(&trace, at, at + context_.clock.period_ps());
-  const auto line = to_size(config_.line_bytes);
-  shown_.resize(line);
-  const auto show = [&](const SignalGroup& signals, const std::int16_t* operands) {
-    for (std::size_t i = 0; i < line; ++i)
-      shown_[i] = static_cast<std::uint16_t>(static_cast<std::uint16_t>(operands[i]) & kOperandMask);
-    trace.change(signals, at, reinterpret_cast<const std::uint8_t*>(shown_.data()));
-  };
   const bool kernels_first = schedule.shape().kernels_first();
-  show(shared_operands_, kernels_first ? window_.data() : kernel_line(beat.slot));
-  for (std::size_t unit = 0; beat.selects && unit < unit_operands_.size(); ++unit)
-    show(unit_operands_[unit], latched_.data() + unit * line);
-  trace.change(kernel_row_signal_, at, to_unsigned(refill.kernel_row));
-  trace.change(kernel_column_signal_, at, to_unsigned(nth(schedule.steps(refill.part), beat.at.step)));
-  trace.change(block_signal_, at, to_unsigned(refill.block));
-  trace.change(channel_signal_, at, to_unsigned(kernels_first ? beat.at.window : beat.at.kernel));
-  trace.change(slot_signal_, at, to_unsigned(beat.slot));
-  for (std::size_t unit = 0; unit < unit_signals_.size(); ++unit) {
-    trace.change(
-        unit_signals_[unit], at,
-        static_cast<std::uint16_t>(beat.map_column + (kernels_first ? 0 : to_int(unit)) * schedule.fold()));
+  const int units = config_.compute_units;
+  std::uint8_t* to = shown_.data();
+  const auto show = [&to](int number, int bits = kNumberBits) {
+    std::memcpy(to, &number, to_size(bits) / 8);
+    to += bits / 8;
+  };
+  show(refill.block);
+  for (int unit = 0; unit < units; ++unit)
+    show(beat.map_column + (kernels_first ? 0 : unit) * schedule.fold());
+  const int kernel_column = nth(schedule.steps(refill.part), beat.at.step);
+  if (kernels_first)
+    show(beat.slot, kSlotBits), show(refill.kernel_row), show(kernel_column), show(beat.at.window);
+  else
+    show(beat.at.kernel), show(refill.kernel_row), show(kernel_column), show(beat.slot, kSlotBits);
+  const auto show_line = [&](const std::int16_t* operands, int lines) {
+    const int count = lines * config_.line_bytes;
+    std::uint8_t* const first = to;
+    for (int i = 0; i < count; ++i) {
+      const auto operand = static_cast<std::uint16_t>(static_cast<std::uint16_t>(operands[i]) & kOperandMask);
+      std::memcpy(first + i * to_signed(sizeof operand), &operand, sizeof operand);
+    }
+    to += count * to_signed(sizeof(std::uint16_t));
+  };
+  if (shows_operands_) {
+    show_line(latched_.data(), units);
+    show_line(kernels_first ? window_.data() : kernel_line(beat.slot), 1);
+  }
+  valid_.high(context_.observers.trace, at, at + context_.clock.period_ps(), beat_, shown_.data());
+}
+
+// Notes the outputs of a unit, of whose products `pairs` are the sums by twos, and its results behind them.
+void WfoldSlave::note_results(int unit, int granularity, const std::int32_t* pairs,
+                              const std::int32_t* sums) {
+  ThirdSignals& signals = *third_signals_;
+  if (!signals.shown) return;
+  const int of_result = granularity / 2, units = config_.compute_units;
+  for (int i = 0; i < std::min(config_.line_bytes / granularity, signals.outputs); ++i) {
+    nth(signals.out_values, i * units + unit) =
+        std::accumulate(pairs + i * of_result, pairs + (i + 1) * of_result, 0);
+    nth(signals.sum_values, i * units + unit) = sums[i];
   }
 }
 
-// Traces the outputs of a unit in the cycle in which they leave its adder trees, and the partial sums, which
-// the third buffer holds from the next cycle on.
-void WfoldSlave::trace_results(const SlaveClock::Beat& beat, int unit, int granularity,
-                               const std::int32_t* pairs, const std::int32_t* sums) {
+// Traces what has been noted of the first `units` units: outputs in the cycle in which they leave the adder
+// trees, and partial sums, which the third buffer holds from the next cycle on.
+void WfoldSlave::trace_results(const SlaveClock::Beat& beat, int units, int granularity) {
   Trace& trace = *context_.observers.trace;
-  const ThirdSignals& signals = *third_signals_;
+  ThirdSignals& signals = *third_signals_;
   const Picoseconds period = context_.clock.period_ps();
   const Picoseconds at = now_ps() + (config_.adder_stages - 1) * period;
-  signals.write.high(&trace, at, at + period);
-  const bool kernels_first = config_.first_buffer == FirstBuffer::kKernels;
-  trace.change(signals.write_half, at, to_unsigned(beat.half));
-  trace.change(signals.write_kernel, at, to_unsigned(kernels_first ? 0 : beat.at.kernel));
+  const auto half = static_cast<std::uint8_t>(beat.half);
+  const auto kernel =
+      static_cast<std::uint16_t>(config_.first_buffer == FirstBuffer::kKernels ? 0 : beat.at.kernel);
+  const std::array<std::uint8_t, 3> added{half, static_cast<std::uint8_t>(kernel & 0xFF),
+                                          static_cast<std::uint8_t>(kernel >> 8)};
+  signals.write.high(&trace, at, at + period, signals.added, added.data());
   if (!signals.shown) return;
-  const int of_result = granularity / 2, outputs = config_.line_bytes / granularity;
-  for (int i = 0; i < std::min(outputs, signals.outputs); ++i) {
-    const std::int32_t out = std::accumulate(pairs + i * of_result, pairs + (i + 1) * of_result, 0);
-    const int signal = unit * signals.outputs + i;
-    trace.change(nth(signals.out, signal), at, static_cast<std::uint32_t>(out));
-    trace.change(nth(signals.sum, signal), at + period, static_cast<std::uint32_t>(sums[i]));
+  const int all = config_.compute_units;
+  const int outputs = std::min(config_.line_bytes / granularity, signals.outputs);
+  ThirdSignals::Results& group = signals.results[{outputs, units}];
+  const bool is_new = group.out.signals.empty();
+  // In front, one behind the other, are those of the units that work.
+  for (int i = 0; i < outputs * units; ++i) {
+    const int from = i / units * all + i % units;
+    if (is_new) {
+      group.out.add(nth(signals.out, from), kResultBits);
+      group.sum.add(nth(signals.sum, from), kResultBits);
+    }
+    nth(signals.out_values, i) = nth(signals.out_values, from);
+    nth(signals.sum_values, i) = nth(signals.sum_values, from);
   }
+  const auto bytes = [](const std::vector<std::int32_t>& values) {
+    return reinterpret_cast<const std::uint8_t*>(values.data());
+  };
+  trace.change(group.out, at, bytes(signals.out_values));
+  trace.change(group.sum, at + period, bytes(signals.sum_values));
 }
 
 // Traces the results of a kernel in the third buffer, from the cycle on in which it holds them.
@@ -146,12 +187,14 @@ void WfoldSlave::trace_third(int half, int kernel) {
 // Traces what leaves the third buffer at `at`.
 void WfoldSlave::trace_read(const ResultRead& read, Picoseconds at) {
   if (!third_signals_) return;
-  Trace& trace = *context_.observers.trace;
-  const ThirdSignals& signals = *third_signals_;
-  signals.read.high(&trace, at, at + context_.clock.period_ps());
-  trace.change(signals.read_half, at, to_unsigned(read.half));
-  trace.change(signals.read_kernel, at, to_unsigned(read.first_kernel));
-  trace.change(signals.read_column, at, to_unsigned(read.first_column));
+  const auto kernel = static_cast<std::uint16_t>(read.first_kernel);
+  const auto column = static_cast<std::uint16_t>(read.first_column);
+  const std::array<std::uint8_t, 5> taken{
+      static_cast<std::uint8_t>(read.half), static_cast<std::uint8_t>(kernel & 0xFF),
+      static_cast<std::uint8_t>(kernel >> 8), static_cast<std::uint8_t>(column & 0xFF),
+      static_cast<std::uint8_t>(column >> 8)};
+  third_signals_->read.high(context_.observers.trace, at, at + context_.clock.period_ps(),
+                            third_signals_->taken, taken.data());
 }
 
 // ---- writer ----

@@ -1,0 +1,76 @@
+#include "app/background_writer.h"
+
+#include "app/signals_blocked.h"
+
+#include <string_view>
+#include <system_error>
+#include <utility>
+
+namespace tilebeat {
+namespace {
+
+constexpr std::size_t kMostWaiting = std::size_t{64} << 20;
+
+void append_to(OutputFile& file, const std::vector<char>& buffer, std::size_t count) {
+  file.append(std::string_view(buffer.data(), count));
+}
+
+}  // namespace
+
+BackgroundWriter::BackgroundWriter() {
+  const SignalsBlocked blocked;
+  try {
+    thread_ = std::thread([this] { write(); });
+  } catch (const std::system_error&) {
+    // The machine has no further thread: `append` writes.
+  }
+}
+
+BackgroundWriter::~BackgroundWriter() {
+  if (!thread_.joinable()) return;
+  {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    waiting_.clear();
+    ended_ = true;
+  }
+  told_.notify_one();
+  thread_.join();
+}
+
+void BackgroundWriter::append(OutputFile& file, std::vector<char>& buffer, std::size_t count) {
+  if (!thread_.joinable()) return append_to(file, buffer, count);
+  std::unique_lock<std::mutex> lock(mutex_);
+  done_.wait(lock, [this] { return waiting_bytes_ < kMostWaiting; });
+  waiting_bytes_ += count;
+  waiting_.push_back({&file, std::move(buffer), count});
+  buffer = {};
+  if (!spare_.empty()) {
+    buffer = std::move(spare_.back());
+    spare_.pop_back();
+  }
+  lock.unlock();
+  told_.notify_one();
+}
+
+void BackgroundWriter::finish() {
+  std::unique_lock<std::mutex> lock(mutex_);
+  done_.wait(lock, [this] { return waiting_bytes_ == 0; });
+}
+
+void BackgroundWriter::write() {
+  std::unique_lock<std::mutex> lock(mutex_);
+  for (;;) {
+    told_.wait(lock, [this] { return ended_ || !waiting_.empty(); });
+    if (ended_) return;
+    Piece piece = std::move(waiting_.front());
+    waiting_.pop_front();
+    lock.unlock();
+    append_to(*piece.file, piece.buffer, piece.count);
+    lock.lock();
+    waiting_bytes_ -= piece.count;
+    spare_.push_back(std::move(piece.buffer));
+    done_.notify_all();
+  }
+}
+
+}  // namespace tilebeat
