@@ -119,7 +119,7 @@ int plan(const PlanCommand& command) {
   const PlannedNetwork planned = plan_workload(workload, hardware, command.layer);
   const Plan& made = planned.plan;
   std::optional<FusionSummaries> summaries;
-  if (planned.fusion) summaries = fusion_summaries(workload, hardware, command.layer, planned.fusion);
+  if (planned.fusion) summaries = fusion_summaries(workload, hardware, command.layer, &planned);
   std::string curve;
   if (!command.sram_kib.empty()) curve = sram_curve(command.sram_kib, workload, hardware, command.layer);
   std::vector<PlanFile> files;

@@ -38,13 +38,13 @@ std::vector<std::uint8_t> read_compiled(const std::string& path);
 /// place, a frame around the layers of a group, and beside it the group's planned cost.
 std::string fusion_picture(const Workload& workload, const PlannedNetwork& planned);
 
-/// The results of both fusion planners for the workload read from `file`. `own`: the result of the planner
-/// that `hardware` names, if known already.
+/// The results of both fusion planners for the workload read from `file`. `planned`: the network by the
+/// planner that `hardware` names; null: it is not known yet.
 struct FusionSummaries {
   FusionSummary rules, optimal;
 };
 FusionSummaries fusion_summaries(const Workload& workload, const HardwareConfig& hardware,
-                                 const std::string& file, std::optional<FusionSummary> own);
+                                 const std::string& file, const PlannedNetwork* planned);
 
 /// Throws UserError unless fusion groups can be planned with each of these sizes of a cluster's SRAM, in KiB.
 void check_sram_sizes(const std::vector<int>& sizes, const HardwareConfig& hardware);

@@ -210,6 +210,7 @@ class OptimalChooser {
     }
     GroupRequest request = space_.request(begin, end);
     request.clusters = clusters, request.holding = Holding::kNram;
+    if (!cores_hold_a_row(request)) return;
     for (int step = std::min(output.height(), ceil_div(rows, clusters)); step > 0; step /= 2) {
       request.step_rows = step;
       if (consider(request, trial) != Outcome::kDoesNotFit) return;
@@ -268,10 +269,18 @@ class OptimalChooser {
     for (int step = most; step > 0; step /= 2) {
       request.step_rows = step;
       const Outcome outcome = consider(request, trial, cycles && !trial.group ? kWithinReach : 1);
-      // No row is loaded twice, so bytes do not depend on the rows of a step. A step is halved as long as that
-      // saves cycles, or may do so: where the most rows that fit are far from paying off, fewer do not either.
+      if (outcome == Outcome::kDoesNotFit && step == most && step > 1 && !cores_hold_a_row(request)) return;
+      // No row is loaded twice, so bytes do not depend on the rows of a step. A step is halved as long as
+      // that saves cycles, or may do so: where the most rows that fit are far from paying off, fewer do not
+      // either.
       if (outcome == Outcome::kCostsMore || (outcome == Outcome::kBest && !cycles)) return;
     }
+  }
+  // Whether kernels, factors and maps in NRAM fit the cores in steps of one row; what does not so fits with
+  // no rows.
+  bool cores_hold_a_row(GroupRequest request) {
+    request.step_rows = 1;
+    return space_.needs(request).has_value();
   }
   // Whether kernels take so much of WRAM that the cores may have to share them against the grain of the maps.
   bool kernels_are_large(int begin, int end) {

@@ -397,8 +397,7 @@ class RulesChooser {
     const bool asked = config_.inner == FusionInner::kNram;
     const auto group = space_.fused(request, worth(asked ? std::nullopt : least, alone));
     if (asked && !group) least.reset();
-    const bool better =
-        group && (!least || asked || group->careful < kWorthASmallerMap * least->careful);
+    const bool better = group && (!least || asked || group->careful < kWorthASmallerMap * least->careful);
     if (better) best = request, least = group;
     return better;
   }
@@ -500,6 +499,7 @@ ChosenGroups choose_groups(const Workload& workload, const HardwareConfig& hardw
     if (!groups.empty()) chosen.ways.push_back(std::move(groups));
   };
   if (hardware.fusion.planner == FusionPlanner::kOptimal) add(optimal_groups(space, chosen.visited));
+  chosen.by_rules = chosen.ways.size();
   for (std::vector<ChosenGroup>& way : ways_by_rules(space)) add(std::move(way));
   return chosen;
 }
