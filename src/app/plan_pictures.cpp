@@ -1,4 +1,5 @@
 
+#include "app/plan_cache.h"
 #include "app/planning.h"
 #include "config/hardware_config.h"
 #include "report/text_table.h"
@@ -150,11 +151,11 @@ std::int64_t bytes_of(const FusionSummary::Totals& totals) {
 }  // namespace
 
 FusionSummaries fusion_summaries(const Workload& workload, const HardwareConfig& hardware,
-                                 const std::string& file, const PlannedNetwork* planned) {
+                                 const std::string& file, const PlannedNetwork* planned, PlanCache& cache) {
   const auto plan_by = [&](FusionPlanner planner) {
     HardwareConfig asked = hardware;
     asked.fusion.planner = planner;
-    return plan_workload(workload, asked, file);
+    return cache.plan(workload, asked, file);
   };
   const bool by_rules = planned != nullptr && hardware.fusion.planner == FusionPlanner::kRules;
   const bool by_cost = planned != nullptr && !by_rules;
@@ -174,7 +175,7 @@ void check_sram_sizes(const std::vector<int>& sizes, const HardwareConfig& hardw
 }
 
 std::string sram_curve(const std::vector<int>& sizes, const Workload& workload,
-                       const HardwareConfig& hardware, const std::string& file) {
+                       const HardwareConfig& hardware, const std::string& file, PlanCache& cache) {
   struct Point {
     int kibibytes = 0;
     std::optional<FusionSummaries> made;
@@ -185,7 +186,7 @@ std::string sram_curve(const std::vector<int>& sizes, const Workload& workload,
   for (const int size : sizes) {
     points.push_back({size, std::nullopt, ""});
     try {
-      points.back().made = fusion_summaries(workload, with_sram(hardware, size), file, nullptr);
+      points.back().made = fusion_summaries(workload, with_sram(hardware, size), file, nullptr, cache);
       most = std::max(most, bytes_of(points.back().made->optimal.alone));
     } catch (const UserError& error) {
       points.back().refused = error.what();

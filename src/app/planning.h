@@ -16,6 +16,8 @@
 
 namespace tilebeat {
 
+class PlanCache;
+
 /// `plan_network` for the workload that was read from `file`. Throws UserError that names the file and the
 /// layer's JSON path when the workload does not fit the hardware (SPEC UI-2).
 PlannedNetwork plan_workload(const Workload& workload, const HardwareConfig& hardware,
@@ -44,13 +46,13 @@ struct FusionSummaries {
   FusionSummary rules, optimal;
 };
 FusionSummaries fusion_summaries(const Workload& workload, const HardwareConfig& hardware,
-                                 const std::string& file, const PlannedNetwork* planned);
+                                 const std::string& file, const PlannedNetwork* planned, PlanCache& cache);
 
 /// Throws UserError unless fusion groups can be planned with each of these sizes of a cluster's SRAM, in KiB.
 void check_sram_sizes(const std::vector<int>& sizes, const HardwareConfig& hardware);
 /// The planned DRAM bytes of maps and kernels over the size of a cluster's SRAM (SPEC FU-8): a table with a
 /// bar for the fusion groups of least cost. A size that is too small for the workload has the reason.
 std::string sram_curve(const std::vector<int>& sizes, const Workload& workload,
-                       const HardwareConfig& hardware, const std::string& file);
+                       const HardwareConfig& hardware, const std::string& file, PlanCache& cache);
 
 }  // namespace tilebeat
