@@ -11,6 +11,14 @@ void add_files(CLI::App& app, std::string& config, std::string& layer) {
       ->type_name("WORKLOAD.json");
 }
 
+CLI::Option* add_plan_cache(CLI::App& app, std::string& folder) {
+  return app
+      .add_option("--plan-cache", folder,
+                  "folder that keeps plans: what was planned before is not planned again")
+      ->check(kNotEmpty)
+      ->type_name("DIR");
+}
+
 void define_sweep(CLI::App& app, SweepCommand& c) {
   app.add_option("sweep", c.sweep, "sweep JSON: which files, and what changes from point to point")
       ->required()
@@ -27,6 +35,7 @@ void define_sweep(CLI::App& app, SweepCommand& c) {
                  "the axis that colours the points of the page; default: the one with the largest effect")
       ->check(kNotEmpty)
       ->type_name("AXIS");
+  add_plan_cache(app, c.plan_cache);
   app.add_option("--pareto", c.pareto, "the two columns that the Pareto front is of, less is better")
       ->capture_default_str()
       ->check(kNotEmpty)
@@ -52,6 +61,7 @@ void define_whatif(CLI::App& app, WhatIfCommand& c) {
       ->delimiter(',')
       ->check(kNotEmpty)
       ->type_name("KNOB,...");
+  add_plan_cache(app, c.plan_cache);
   app.add_option("--budget", c.budget,
                  "after so long no run begins or goes on (default: until all is measured)")
       ->check(CLI::Range(0.001, 1e9))

@@ -134,6 +134,7 @@ void define_run(CLI::App& app, RunCommand& c) {
       ->check(kNotEmpty)
       ->excludes("--program")
       ->type_name("FILE");
+  add_plan_cache(app, c.plan_cache)->excludes("--program");
   app.add_option("--tables", c.tables, "tables of addresses, as `tilebeat tables` writes them")
       ->check(kNotEmpty)
       ->excludes("--program")
@@ -215,6 +216,7 @@ void define_plan(CLI::App& app, PlanCommand& c) {
   app.add_option("--mapping", c.mapping, "write the mapping there, to be changed and handed to run")
       ->check(kNotEmpty)
       ->type_name("FILE");
+  add_plan_cache(app, c.plan_cache);
   app.add_option("--picture", c.picture, "write the layers and the fusion groups there, as an SVG picture")
       ->check(kNotEmpty)
       ->type_name("FILE");

@@ -19,6 +19,8 @@ inline const CLI::Validator kNotEmpty(
     [](const std::string& text) { return text.empty() ? "a name is expected" : std::string(); }, "");
 /// Defines --config and --layer.
 void add_files(CLI::App& app, std::string& config, std::string& layer);
+/// Adds `--plan-cache`.
+CLI::Option* add_plan_cache(CLI::App& app, std::string& folder);
 // Define the options of commands.
 void define_sweep(CLI::App& app, SweepCommand& command);
 void define_whatif(CLI::App& app, WhatIfCommand& command);

@@ -26,9 +26,10 @@ struct FaultCampaign {
 /// The arguments of `tilebeat run`.
 struct RunCommand {
   std::string config, layer;
-  std::string mapping;  ///< path of a mapping file; empty: none
-  std::string tables;   ///< path of tables compiled ahead; empty: none
-  std::string program;  ///< path of a hand-written program, in place of `layer`
+  std::string mapping;     ///< path of a mapping file; empty: none
+  std::string tables;      ///< path of tables compiled ahead; empty: none
+  std::string program;     ///< path of a hand-written program, in place of `layer`
+  std::string plan_cache;  ///< folder of kept plans (PlanCache); empty: none
   std::string out = "tilebeat-out";
   std::string granularity;  ///< "clock" or "tile"; empty: tile, or clock where every clock is wanted
   std::string vcd, fst, timeline, konata;
@@ -82,6 +83,7 @@ struct PlanCommand {
   std::string config, layer;
   std::string mapping, picture;  ///< paths of output files; empty: not written
   std::string program;           ///< path of a program file to write; empty: none
+  std::string plan_cache;        ///< folder of kept plans (PlanCache); empty: none
   std::vector<int> sram_kib;     ///< further sizes of a cluster's SRAM for which fusion groups are planned
   bool disassemble = false;
 };
@@ -130,6 +132,7 @@ struct SweepCommand {
   std::string sweep;
   std::string out = "tilebeat-sweep";
   std::string pareto = "cycles,dram_bytes";
+  std::string plan_cache;  ///< folder of kept plans (PlanCache); empty: none
   std::string colour;     ///< the axis that colours the page's points; empty: the one with the largest effect
   std::string snakemake;  ///< path of a workflow to write in place of running; empty: run the points
   bool collect = false;   ///< run nothing, only collect the results that exist
@@ -142,8 +145,9 @@ struct WhatIfCommand {
   std::string config, layer;
   std::vector<std::string> knobs;  ///< names, beginnings of names or patterns; none: all
   std::string out = "tilebeat-whatif";
-  double budget = 0;  ///< seconds after which no run begins or goes on; 0: no limit
-  int jobs = 0;       ///< parallel runs; 0: as many as there are processors
+  std::string plan_cache;  ///< folder of kept plans (PlanCache); empty: none
+  double budget = 0;       ///< seconds after which no run begins or goes on; 0: no limit
+  int jobs = 0;            ///< parallel runs; 0: as many as there are processors
 };
 int whatif(const WhatIfCommand& command);
 

@@ -1,6 +1,7 @@
 #include "app/command_options.h"
 #include "app/commands.h"
 #include "app/output_files.h"
+#include "app/plan_cache.h"
 #include "app/planning.h"
 #include "app/suite_file.h"
 #include "app/sweep_file.h"
@@ -47,7 +48,8 @@ std::string fusion_text(const PlannedNetwork& planned, const FusionSummaries& ma
   const std::string_view objective = nth(kFusionObjectiveNames, config.objective);
   const FusionSummary &rules = made.rules, &optimal = made.optimal;
   // The duration is not part of the output, which is the same for the same files.
-  print_message(fmt::format("groups at least {} chosen in {:.1f} s", objective, optimal.seconds));
+  if (optimal.seconds > 0)
+    print_message(fmt::format("groups at least {} chosen in {:.1f} s", objective, optimal.seconds));
   if (f.kept_alone) text += "the groups that were chosen would take more, all together\n";
   text += fmt::format("least {}: {} groups estimated\n", objective, optimal.visited);
   const auto row = [](const FusionSummary::Totals& t, const char* name, const std::string& cycles) {
@@ -116,12 +118,14 @@ int plan(const PlanCommand& command) {
   const HardwareConfig hardware = load_hardware(command.config);
   const Workload workload = load_workload(command.layer);
   check_sram_sizes(command.sram_kib, hardware);
-  const PlannedNetwork planned = plan_workload(workload, hardware, command.layer);
+  PlanCache cache(command.plan_cache);
+  const PlannedNetwork planned = cache.plan(workload, hardware, command.layer);
   const Plan& made = planned.plan;
   std::optional<FusionSummaries> summaries;
-  if (planned.fusion) summaries = fusion_summaries(workload, hardware, command.layer, planned.fusion);
+  if (planned.fusion) summaries = fusion_summaries(workload, hardware, command.layer, &planned, cache);
   std::string curve;
-  if (!command.sram_kib.empty()) curve = sram_curve(command.sram_kib, workload, hardware, command.layer);
+  if (!command.sram_kib.empty())
+    curve = sram_curve(command.sram_kib, workload, hardware, command.layer, cache);
   std::vector<PlanFile> files;
   if (!command.mapping.empty())
     files.push_back({"--mapping", command.mapping, mapping_text(planned.mappings, planned.groups)});

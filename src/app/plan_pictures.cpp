@@ -1,4 +1,5 @@
 
+#include "app/plan_cache.h"
 #include "app/planning.h"
 #include "config/hardware_config.h"
 #include "report/text_table.h"
@@ -150,14 +151,20 @@ std::int64_t bytes_of(const FusionSummary::Totals& totals) {
 }  // namespace
 
 FusionSummaries fusion_summaries(const Workload& workload, const HardwareConfig& hardware,
-                                 const std::string& file, std::optional<FusionSummary> own) {
-  const auto of = [&](FusionPlanner planner) {
-    if (own && hardware.fusion.planner == planner) return *own;
+                                 const std::string& file, const PlannedNetwork* planned, PlanCache& cache) {
+  const auto plan_by = [&](FusionPlanner planner) {
     HardwareConfig asked = hardware;
     asked.fusion.planner = planner;
-    return *plan_workload(workload, asked, file).fusion;
+    return cache.plan(workload, asked, file);
   };
-  return {of(FusionPlanner::kRules), of(FusionPlanner::kOptimal)};
+  const bool by_rules = planned != nullptr && hardware.fusion.planner == FusionPlanner::kRules;
+  const bool by_cost = planned != nullptr && !by_rules;
+  const PlannedNetwork other = by_cost ? PlannedNetwork{} : plan_by(FusionPlanner::kOptimal);
+  const PlannedNetwork& optimal = by_cost ? *planned : other;
+  // Simulated mappings of layers (`planner.search`) are chosen for the network with its groups.
+  if (hardware.planner.search > 0 && !by_rules)
+    return {*plan_by(FusionPlanner::kRules).fusion, *optimal.fusion};
+  return {by_rules ? *planned->fusion : *optimal.by_rules, *optimal.fusion};
 }
 
 void check_sram_sizes(const std::vector<int>& sizes, const HardwareConfig& hardware) {
@@ -168,7 +175,7 @@ void check_sram_sizes(const std::vector<int>& sizes, const HardwareConfig& hardw
 }
 
 std::string sram_curve(const std::vector<int>& sizes, const Workload& workload,
-                       const HardwareConfig& hardware, const std::string& file) {
+                       const HardwareConfig& hardware, const std::string& file, PlanCache& cache) {
   struct Point {
     int kibibytes = 0;
     std::optional<FusionSummaries> made;
@@ -179,7 +186,7 @@ std::string sram_curve(const std::vector<int>& sizes, const Workload& workload,
   for (const int size : sizes) {
     points.push_back({size, std::nullopt, ""});
     try {
-      points.back().made = fusion_summaries(workload, with_sram(hardware, size), file, std::nullopt);
+      points.back().made = fusion_summaries(workload, with_sram(hardware, size), file, nullptr, cache);
       most = std::max(most, bytes_of(points.back().made->optimal.alone));
     } catch (const UserError& error) {
       points.back().refused = error.what();

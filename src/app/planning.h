@@ -16,6 +16,8 @@
 
 namespace tilebeat {
 
+class PlanCache;
+
 /// `plan_network` for the workload that was read from `file`. Throws UserError that names the file and the
 /// layer's JSON path when the workload does not fit the hardware (SPEC UI-2).
 PlannedNetwork plan_workload(const Workload& workload, const HardwareConfig& hardware,
@@ -38,19 +40,19 @@ std::vector<std::uint8_t> read_compiled(const std::string& path);
 /// place, a frame around the layers of a group, and beside it the group's planned cost.
 std::string fusion_picture(const Workload& workload, const PlannedNetwork& planned);
 
-/// The results of both fusion planners for the workload read from `file`. `own`: the result of the planner
-/// that `hardware` names, if known already.
+/// The results of both fusion planners for the workload read from `file`. `planned`: the network by the
+/// planner that `hardware` names; null: it is not known yet.
 struct FusionSummaries {
   FusionSummary rules, optimal;
 };
 FusionSummaries fusion_summaries(const Workload& workload, const HardwareConfig& hardware,
-                                 const std::string& file, std::optional<FusionSummary> own);
+                                 const std::string& file, const PlannedNetwork* planned, PlanCache& cache);
 
 /// Throws UserError unless fusion groups can be planned with each of these sizes of a cluster's SRAM, in KiB.
 void check_sram_sizes(const std::vector<int>& sizes, const HardwareConfig& hardware);
 /// The planned DRAM bytes of maps and kernels over the size of a cluster's SRAM (SPEC FU-8): a table with a
 /// bar for the fusion groups of least cost. A size that is too small for the workload has the reason.
 std::string sram_curve(const std::vector<int>& sizes, const Workload& workload,
-                       const HardwareConfig& hardware, const std::string& file);
+                       const HardwareConfig& hardware, const std::string& file, PlanCache& cache);
 
 }  // namespace tilebeat

@@ -2,6 +2,7 @@
 #include "app/commands.h"
 #include "app/faults.h"
 #include "app/output_files.h"
+#include "app/plan_cache.h"
 #include "app/planning.h"
 #include "app/progress.h"
 #include "app/provenance.h"
@@ -196,8 +197,8 @@ InputFiles input_files(const std::vector<std::string>& options) {
 
 /// What runs, and the files that it was read from.
 HandPrograms programs_of(const RunCommand& command, const std::optional<Workload>& workload,
-                         const HardwareConfig& hardware, const NetworkMapping& asked) {
-  HandPrograms made = workload ? HandPrograms{plan_workload(*workload, hardware, command.layer, asked).plan,
+                         const HardwareConfig& hardware, const NetworkMapping& asked, PlanCache& cache) {
+  HandPrograms made = workload ? HandPrograms{cache.plan(*workload, hardware, command.layer, asked).plan,
                                               files_read(command.config, command.layer)}
                                : load_programs(command.program, hardware);
   for (const std::string& file : {command.config, command.mapping, command.tables}) {
@@ -262,7 +263,8 @@ int run_on(const RunCommand& command, HardwareConfig loaded, const std::optional
   std::optional<ReferenceRun> reference;
   if (check) reference.emplace(*workload);
   if (macs > kAnnouncedMacs) progress.announce(fmt::format("planning {} layers", workload->layers.size()));
-  HandPrograms made = programs_of(command, workload, hardware, asked);
+  PlanCache cache(command.plan_cache);
+  HandPrograms made = programs_of(command, workload, hardware, asked, cache);
   for (const auto& [name, file] : given) made.files.push_back(file);
   Plan& plan = made.plan;
   if (ahead && ahead->used() == 0)
@@ -311,7 +313,9 @@ int run_on(const RunCommand& command, HardwareConfig loaded, const std::optional
     add_qualities(references, result);
     check_cycles(expected_cycles, result);
     check_expected(made.expected, result);
-    outputs.write(hardware, provenance_json(command, inputs), result);
+    OrderedJson provenance = provenance_json(command, inputs);
+    if (!command.plan_cache.empty()) provenance["plan"] = cache.found() ? "kept" : "made";
+    outputs.write(hardware, provenance, result);
     remarks = outputs.remarks(result);
     for (const auto& [option, file] : outputs.files()) written.push_back(file);
   }

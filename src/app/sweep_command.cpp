@@ -65,7 +65,7 @@ std::vector<PointFolder> folders_of(const SweepFile& file, const SweepCommand& c
   const std::string points = command.out + "/points";
   std::vector<PointFolder> folders;
   for (SweepPoint& point : sweep_points(file, command.sweep, points))
-    folders.emplace_back(points, std::move(point), PointOptions{file.check, {}});
+    folders.emplace_back(points, std::move(point), PointOptions{file.check, {}, command.plan_cache});
   return folders;
 }
 

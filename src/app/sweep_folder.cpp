@@ -88,6 +88,7 @@ PointFolder::PointFolder(const std::string& points, SweepPoint point, const Poin
   command_.config = kFileNames[0], command_.layer = kFileNames[1], command_.out = ".";
   if (point_.texts[2]) command_.mapping = kFileNames[2];
   if (options.check != SweepCheck::kDefault) command_.check = nth(kSweepCheckNames, options.check);
+  if (!options.plan_cache.empty()) command_.plan_cache = std::filesystem::absolute(options.plan_cache);
   if (options.granularity) command_.granularity = nth(kRunGranularityNames, *options.granularity);
 }
 
@@ -95,6 +96,7 @@ std::vector<std::string> PointFolder::arguments() const {
   std::vector<std::string> arguments{"run",          "--config", command_.config, "--layer",
                                      command_.layer, "--out",    command_.out};
   if (!command_.mapping.empty()) arguments.insert(arguments.end(), {"--mapping", command_.mapping});
+  if (!command_.plan_cache.empty()) arguments.insert(arguments.end(), {"--plan-cache", command_.plan_cache});
   if (!command_.check.empty()) arguments.insert(arguments.end(), {"--check", command_.check});
   if (!command_.granularity.empty())
     arguments.insert(arguments.end(), {"--granularity", command_.granularity});
@@ -143,7 +145,7 @@ std::optional<OrderedJson> PointFolder::report() const {
     }
     // The order of keys is ignored.
     Json recorded = report["provenance"];
-    recorded.erase("outputs"), recorded.erase("digest");
+    recorded.erase("outputs"), recorded.erase("digest"), recorded.erase("plan");
     if (Json(provenance_json(command_, inputs)) != recorded) return {};
     return report;
   } catch (const UserError&) {

@@ -35,6 +35,7 @@ class SweepLock {
 struct PointOptions {
   SweepCheck check = SweepCheck::kDefault;
   std::optional<RunGranularity> granularity;
+  std::string plan_cache = {};  ///< as --plan-cache; empty: none
 };
 
 /// What came of a point.

@@ -102,7 +102,7 @@ class WhatIf {
       std::vector<SweepPoint> points =
           points_of(files, {{"", {{change, Place(command_.config)}}}}, "", points_);
       made.folder.emplace(points_, std::move(points.front()),
-                          PointOptions{SweepCheck::kOff, RunGranularity::kTile});
+                          PointOptions{SweepCheck::kOff, RunGranularity::kTile, command_.plan_cache});
     } catch (const UserError& error) {
       if (steps.size() < 2) throw;
       reasons_[change.label] = error.what();  // two legal steps may exclude each other

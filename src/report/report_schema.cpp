@@ -189,13 +189,17 @@ Json provenance() {
   file["required"] = {"file"};
   const Json output =
       object("a tensor", {{"name", text("its layer")}, {"sha256", text("of the file's bytes")}});
-  Json all = object("where the report comes from",
-                    {{"version", text("of tilebeat")},
-                     {"revision", text("of its sources")},
-                     {"run", run},
-                     {"inputs", list("files that the run read", file)},
-                     {"outputs", list("tensors that the run wrote", output)},
-                     {"digest", text("SHA-256 of the report's text with zeros in this place")}});
+  Json all = object(
+      "where the report comes from",
+      {{"version", text("of tilebeat")},
+       {"revision", text("of its sources")},
+       {"run", run},
+       {"inputs", list("files that the run read", file)},
+       {"plan",
+        {{"enum", {"made", "kept"}},
+         {"description", "with --plan-cache: whether the plan was made for this run, or kept before"}}},
+       {"outputs", list("tensors that the run wrote", output)},
+       {"digest", text("SHA-256 of the report's text with zeros in this place")}});
   all["required"] = {"version", "revision", "run", "inputs"};  // earlier reports have no more
   return all;
 }

@@ -5,6 +5,7 @@
 #include "planner/program/planner.h"
 #include "program/plan.h"
 
+#include <cstddef>
 #include <cstdint>
 #include <limits>
 #include <optional>
@@ -90,7 +91,8 @@ struct ChosenGroups {
   /// Ways to cut the network, each with at least one fusion group. The best by the plans of the whole
   /// network is taken, or none of them.
   std::vector<std::vector<ChosenGroup>> ways;
-  int visited = 0;  ///< fusion groups whose cost the optimal planner estimated
+  std::size_t by_rules = 0;  ///< number of the first way that the rules choose; the others follow it
+  int visited = 0;           ///< fusion groups whose cost the optimal planner estimated
 };
 
 /// Chooses the fusion groups of a workload as `fusion.planner` asks: by the rules of document 001 (SPEC FU-2,

@@ -3,6 +3,8 @@
 #include "planner/fusion/fusion_rules.h"
 
 #include <algorithm>
+#include <cmath>
+#include <limits>
 #include <optional>
 
 #include <fmt/format.h>
@@ -351,10 +353,10 @@ class RulesChooser {
     bool largest_fits = false;
     do {
       GroupRequest tried = request;
-      const auto group = estimate(tried, alone);
+      const auto group = estimate(tried, alone, worth(least, alone));
       if (unit_map(request) == unit_map(grown.trial.request)) largest_fits = group.has_value();
-      if (group && least && group->careful >= kWorthASmallerMap * least->careful) break;
-      if (group) best = std::move(tried), least = group;
+      if (group && least && !is_above(*least) && group->careful >= kWorthASmallerMap * least->careful) break;
+      if (group && (!least || !is_above(*group))) best = std::move(tried), least = group;
     } while (shrink(request, best.has_value()));
     std::string instead = "they are made and read faster there than in the SRAM";
     if (!best && config_.inner != FusionInner::kSram) {
@@ -362,11 +364,11 @@ class RulesChooser {
       instead = "they do not fit the SRAM with what is on its way";
     }
     if (!best) return Verdict::kDoesNotFit;
-    const bool in_nram = hold_in_nram(*best, least);
+    const bool in_nram = hold_in_nram(*best, least, alone);
     if (!least) return Verdict::kDoesNotFit;
     if (config_.inner == FusionInner::kNram) instead = "fusion.inner asks for it";
     use_fewer_clusters(begin, grown.end, *best, *least);
-    if (chip_.dram_path == DramPath::kAuto) store_by_sram(*best, *least);
+    if (chip_.dram_path == DramPath::kAuto) store_by_sram(*best, *least, alone);
     const bool pays = least->bytes <= alone.bytes && least->careful <= alone.cycles;
     if (!pays && !config_.keep_where_slower) return Verdict::kDoesNotPay;
     ChosenGroup chosen{*best, {{"mode", grown.trial.mode}, {"ends", grown.ended_by}}};
@@ -388,14 +390,14 @@ class RulesChooser {
 
   // Holds the maps between the layers in NRAM where `fusion.inner` asks for that, or the group takes less so;
   // where it takes no time at all yet, it does not fit otherwise. Returns whether it does.
-  bool hold_in_nram(GroupRequest& best, std::optional<GroupEstimate>& least) {
+  bool hold_in_nram(GroupRequest& best, std::optional<GroupEstimate>& least, const GroupEstimate& alone) {
     if (config_.inner == FusionInner::kSram) return false;
     GroupRequest request = best;
     request.holding = Holding::kNram, request.reductions.clear();
-    const auto group = space_.fused(request);
-    if (config_.inner == FusionInner::kNram && !group) least.reset();
-    const bool better = group && (!least || config_.inner == FusionInner::kNram ||
-                                  group->careful < kWorthASmallerMap * least->careful);
+    const bool asked = config_.inner == FusionInner::kNram;
+    const auto group = space_.fused(request, worth(asked ? std::nullopt : least, alone));
+    if (asked && !group) least.reset();
+    const bool better = group && (!least || asked || group->careful < kWorthASmallerMap * least->careful);
     if (better) best = request, least = group;
     return better;
   }
@@ -404,16 +406,17 @@ class RulesChooser {
     const GroupGraph graph = space_.graph(begin, end);
     const GroupTensor& output = nth(graph.tensors, graph.output());
     const int rows = output.images() * output.height();
+    const GroupEstimate alone = space_.alone(begin, end);
     int used = std::min(chip_.clusters, rows);
     for (int clusters = (used + 1) / 2; used > 1; clusters = (clusters + 1) / 2) {
       GroupRequest request = best;
       request.clusters = clusters;
       const int share = ceil_div(rows, clusters);
       if (request.step_maps.value_or(1) == 1) request.step_rows = std::min(output.height(), share);
-      auto group = space_.fused(request);
+      auto group = space_.fused(request, worth(least, alone));
       if (!group) {
         request.step_rows = best.step_rows;
-        group = space_.fused(request);
+        group = space_.fused(request, worth(least, alone));
       }
       if (group && group->careful < kWorthASmallerMap * least.careful)
         best = request, least = *group, used = clusters;
@@ -421,22 +424,29 @@ class RulesChooser {
     }
   }
   // Collects a step's results in the SRAM where that is expected to be faster.
-  void store_by_sram(GroupRequest& best, GroupEstimate& least) {
+  void store_by_sram(GroupRequest& best, GroupEstimate& least, const GroupEstimate& alone) {
     GroupRequest request = best;
     request.results = DataPath::kSram;
-    const auto group = space_.fused(request);
+    const auto group = space_.fused(request, worth(least, alone));
     if (group && group->careful < kWorthASmallerMap * least.careful) best = request, least = *group;
   }
 
+  // The most cycles of a form of a group that is taken in place of one that takes `least`, and that pays. A
+  // form above that is not looked at to the end.
+  double worth(const std::optional<GroupEstimate>& least, const GroupEstimate& alone) const {
+    const double pays = config_.keep_where_slower ? std::numeric_limits<double>::infinity() : alone.cycles;
+    return least ? std::min(pays, kWorthASmallerMap * least->careful) : pays;
+  }
+  // Whether an estimate ended above its limit.
+  static bool is_above(const GroupEstimate& group) { return std::isinf(group.careful); }
+
   // The estimate of a group, in reduction groups where these are better, which `request` then has.
-  std::optional<GroupEstimate> estimate(GroupRequest& request, const GroupEstimate& alone) {
-    // Streamed groups have many steps: one that does not pay is not looked at to the end.
-    const bool short_look = request.kernels && !config_.keep_where_slower;
-    auto group = short_look ? space_.fused(request, alone.cycles) : space_.fused(request);
+  std::optional<GroupEstimate> estimate(GroupRequest& request, const GroupEstimate& alone, double limit) {
+    auto group = space_.fused(request, limit);
     if (const auto reduction_groups = space_.in_reduction_groups(request, !group)) {
-      const auto with = space_.fused(*reduction_groups);
-      if (with && with->bytes <= alone.bytes &&
-          (!group || with->careful < kWorthAReductionGroup * group->careful))
+      const double better = group ? kWorthAReductionGroup * group->careful : limit;
+      const auto with = space_.fused(*reduction_groups, std::min(limit, better));
+      if (with && with->bytes <= alone.bytes && (!group || with->careful < better))
         group = with, request = *reduction_groups;
     }
     return group;
@@ -489,6 +499,7 @@ ChosenGroups choose_groups(const Workload& workload, const HardwareConfig& hardw
     if (!groups.empty()) chosen.ways.push_back(std::move(groups));
   };
   if (hardware.fusion.planner == FusionPlanner::kOptimal) add(optimal_groups(space, chosen.visited));
+  chosen.by_rules = chosen.ways.size();
   for (std::vector<ChosenGroup>& way : ways_by_rules(space)) add(std::move(way));
   return chosen;
 }

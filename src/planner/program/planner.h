@@ -48,6 +48,8 @@ struct PlannedNetwork {
   std::vector<LayerMapping> mappings;
   std::vector<GroupMapping> groups;
   std::optional<FusionSummary> fusion;  ///< set when the planner chose the fusion groups
+  /// With the planner `optimal`: what the groups that the rules choose, which it considers, give.
+  std::optional<FusionSummary> by_rules;
 };
 
 /// Simulates one layer of a workload with a mapping; returns its cycles, nothing when it failed.
