@@ -146,6 +146,7 @@ struct LayerResult {
   std::string check = "off";  ///< "passed", "failed" or "off"
   /// quality of the output against that of a float network, where the workload has one
   std::optional<Quality> quality;
+  std::optional<HostBytes> on_host;  ///< the host computed it: the chip took no cycles and moved nothing
   std::string busiest;       ///< the module with the largest busy fraction in the layer's cycles
   double busiest_share = 0;  ///< its busy fraction
 

@@ -34,6 +34,7 @@ LayerResult layer_result(const LayerPlan& plan, const LayerMark& before, const L
   layer.utilization = utilization_of(layer.macs, layer.array_cycles(), run.peak_macs_per_clock / run.cores);
   layer.busiest = after.busiest, layer.busiest_share = after.busiest_share;
   layer.estimated_cycles = plan.estimated_cycles, layer.facts = plan.facts, layer.layers = plan.layers;
+  layer.on_host = plan.on_host;
   layer.bound = plan.bound, layer.port = after.port, layer.helpers = did.helpers;
   return layer;
 }
@@ -207,7 +208,7 @@ void collect(const Plan& plan, System& system, Timeline* timeline, const ClockDo
   for (const auto& [number, mark] : system.layer_ends()) {
     run.layers.push_back(layer_result(plan.layers[number], before, mark, run));
     done[number] = true;
-    if (timeline != nullptr)
+    if (timeline != nullptr && !plan.layers[number].on_host)
       timeline->slice("layers", layer_slice(run.layers.back(), clock.at(before.at), clock.at(mark.at)));
     before = mark;
   }

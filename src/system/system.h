@@ -198,7 +198,13 @@ class System : public sc_core::sc_module, private RunWatch {
     SimContext context;
   };
   void run_ended(Cycle at) override;
+  void programs_ran(std::size_t labels) override;
+  /// Computes a layer of the host from DRAM to DRAM; it ends with the layer before it.
+  void compute(const HostLayer& layer, const Placement& output);
 
+  std::vector<HostLayer> host_layers_;        ///< in the order in which they are computed
+  std::vector<Placement> host_outputs_;       ///< by layer of the host
+  std::map<std::string, Placement> tensors_;  ///< those that they read
   std::optional<ByteChecks> checks_;
   std::deque<ProcessorBytes> bytes_;  ///< the checks as processors use them
   std::deque<Processor> processors_;  ///< those that are built
