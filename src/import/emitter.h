@@ -114,7 +114,9 @@ enum class Rounding : std::uint8_t { kRuntime, kExact, kSame };
 /// Writes layers, one function an operator, with the fields that the workload's arithmetic needs.
 class Emitter {
  public:
-  explicit Emitter(WorkloadBuilder& builder) : builder_(builder) {}
+  /// `float_on_host`: the host computes what reads or makes float32.
+  explicit Emitter(WorkloadBuilder& builder, bool float_on_host = false)
+      : builder_(builder), float_on_host_(float_on_host) {}
 
   WorkloadBuilder& builder() { return builder_; }
 
@@ -180,6 +182,7 @@ class Emitter {
             const Extents& shape, const std::string& name, const std::optional<Wanted>& wanted);
 
   WorkloadBuilder& builder_;
+  bool float_on_host_;
   std::vector<std::string> exact_layers_;
 };
 

@@ -146,13 +146,19 @@ struct LayerResult {
   std::string check = "off";  ///< "passed", "failed" or "off"
   /// quality of the output against that of a float network, where the workload has one
   std::optional<Quality> quality;
-  std::optional<HostBytes> on_host;  ///< the host computed it: the chip took no cycles and moved nothing
   std::string busiest;       ///< the module with the largest busy fraction in the layer's cycles
   double busiest_share = 0;  ///< its busy fraction
 
   /// The largest of its lower bounds.
   Cycle bound_cycles() const { return std::max(bound.cycles(), port.cycles); }
   Cycle array_cycles() const { return std::accumulate(activity.begin(), activity.end(), Cycle{0}); }
+};
+
+/// A layer that the host computed: the chip took no cycles and moved nothing for it (SPEC RN-7).
+struct HostLayerResult {
+  std::string name, op;
+  HostBytes bytes;
+  std::string check = "off";  ///< as of LayerResult
 };
 
 /// The results of one core over a run (SPEC HI-5).
@@ -196,6 +202,7 @@ struct RunResult {
   std::int64_t results = 0, activations = 0;  ///< as in LayerResult
   EnergyResult energy;
   std::vector<LayerResult> layers;
+  std::vector<HostLayerResult> host_layers;  ///< in the order in which they were computed
   std::vector<CoreResult> core_results;  ///< cores of a chip
   std::vector<ModuleCycles> modules;
   std::vector<Counter> counters;

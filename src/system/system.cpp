@@ -148,9 +148,7 @@ void System::compute(const HostLayer& layer, const Placement& output) {
     operands.push_back({tensors[i], tensors_.at(layer.inputs[i]).info});
   const std::vector<std::uint8_t> made = compute_on_host(layer.operation, operands, output.info).bytes;
   write_memory(output.address, output.stored ? bytes_to_store(*output.stored, made) : made);
-  LayerMark mark = layer_ends_.empty() ? LayerMark(run_begin_, {}) : layer_ends_.back().second;
-  mark.busiest.clear(), mark.busiest_share = 0, mark.port = {};
-  layer_ends_.emplace_back(layer.number, std::move(mark));
+  host_done_.push_back(layer.number);
 }
 
 void System::start() {
