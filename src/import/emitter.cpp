@@ -147,8 +147,9 @@ Held Emitter::matmul(const Held& x, const Kernels& kernels, const Extents& shape
 }
 
 Held Emitter::product(const Held& x, const Held& y, const Extents& shape, const std::string& name,
-                      const std::optional<Wanted>& wanted) {
+                      const std::optional<Wanted>& wanted, Roundings roundings) {
   FieldsJson fields = FieldsJson::object();
+  if (roundings == Roundings::kTwo) fields["arithmetic"] = arithmetic_name(Arithmetic::kTflm);
   if (wanted) {
     Kernels second;
     second.scales = {y.scale};

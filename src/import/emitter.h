@@ -3,6 +3,7 @@
 #include "base/dtype.h"
 #include "import/graph.h"
 #include "import/imported.h"
+#include "workload/operators.h"
 
 #include <array>
 #include <functional>
@@ -132,7 +133,7 @@ class Emitter {
   Held matmul(const Held& x, const Kernels& kernels, const Extents& shape, const std::string& name,
               const std::optional<Wanted>& wanted);
   Held product(const Held& x, const Held& y, const Extents& shape, const std::string& name,
-               const std::optional<Wanted>& wanted);
+               const std::optional<Wanted>& wanted, Roundings roundings = Roundings::kByRule);
   Held max_pool(const Held& x, const WindowFields& window, const Extents& shape, const Wanted& wanted);
   Held average_pool(const Held& x, const WindowFields& window, bool count_include_pad, const Extents& shape,
                     const Wanted& wanted);

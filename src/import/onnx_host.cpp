@@ -146,6 +146,8 @@ OnnxValue OnnxLowering::host_operand(const GraphNode& node, std::size_t i) {
         builder_.add_input(name, real.shape, ElementType::kFloat32, 0, builder_.add_tensor(name, stored));
   } else {
     x = materialised(x);
+    if (x.held.type == ElementType::kInt32)
+      emitter_.name_inexact(x.held, "exact sums, which the runtime computes in float32");
     if (x.real) x.held = emitter_.dequantize(x.held, name + "_real");
     if (x.held.type != ElementType::kFloat32)
       throw Unsupported(

@@ -53,8 +53,7 @@ System::System(sc_core::sc_module_name name, const HardwareConfig& hardware, con
       overlapping_(plan) {
   for (const HostLayer& layer : host_layers_) {
     for (const std::string& input : layer.inputs) tensors_.emplace(input, plan.tensors.at(input));
-    const std::string& name = plan.layers[layer.number].name;
-    host_outputs_.push_back(plan.tensors.at(name));
+    host_outputs_.push_back(plan.tensors.at(plan.layers[layer.number].name));
   }
   if (options.check_reads) {
     checks_.emplace(hardware.chip, *options.check_reads);
