@@ -326,7 +326,6 @@ Tensor computed(const HostPool& pool, const std::vector<Operand>& inputs, const 
   const Reals x = reals_of(inputs[0].tensor);
   const std::vector<std::int64_t>&in = inputs[0].info.shape, &os = output.shape;
   const bool by_pixel = in[1] % 8 == 0;
-  const bool whole = pool.kernel[0] == in[2] && pool.kernel[1] == in[3] && os[2] == 1 && os[3] == 1;
   Reals made;
   for (std::int64_t plane = 0; plane < in[0] * in[1]; ++plane) {
     const float* first = &x[to_size(plane * in[2] * in[3])];
@@ -351,8 +350,9 @@ Tensor computed(const HostPool& pool, const std::vector<Operand>& inputs, const 
       if (pool.kind == HostPool::Kind::kMax) {
         made.push_back(greatest);
       } else {
-        const float sum =
-            whole && !by_pixel ? plane_sum(first, in[2] * in[3]) : window_sum(first, in[3], at, by_pixel);
+        const float sum = pool.kind == HostPool::Kind::kGlobalAverage
+                              ? plane_sum(first, in[2] * in[3])
+                              : window_sum(first, in[3], at, by_pixel);
         made.push_back(sum / static_cast<float>(cells));
       }
     }

@@ -46,7 +46,7 @@ const std::map<std::string, std::string>& host_names() {
       {"MaxPool", "host_max_pool"},
       {"AveragePool", "host_average_pool"},
       {"GlobalMaxPool", "host_max_pool"},
-      {"GlobalAveragePool", "host_average_pool"},
+      {"GlobalAveragePool", "host_global_average_pool"},
       {"MatMul", "host_matmul"},
       {"Gemm", "host_gemm"},
       {"Transpose", "host_transpose"},
@@ -98,11 +98,12 @@ bool OnnxLowering::stays_on_host(std::size_t index) const {
   const GraphNode& node = graph_.nodes[index];
   if (!options_.float_on_host || node.op == "QuantizeLinear" || node.op == "DequantizeLinear") return false;
   bool stands = false;  // integers that stand for real numbers
-  for (const auto& input : node.inputs) {
-    if (!input || !values_[*input] || values_[*input]->known()) continue;
-    const OnnxValue& x = *values_[*input];
-    if (x.held.type == ElementType::kFloat32) return true;
-    stands = stands || x.real;
+  for (std::size_t i = 0; i < node.inputs.size(); ++i) {
+    if (!node.inputs[i] || !values_[*node.inputs[i]]) continue;
+    const OnnxValue& x = *values_[*node.inputs[i]];
+    const bool weights = is_product(node.op) && i < 2;
+    if (x.known() ? weights && !x.stands : x.held.type == ElementType::kFloat32) return true;
+    stands = stands || (!x.known() && x.real);
   }
   const auto row = table().find(node.op);
   const bool moves = row != table().end() && row->second.promise == Promise::kMoves;
@@ -313,6 +314,11 @@ void OnnxLowering::host_pool(const GraphNode& node, Attributes& attributes, cons
   const std::string name = graph_.tensors[*node.outputs[0]].name;
   const OnnxValue x = host_operand(node, 0);
   const Extents map = as_map(x.shape);
+  if (op == "host_global_average_pool") {
+    const OnnxValue made =
+        host_layer(name, op, {host_reshaped(x, map, name + "_map")}, {map[0], map[1], 1, 1});
+    return set(node, host_reshaped(made, from_map(made.shape, x.shape.size()), name + "_shape"));
+  }
   OnnxWindow window;
   window.kernel = {map[2], map[3]};
   if (node.op.rfind("Global", 0) != 0) window = read_window(attributes, map, std::nullopt, x.shape.size());

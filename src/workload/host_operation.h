@@ -66,10 +66,9 @@ struct HostConv {
   HostWeights weights = HostWeights::kConstant;
 };
 
-/// host_max_pool, host_average_pool of maps [N, C, H, W]. An average whose kernel covers the whole map is the
-/// runtime's GlobalAveragePool.
+/// host_max_pool, host_average_pool, host_global_average_pool of maps [N, C, H, W].
 struct HostPool {
-  enum class Kind : std::uint8_t { kMax, kAverage };
+  enum class Kind : std::uint8_t { kMax, kAverage, kGlobalAverage };
   Kind kind = Kind::kMax;
   std::array<int, 2> kernel{1, 1}, stride{1, 1}, dilation{1, 1};
   std::array<int, 4> pads{0, 0, 0, 0};

@@ -1,5 +1,6 @@
 // Layers on the host (SPEC RN-7): partly quantised networks as ONNX Runtime computes them, cut around what
 // stays float32, and what reports tell of that.
+#include "import/emitter.h"
 #include "onnx_import.h"
 #include "tilebeat_command.h"
 
@@ -69,9 +70,9 @@ INSTANTIATE_TEST_SUITE_P(Networks, HostRecordings,
                                             ::testing::Values("configs/core1.json",
                                                               "configs/cluster4x4.json"),
                                             ::testing::Values("tile", "clock")),
-                         [](const auto& info) {
-                           return std::string(std::get<0>(info.param)) + "_" +
-                                  test_name(std::get<1>(info.param)) + "_" + std::get<2>(info.param);
+                         [](const auto& test) {
+                           return std::string(std::get<0>(test.param)) + "_" +
+                                  test_name(std::get<1>(test.param)) + "_" + std::get<2>(test.param);
                          });
 
 /// x -> Q -> MaxPool -> Q/DQ -> Sigmoid, Mul (SiLU) -> Q -> MaxPool -> DQ.

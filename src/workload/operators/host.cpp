@@ -197,6 +197,17 @@ class HostPoolForm : public OperatorForm {
   HostPool pool_;
 };
 
+class HostGlobalPoolForm : public OperatorForm {
+ public:
+  void describe(Fields& /*v*/) override {}
+  void load(const LayerSource& source, Layer& layer) const override {
+    const Shape& in = shape_of(source, 0, 4);
+    HostPool pool{HostPool::Kind::kGlobalAverage, {to_int(in[2]), to_int(in[3])}};
+    set_reals({in[0], in[1], 1, 1}, source, layer);
+    layer.operation = HostOperation{pool};
+  }
+};
+
 class HostMatmulForm : public OperatorForm {
  public:
   void describe(Fields& v) override { v.choice("weights", product_.weights, kWeightNames, kWeightsText); }
@@ -407,6 +418,7 @@ Form host_pool_form(HostPool::Kind kind) {
 }
 extern const FormMaker kHostSoftmaxForm = make_form<HostSoftmaxForm>;
 extern const FormMaker kHostConvForm = make_form<HostConvForm>;
+extern const FormMaker kHostGlobalPoolForm = make_form<HostGlobalPoolForm>;
 extern const FormMaker kHostMatmulForm = make_form<HostMatmulForm>;
 extern const FormMaker kHostGemmForm = make_form<HostGemmForm>;
 extern const FormMaker kHostTransposeForm = make_form<HostTransposeForm>;

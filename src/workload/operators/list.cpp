@@ -29,8 +29,9 @@ extern const FormMaker kDropoutForm, kFlattenForm, kReshapeForm, kConcatForm, kR
     kTransposeForm, kSliceForm, kGatherForm, kDepthToSpaceForm, kSpaceToDepthForm;
 
 // host.cpp
-extern const FormMaker kHostSoftmaxForm, kHostConvForm, kHostMatmulForm, kHostGemmForm, kHostTransposeForm,
-    kHostSliceForm, kHostReshapeForm, kHostConcatForm, kHostQuantizeForm, kHostDequantizeForm;
+extern const FormMaker kHostSoftmaxForm, kHostConvForm, kHostGlobalPoolForm, kHostMatmulForm, kHostGemmForm,
+    kHostTransposeForm, kHostSliceForm, kHostReshapeForm, kHostConcatForm, kHostQuantizeForm,
+    kHostDequantizeForm;
 Form host_elementwise_form(HostElementwise::Kind kind);
 Form host_function_form(HostFunction::Kind kind);
 Form host_reduce_form(HostReduce::Kind kind);
@@ -83,6 +84,7 @@ void add_host_operators(std::vector<Operator>& list) {
                     [] { return host_pool_form(HostPool::Kind::kMax); }},
            Operator{"host_average_pool", kOne, Reads::kReals,
                     [] { return host_pool_form(HostPool::Kind::kAverage); }},
+           Operator{"host_global_average_pool", kOne, Reads::kReals, kHostGlobalPoolForm},
            Operator{"host_matmul", kTwo, Reads::kReals, kHostMatmulForm},
            Operator{"host_gemm", kMore, Reads::kReals, kHostGemmForm},
            Operator{"host_transpose", kOne, Reads::kReals, kHostTransposeForm},
