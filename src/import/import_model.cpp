@@ -36,10 +36,10 @@ ImportedNetwork with_branches(ModelGraph& graph, const Import& import) {
 /// Quantises what is float32 in a network with the operators of ONNX.
 ImportedNetwork quantised_network(ModelGraph& graph, const ImportOptions& options) {
   if (!has_float_parts(graph))
-    throw UserError(one_line(fmt::format(
-        "{}: --calibrate: none of its inputs is float32, there are no samples to quantise it with; import it "
-        "without, or with --float-on-host where parts of it are float32",
-        graph.path)));
+    throw UserError(one_line(
+        fmt::format("{}: --calibrate: none of its inputs is float32, there is nothing to quantise; import it "
+                    "without, or with --float-on-host where parts of it are float32",
+                    graph.path)));
   shape_inputs(graph, options);
   return with_branches(graph, [&] {
     fold_constants(graph);

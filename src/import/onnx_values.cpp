@@ -161,6 +161,10 @@ std::optional<Wanted> OnnxLowering::real_result(const GraphNode& node, std::size
     if (!q) throw Unsupported("a result that calibration did not see");
     wanted = Wanted{graph_.tensors[tensor].name, ElementType::kInt8, q->scales[0], q->zero_points[0]};
   }
+  if (!wanted && options_.float_on_host) {  // the host computes the activations
+    result_ = *node.outputs[output];
+    return wanted;
+  }
   if (!wanted && limited)
     throw Unsupported(fmt::format("an activation behind it whose result is not quantised; {}", kFloatParts));
   if (!wanted) return wanted;

@@ -5,6 +5,7 @@
 #include "tilebeat_command.h"
 
 #include <algorithm>
+#include <cstring>
 #include <string>
 #include <vector>
 
@@ -131,14 +132,55 @@ TEST_F(HostLayers, RN_7_the_workload_is_cut_and_reports_tell_the_host_apart) {
   const auto sigmoid =
       std::find_if(host.begin(), host.end(), [](const json& layer) { return layer["op"] == "host_sigmoid"; });
   ASSERT_NE(sigmoid, host.end());
-  EXPECT_EQ((*sigmoid)["read_bytes"], 4 * 4 * 3 * 3);
-  EXPECT_EQ((*sigmoid)["written_bytes"], 4 * 4 * 3 * 3);
+  EXPECT_EQ((*sigmoid)["read_bytes"], 4 * 4 * 5 * 5);
+  EXPECT_EQ((*sigmoid)["written_bytes"], 4 * 4 * 5 * 5);
   EXPECT_EQ((*sigmoid)["check"], "passed");
 
-  ASSERT_EQ(folder_.run({"report", "out", "--out", "page.html"}).status, 0);
+  const CommandResult exported = folder_.run({"plan", "--config", source_path("configs/core1.json"),
+                                              "--layer", "net/workload.json", "--export", "programs.txt"});
+  EXPECT_EQ(exported.status, 2);
+  EXPECT_THAT(exported.err, HasSubstr("which programs have nothing of"));
+  EXPECT_THAT(
+      folder_.run({"plan", "--config", source_path("configs/core1.json"), "--layer", "net/workload.json"})
+          .out,
+      HasSubstr("400 bytes read, 400 written, in no cycles of the chip"));
+
+  ASSERT_EQ(folder_.run({"report", "out/report.json", "--html", "page.html"}).status, 0);
   const std::string page = read_bytes(folder_.path("page.html"));
   EXPECT_THAT(page, HasSubstr("<h3>On the host</h3>"));
   EXPECT_THAT(page, HasSubstr("host_sigmoid"));
+}
+
+TEST_F(HostLayers, RN_7_an_activation_behind_sums_that_nobody_quantises_is_the_hosts) {
+  OnnxModel model(17);
+  model.input("x", kFloat, {1, 2, 3, 3}).output("y");
+  model.floats("s", {}, {0.5F}).integers("z", kInt8, {}, {0}).floats("sw", {}, {0.25F});
+  model.integers("w", kInt8, {1, 2, 1, 1}, {4, -8});
+  model.node("QuantizeLinear", {"x", "s", "z"}, {"q"});
+  model.node("DequantizeLinear", {"q", "s", "z"}, {"d"});
+  model.node("DequantizeLinear", {"w", "sw"}, {"wd"});
+  model.node("Conv", {"d", "wd"}, {"c"});
+  model.node("Relu", {"c"}, {"y"});
+  const CommandResult imported = import(model);
+  ASSERT_EQ(imported.status, 0) << imported.err;
+  EXPECT_THAT(imported.out, HasSubstr("exact sums, which the runtime computes in float32"));
+  const json workload = json::parse(read_bytes(folder_.path("net/workload.json")));
+  std::vector<std::string> operators;
+  for (const json& layer : workload["layers"]) operators.push_back(layer["op"]);
+  EXPECT_EQ(operators.back(), "host_relu");
+  EXPECT_EQ(std::count(operators.begin(), operators.end(), "conv2d"), 1);
+  std::vector<float> x(18);
+  for (std::size_t i = 0; i < x.size(); ++i) x[i] = 0.5F * static_cast<float>(i) - 3;
+  std::vector<double> given(x.begin(), x.end());
+  folder_.write("x.npy", constant_npy(make_constant(ElementType::kFloat32, {1, 2, 3, 3}, given)));
+  ASSERT_EQ(run("configs/core1.json", {"--input", "x=x.npy"}).status, 0);
+  const std::string bytes = elements_of(folder_.path("out/outputs/y.npy"));
+  ASSERT_EQ(bytes.size(), 9 * sizeof(float));
+  for (std::size_t i = 0; i < 9; ++i) {
+    float value = 0;
+    std::memcpy(&value, &bytes[i * sizeof value], sizeof value);
+    EXPECT_EQ(value, std::max(0.0F, x[i] - 2 * x[i + 9])) << i;
+  }
 }
 
 TEST_F(HostLayers, RN_7_the_same_bytes_on_every_chip_and_fused) {
@@ -160,7 +202,7 @@ TEST_F(HostLayers, RN_7_the_same_bytes_on_every_chip_and_fused) {
 }
 
 TEST_F(HostLayers, RN_7_cycles_do_not_depend_on_what_the_host_computes) {
-  // A chain of operators on the host takes as many cycles of the chip as one of them.
+  // A chain of operators on the host takes as many cycles of the chip as a short one.
   const auto cycles = [&](int operators) {
     OnnxModel model(17);
     model.input("x", kFloat, {1, 4, 6, 6}).output("y");
@@ -177,7 +219,7 @@ TEST_F(HostLayers, RN_7_cycles_do_not_depend_on_what_the_host_computes) {
     EXPECT_EQ(run("configs/core1.json").status, 0);
     return folder_.report("out")["total"]["cycles"].get<std::int64_t>();
   };
-  EXPECT_EQ(cycles(1), cycles(6));
+  EXPECT_EQ(cycles(2), cycles(6));
 }
 
 TEST_F(HostLayers, RN_10_messages_name_ways_that_work) {
@@ -220,10 +262,10 @@ TEST_F(HostLayers, RN_7_a_workload_file_may_have_layers_of_the_host) {
   refused(R"({"name": "h", "op": "host_softmax", "inputs": ["x"]})",
           "w.json: /layers: are all computed by the host, at least one layer of a chip is expected");
   refused(chip + R"(, {"name": "h", "op": "host_softmax", "inputs": ["x"], "axis": 2})",
-          "w.json: /layers/1/axis: 2 is not allowed, -2 to 1, an axis of 2 is expected");
+          "w.json: /layers/1/axis: 2 is not allowed, allowed is -2 to 1, an axis of 2");
   refused(chip + R"(, {"name": "h", "op": "host_softmax", "inputs": ["m"]})",
-          "\"m\" of int8 is not allowed, a float32 tensor is expected");
-  refused(chip + R"(, {"name": "h", "op": "host_conv", "inputs": ["x", "x"]})", "4 axes is expected");
+          "\"m\" of int8 is not allowed, allowed is a float32 tensor");
+  refused(chip + R"(, {"name": "h", "op": "host_conv", "inputs": ["x", "x"]})", "allowed is 4 axes");
 }
 
 }  // namespace
