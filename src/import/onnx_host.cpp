@@ -107,9 +107,29 @@ bool OnnxLowering::stays_on_host(std::size_t index) const {
   }
   const auto row = table().find(node.op);
   const bool moves = row != table().end() && row->second.promise == Promise::kMoves;
-  if (!stands || is_product(node.op) || moves) return false;
+  // Sums of Conv and Gemm may be a layer's result.
+  if (!stands || node.op == "Conv" || node.op == "Gemm" || moves) return false;
   const Chain chain = chain_from(index);
   return !quantised_behind(chain.nodes.empty() ? node : graph_.nodes[chain.nodes.back()]);
+}
+
+void OnnxLowering::sums_to_reals(const GraphNode& node, float x_scale, const Kernels& kernels) {
+  OnnxValue& made = *values_[*node.outputs.at(0)];
+  const std::string name = graph_.tensors[*node.outputs[0]].name + "_real";
+  if (options_.float_on_host)
+    emitter_.name_inexact(made.held, "exact sums, which the runtime computes in float32");
+  if (kernels.scales.size() == 1) {
+    made.held.scale = x_scale * kernels.scales[0];
+    made.held = emitter_.dequantize(made.held, name);
+    return;
+  }
+  if (!options_.float_on_host)
+    throw Unsupported(
+        fmt::format("its result is not quantised: no QuantizeLinear alone reads it; {}", kFloatParts));
+  std::vector<double> scales;  // one a channel, which is the last axis of the holder
+  for (const float scale : kernels.scales) scales.push_back(static_cast<double>(x_scale * scale));
+  made.held.holder = builder_.add_layer(name, "host_dequantize", {made.held.holder}, {{"scale", scales}});
+  made.held.type = ElementType::kFloat32;
 }
 
 /// A layer of the host with a result of shape `shape`.
@@ -147,8 +167,6 @@ OnnxValue OnnxLowering::host_operand(const GraphNode& node, std::size_t i) {
         builder_.add_input(name, real.shape, ElementType::kFloat32, 0, builder_.add_tensor(name, stored));
   } else {
     x = materialised(x);
-    if (x.held.type == ElementType::kInt32)
-      emitter_.name_inexact(x.held, "exact sums, which the runtime computes in float32");
     if (x.real) x.held = emitter_.dequantize(x.held, name + "_real");
     if (x.held.type != ElementType::kFloat32)
       throw Unsupported(

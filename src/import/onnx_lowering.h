@@ -47,6 +47,10 @@ OnnxTransposedWindow read_transposed_window(Attributes& attributes, const Extent
 /// The window with the padding that its last row and column need beyond the pads (ceil_mode).
 WindowFields whole_windows(const OnnxWindow& window, const Extents& map);
 
+/// The ways to import float32 parts of a quantised network, for messages.
+constexpr const char* kFloatParts =
+    "--calibrate X.npy quantises such parts of a network, --float-on-host leaves them to the host";
+
 /// The value of an ONNX tensor during lowering: known elements, or a layer's or an input's tensor.
 struct OnnxValue {
   std::optional<Constant> constant;
@@ -186,6 +190,8 @@ class OnnxLowering {
   void join(const GraphNode& node, std::vector<OnnxValue> parts, std::int64_t axis, const Wanted& wanted);
 
   // ---- onnx_host.cpp ----
+  /// Makes float32 of the sums of a product of quantised operands that nothing quantises.
+  void sums_to_reals(const GraphNode& node, float x_scale, const Kernels& kernels);
   /// Whether a Relu, a Clip or nothing stands between the result and the QuantizeLinear that alone reads it.
   bool quantised_behind(const GraphNode& node) const;
   /// Whether the host computes a node: it reads float32, or makes some that nothing quantises.

@@ -11,9 +11,6 @@
 namespace tilebeat {
 namespace {
 
-constexpr const char* kFloatParts =
-    "--calibrate X.npy quantises such parts of a network, --float-on-host leaves them to the host";
-
 struct RealRange {
   double low = -std::numeric_limits<double>::infinity(), high = std::numeric_limits<double>::infinity();
 };

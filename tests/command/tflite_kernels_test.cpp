@@ -106,7 +106,8 @@ class TfliteKernels : public ::testing::Test {
   /// A .npy file in the shape of the workload's input.
   std::string npy(const LiteBytes& values, int tensor) const {
     std::string shape;
-    for (const auto& input : nlohmann::json::parse(read_bytes(folder_.path("net/workload.json")))["inputs"]) {
+    const auto workload = nlohmann::json::parse(read_bytes(folder_.path("net/workload.json")));
+    for (const auto& input : workload.at("inputs")) {
       if (input["name"] != holder(tensor)) continue;
       for (const int extent : input["shape"]) shape += std::to_string(extent) + ", ";
     }
@@ -262,6 +263,52 @@ TEST_F(TfliteKernels, RN_6_random_pools_have_the_bytes_of_the_rule) {
           ASSERT_EQ(made.at(i), greatest ? most : mean);
         }
       }
+    }
+  });
+}
+
+TEST_F(TfliteKernels, RN_6_random_transposed_convolutions_round_twice) {
+  each_case([&] {
+    const bool same = whole(0, 1) == 1;
+    const int k = whole(1, 4), stride = whole(1, 3), h = whole(1, 5), w = whole(1, 5), ci = whole(1, 6),
+              co = whole(1, 6);
+    const auto pixels = [&](int in) { return same ? in * stride : in * stride + std::max(k - stride, 0); };
+    const int rows = pixels(h), columns = pixels(w), pad = same ? std::max(k - stride, 0) / 2 : 0;
+    const Step x = step(), y = step(0.1, 1);
+    std::vector<float> scales;
+    for (int c = 0; c < co; ++c) scales.push_back(scale(0.001, 0.02));
+    const LiteBytes given = bytes(h * w * ci), kernels = bytes(co * k * k * ci);
+    std::vector<int> bias;
+    for (int c = 0; c < co; ++c) bias.push_back(whole(-2000, 2000));
+    begin();
+    const int size = model_->integers({1, rows, columns, co}),
+              weights = model_->channels({co, k, k, ci}, scales, 0, stored(kernels)),
+              in = tensor({1, h, w, ci}, x), biases = model_->integers(bias),
+              out = tensor({1, rows, columns, co}, y);
+    model_->op(Builtin::TRANSPOSE_CONV, {size, weights, in, biases}, {out},
+               tflite::Options::TransposeConvOptions,
+               tflite::CreateTransposeConvOptions(model_->builder(),
+                                                  same ? tflite::Padding::SAME : tflite::Padding::VALID,
+                                                  stride, stride, tflite::Activation::NONE)
+                   .Union());
+    const LiteBytes made = run({in}, out, {given});
+    std::vector<std::int64_t> sums(static_cast<std::size_t>(rows * columns * co));
+    for (std::size_t i = 0; i < sums.size(); ++i) sums[i] = bias[i % static_cast<std::size_t>(co)];
+    for (int pixel = 0; pixel < h * w; ++pixel) {
+      for (int tap = 0; tap < k * k; ++tap) {
+        const int row = pixel / w * stride + tap / k - pad, column = pixel % w * stride + tap % k - pad;
+        if (row < 0 || row >= rows || column < 0 || column >= columns) continue;
+        for (int i = 0; i < co * ci; ++i) {
+          const int c = i / ci;
+          sums[static_cast<std::size_t>((row * columns + column) * co + c)] +=
+              (given[static_cast<std::size_t>(pixel * ci + i % ci)] - x.zero) *
+              kernels[static_cast<std::size_t>((c * k * k + tap) * ci + i % ci)];
+        }
+      }
+    }
+    for (std::size_t i = 0; i < sums.size(); ++i) {
+      const Factor factor = factor_of(wide(x.scale) * wide(scales[i % scales.size()]) / wide(y.scale));
+      ASSERT_EQ(made.at(i), int8_of(twice_rounded(sums[i], factor) + y.zero)) << i;
     }
   });
 }
