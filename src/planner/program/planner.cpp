@@ -168,11 +168,7 @@ class NetworkPlanner {
   void decide(const Layer& layer, DecidedLayer& d) {
     d.layer = &layer, d.name = layer.name;
     d.plan.name = layer.name, d.plan.op = layer.op, d.plan.scene = layer.scene;
-    if (on_host(layer)) {
-      d.plan.on_host = HostBytes{0, layer.output.size_bytes()}, d.plan.ends = 0;
-      for (const std::string& input : layer.inputs) d.plan.on_host->read += workload_.tensor(input).size_bytes();
-      return;
-    }
+    if (on_host(layer)) return;
     d.plan.output_bytes = layer.output.size_bytes();
     std::set<int>& workers = workers_[layer.scene];
     d.started = workers.empty();
@@ -359,17 +355,8 @@ class NetworkPlanner {
     return address;
   }
 
-  // Adds a layer of the host, behind the programs that there are so far.
-  void lower_on_host(DecidedLayer& d) {
-    std::set<std::string> labels;
-    for (const ProgramImage& program : made_.plan.programs) labels.insert(program.label);
-    made_.plan.host_layers.push_back({static_cast<std::uint32_t>(made_.plan.layers.size()), labels.size(),
-                                      std::get<HostOperation>(d.layer->operation), d.layer->inputs});
-    made_.plan.layers.push_back(std::move(d.plan));
-  }
-
   void lower(DecidedLayer& d) {
-    if (on_host(*d.layer)) return lower_on_host(d);
+    if (on_host(*d.layer)) return add_host_layer(workload_, *d.layer, std::move(d.plan), made_.plan);
     TaskGraph graph;
     graph.place_constants([&](std::vector<std::uint8_t> bytes) { return constant(d.name, bytes); });
     const PlannedUse use = d.part->build(graph, d.prefetch);
