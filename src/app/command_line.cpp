@@ -193,6 +193,10 @@ void define_import(CLI::App& app, ImportCommand& c) {
                      "samples of an input of a float model, stacked along the first axis: it is quantised")
           ->check(kNotEmpty)
           ->type_name("[NAME=]X.npy");
+  app.add_flag(
+         "--float-on-host", c.float_on_host,
+         "float32 parts of a quantised ONNX file stay so: the host computes them, in no cycles of the chip")
+      ->excludes(calibrate);
   app.add_flag_callback(
       "--operators",
       [] {

@@ -72,6 +72,7 @@ int rerun(const RerunCommand& command);
 struct ImportCommand {
   std::string model, out;
   std::string arithmetic;  ///< empty: the arithmetic of the model's format
+  bool float_on_host = false;
   bool keep_all = false;
   std::vector<std::string> calibrate;  ///< X.npy or NAME=X.npy: samples of an input
   double percentile = 100;

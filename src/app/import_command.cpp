@@ -117,6 +117,7 @@ ImportOptions options_of(const ImportCommand& command) {
   ImportOptions options;
   options.keep_all = command.keep_all;
   options.percentile = command.percentile;
+  options.float_on_host = command.float_on_host;
   for (const std::string& option : command.calibrate) {
     const auto [name, file] = sample_file(option);
     if (!options.calibration.emplace(name, samples_in(file)).second)

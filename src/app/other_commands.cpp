@@ -81,6 +81,9 @@ struct PlanFile {
 // The program file and the files that it names, which lie beside it.
 void add_program(std::vector<PlanFile>& files, const PlanCommand& command, const Plan& plan,
                  const HardwareConfig& hardware) {
+  if (!plan.host_layers.empty())
+    throw UserError(fmt::format("--export {}: the host computes layer '{}', which programs have nothing of",
+                                command.program, plan.layers[plan.host_layers.front().number].name));
   const std::filesystem::path path = command.program;
   ExportedPrograms made = export_programs(plan, hardware, path.stem().string());
   files.push_back({"--export", command.program, std::move(made.text)});

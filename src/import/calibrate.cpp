@@ -392,4 +392,17 @@ Constant quantised_constant(const Constant& real, const Quantisation& quantisati
   return make_constant(type, real.shape, values);
 }
 
+Constant real_constant(const Constant& integers, const Quantisation& quantisation) {
+  std::vector<double> values = integers.values();
+  const std::size_t count = quantisation.scales.size();
+  const std::size_t inner =
+      count == 1 ? std::max<std::size_t>(1, values.size()) : inner_of(integers.shape, quantisation.axis);
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    const std::size_t c = i / inner % count;
+    const auto distance = static_cast<float>(values[i] - static_cast<double>(quantisation.zero_points[c]));
+    values[i] = static_cast<double>(distance * quantisation.scales[c]);
+  }
+  return make_constant(ElementType::kFloat32, integers.shape, values);
+}
+
 }  // namespace tilebeat

@@ -38,5 +38,7 @@ Quantisation weight_scales(const Constant& weights, std::int64_t axis);
 /// rint(f32(x / scale)) + zero point as int8, or uint8.
 Constant quantised_constant(const Constant& real, const Quantisation& quantisation,
                             ElementType type = ElementType::kInt8);
+/// The real numbers of integers: f32(f32(q - zero point) * scale).
+Constant real_constant(const Constant& integers, const Quantisation& quantisation);
 
 }  // namespace tilebeat

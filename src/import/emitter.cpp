@@ -147,8 +147,9 @@ Held Emitter::matmul(const Held& x, const Kernels& kernels, const Extents& shape
 }
 
 Held Emitter::product(const Held& x, const Held& y, const Extents& shape, const std::string& name,
-                      const std::optional<Wanted>& wanted) {
+                      const std::optional<Wanted>& wanted, Roundings roundings) {
   FieldsJson fields = FieldsJson::object();
+  if (roundings == Roundings::kTwo) fields["arithmetic"] = arithmetic_name(Arithmetic::kTflm);
   if (wanted) {
     Kernels second;
     second.scales = {y.scale};
@@ -284,16 +285,18 @@ Held Emitter::reshape(const Held& x, const Extents& shape, const std::string& na
 }
 
 Held Emitter::quantize(const Held& x, const Wanted& wanted) {
-  const FieldsJson fields{{"requant",
-                           {{"scale", static_cast<double>(wanted.scale)},
-                            {"zero_point", wanted.zero_point},
-                            {"dtype", element_name(wanted.type)}}}};
+  const FieldsJson requant{{"scale", static_cast<double>(wanted.scale)},
+                           {"zero_point", wanted.zero_point},
+                           {"dtype", element_name(wanted.type)}};
+  if (float_on_host_) return made("host_quantize", {x.holder}, requant, x.shape, wanted.name, wanted);
+  const FieldsJson fields{{"requant", requant}};
   return made("quantize", {x.holder}, fields, x.shape, wanted.name, wanted);
 }
 
 Held Emitter::dequantize(const Held& x, const std::string& name) {
   const FieldsJson fields{{"scale", static_cast<double>(x.scale)}};
-  return made("dequantize", {x.holder}, fields, x.shape, name, Wanted{name, ElementType::kFloat32});
+  return made(float_on_host_ ? "host_dequantize" : "dequantize", {x.holder}, fields, x.shape, name,
+              Wanted{name, ElementType::kFloat32});
 }
 
 }  // namespace tilebeat

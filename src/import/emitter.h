@@ -3,6 +3,7 @@
 #include "base/dtype.h"
 #include "import/graph.h"
 #include "import/imported.h"
+#include "workload/operators.h"
 
 #include <array>
 #include <functional>
@@ -114,7 +115,9 @@ enum class Rounding : std::uint8_t { kRuntime, kExact, kSame };
 /// Writes layers, one function an operator, with the fields that the workload's arithmetic needs.
 class Emitter {
  public:
-  explicit Emitter(WorkloadBuilder& builder) : builder_(builder) {}
+  /// `float_on_host`: the host computes what reads or makes float32.
+  explicit Emitter(WorkloadBuilder& builder, bool float_on_host = false)
+      : builder_(builder), float_on_host_(float_on_host) {}
 
   WorkloadBuilder& builder() { return builder_; }
 
@@ -130,7 +133,7 @@ class Emitter {
   Held matmul(const Held& x, const Kernels& kernels, const Extents& shape, const std::string& name,
               const std::optional<Wanted>& wanted);
   Held product(const Held& x, const Held& y, const Extents& shape, const std::string& name,
-               const std::optional<Wanted>& wanted);
+               const std::optional<Wanted>& wanted, Roundings roundings = Roundings::kByRule);
   Held max_pool(const Held& x, const WindowFields& window, const Extents& shape, const Wanted& wanted);
   Held average_pool(const Held& x, const WindowFields& window, bool count_include_pad, const Extents& shape,
                     const Wanted& wanted);
@@ -180,6 +183,7 @@ class Emitter {
             const Extents& shape, const std::string& name, const std::optional<Wanted>& wanted);
 
   WorkloadBuilder& builder_;
+  bool float_on_host_;
   std::vector<std::string> exact_layers_;
 };
 

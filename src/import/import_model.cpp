@@ -36,9 +36,10 @@ ImportedNetwork with_branches(ModelGraph& graph, const Import& import) {
 /// Quantises what is float32 in a network with the operators of ONNX.
 ImportedNetwork quantised_network(ModelGraph& graph, const ImportOptions& options) {
   if (!has_float_parts(graph))
-    throw UserError(one_line(fmt::format(
-        "{}: --calibrate: none of its inputs is float32, there is nothing to quantise; import it without",
-        graph.path)));
+    throw UserError(one_line(
+        fmt::format("{}: --calibrate: none of its inputs is float32, there is nothing to quantise; import it "
+                    "without, or with --float-on-host where parts of it are float32",
+                    graph.path)));
   shape_inputs(graph, options);
   return with_branches(graph, [&] {
     fold_constants(graph);
@@ -54,6 +55,15 @@ ImportedNetwork quantised_network(ModelGraph& graph, const ImportOptions& option
 
 ImportedNetwork import_onnx(const std::string& path, const ImportOptions& options) {
   ModelGraph graph = read_onnx(path);
+  const auto quantised = [](const GraphNode& node) {
+    return node.op.find("QuantizeLinear") != std::string::npos ||
+           node.op.find("QLinear") != std::string::npos;
+  };
+  if (options.float_on_host && std::none_of(graph.nodes.begin(), graph.nodes.end(), quantised))
+    throw UserError(one_line(
+        fmt::format("{}: --float-on-host: nothing in it is quantised, a chip would compute none of it; "
+                    "--calibrate X.npy quantises it with samples of its input",
+                    path)));
   if (!options.calibration.empty()) return quantised_network(graph, options);
   return with_branches(graph, [&] {
     fold_constants(graph);
@@ -100,6 +110,9 @@ void refuse_hybrid(const ModelGraph& graph) {
 }
 
 ImportedNetwork import_tflite(const std::string& path, const ImportOptions& options) {
+  if (options.float_on_host)
+    throw UserError(one_line(fmt::format(
+        "{}: --float-on-host: is for ONNX files; --calibrate X.npy quantises what is float32", path)));
   ModelGraph graph = read_tflite(path);
   refuse_hybrid(graph);
   fold_dilated_convolutions(graph);

@@ -58,7 +58,8 @@ struct ImportOptions {
   /// Samples by input, stacked along the first axis; "" names the only input. Float networks are quantised
   /// with them.
   std::map<std::string, Constant> calibration;
-  double percentile = 100;  ///< percentage of magnitudes that a scale covers; 100: all
+  bool float_on_host = false;  ///< float32 parts of a quantised network are computed by the host
+  double percentile = 100;     ///< percentage of magnitudes that a scale covers; 100: all
 };
 
 /// The network of a model file as a workload. Throws UserError for a damaged file, ImportError with the whole

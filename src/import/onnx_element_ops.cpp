@@ -16,7 +16,8 @@ bool is_plain(const Extents& axes) {
   return std::is_sorted(axes.begin(), axes.end());
 }
 
-/// The window with the padding that its last row and column need beyond the pads (ceil_mode).
+}  // namespace
+
 WindowFields whole_windows(const OnnxWindow& window, const Extents& map) {
   WindowFields fields{window.kernel, window.stride, window.dilation, window.pads};
   for (std::size_t axis = 0; axis < 2; ++axis) {
@@ -26,8 +27,6 @@ WindowFields whole_windows(const OnnxWindow& window, const Extents& map) {
   }
   return fields;
 }
-
-}  // namespace
 
 OnnxValue OnnxLowering::combined(const std::string& op, OnnxValue a, OnnxValue b, const Wanted& wanted,
                                  Rounding rounding) {

@@ -117,7 +117,7 @@ OnnxLowering::OnnxLowering(const ModelGraph& graph, const ImportOptions& options
       options_(options),
       calibration_(calibration),
       builder_(options.arithmetic.value_or(Arithmetic::kFloat32Ort)),
-      emitter_(builder_),
+      emitter_(builder_, options.float_on_host),
       values_(graph.tensors.size()),
       readers_(graph.tensors.size()),
       is_output_(graph.tensors.size()),
@@ -317,7 +317,15 @@ void OnnxLowering::lower(std::size_t index) {
     const bool reads_unknown =
         std::any_of(node.inputs.begin(), node.inputs.end(), [&](const auto& i) { return i && !values_[*i]; });
     if (reads_unknown) return false;  // its producer is in the list already
-    if (folded(node) || tabulated(index)) return true;
+    if (folded(node)) return true;
+    if (stays_on_host(index)) {
+      Attributes attributes(node);
+      attributes.without_effect("added_bias");
+      host(node, attributes);
+      attributes.finish();
+      return true;
+    }
+    if (tabulated(index)) return true;
     if (found == table().end())
       throw Unsupported(is_rewritten(node.op)
                             ? not_built(node.op)

@@ -44,6 +44,13 @@ struct OnnxTransposedWindow {
 OnnxTransposedWindow read_transposed_window(Attributes& attributes, const Extents& map, const Extents& kernel,
                                             std::size_t rank);
 
+/// The window with the padding that its last row and column need beyond the pads (ceil_mode).
+WindowFields whole_windows(const OnnxWindow& window, const Extents& map);
+
+/// The ways to import float32 parts of a quantised network, for messages.
+constexpr const char* kFloatParts =
+    "--calibrate X.npy quantises such parts of a network, --float-on-host leaves them to the host";
+
 /// The value of an ONNX tensor during lowering: known elements, or a layer's or an input's tensor.
 struct OnnxValue {
   std::optional<Constant> constant;
@@ -182,6 +189,27 @@ class OnnxLowering {
   void same(const GraphNode& node, Attributes& attributes);
   void join(const GraphNode& node, std::vector<OnnxValue> parts, std::int64_t axis, const Wanted& wanted);
 
+  // ---- onnx_host.cpp ----
+  /// Makes float32 of the sums of a product of quantised operands that nothing quantises.
+  void sums_to_reals(const GraphNode& node, float x_scale, const Kernels& kernels);
+  /// Whether a Relu, a Clip or nothing stands between the result and the QuantizeLinear that alone reads it.
+  bool quantised_behind(const GraphNode& node) const;
+  /// Whether the host computes a node: it reads float32, or makes some that nothing quantises.
+  bool stays_on_host(std::size_t index) const;
+  OnnxValue host_layer(const std::string& name, const std::string& op, const std::vector<OnnxValue>& inputs,
+                       const Extents& shape, const FieldsJson& fields = FieldsJson::object());
+  OnnxValue host_reshaped(const OnnxValue& x, const Extents& shape, const std::string& name);
+  OnnxValue host_operand(const GraphNode& node, std::size_t i);
+  OnnxValue for_chip(const OnnxValue& value, const std::string& name);
+  void host(const GraphNode& node, Attributes& attributes);
+  void host_move(const GraphNode& node, Attributes& attributes, const std::string& op);
+  void host_softmax(const GraphNode& node, Attributes& attributes);
+  void host_reduction(const GraphNode& node, Attributes& attributes, const std::string& op);
+  void host_convolution(const GraphNode& node, Attributes& attributes);
+  void host_pool(const GraphNode& node, Attributes& attributes, const std::string& op);
+  void host_product(const GraphNode& node, Attributes& attributes);
+  void host_slice(const GraphNode& node, Attributes& attributes);
+
   // ---- onnx_values.cpp: operands and results ----
   const OnnxValue& value(const GraphNode& node, std::size_t i) const;
   bool has(const GraphNode& node, std::size_t i) const {
@@ -251,6 +279,7 @@ class OnnxLowering {
   std::vector<bool> is_output_, done_;             ///< by tensor; by node
   std::vector<bool> is_quantised_;                 ///< by tensor: made by a QuantizeLinear
   std::map<std::size_t, OnnxValue> on_demand_;     ///< float32 inputs that calibration has quantised
+  std::map<std::size_t, OnnxValue> on_host_;       ///< by tensor: as operators of the host read it
   std::optional<std::size_t> result_;              ///< tensor behind the activations that the last result has
 };
 

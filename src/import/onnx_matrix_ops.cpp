@@ -70,12 +70,8 @@ void OnnxLowering::convolution(const GraphNode& node, Attributes& attributes) {
   const Kernels kernels = kernels_of(node, 1, 0, x.held.scale, 2);
   const auto wanted = real_result(node);
   if (wanted) return convolve(node, attributes, x, kernels, wanted);
-  if (kernels.scales.size() != 1)
-    throw Unsupported("its result is not quantised: no QuantizeLinear alone reads it");
   convolve(node, attributes, x, kernels, std::nullopt);
-  OnnxValue& made = *values_[*node.outputs.at(0)];
-  made.held.scale = x.held.scale * kernels.scales[0];
-  made.held = emitter_.dequantize(made.held, graph_.tensors[*node.outputs[0]].name + "_real");
+  sums_to_reals(node, x.held.scale, kernels);
 }
 
 void OnnxLowering::quantised_convolution(const GraphNode& node, Attributes& attributes) {

@@ -117,11 +117,7 @@ void OnnxLowering::gemm(const GraphNode& node, Attributes& attributes) {
   const auto wanted = real_result(node);
   rows_times(node, x, kernels, wanted);
   if (wanted) return;
-  if (kernels.scales.size() != 1)
-    throw Unsupported("its result is not quantised: no QuantizeLinear alone reads it");
-  OnnxValue& made = *values_[*node.outputs.at(0)];
-  made.held.scale = x.held.scale * kernels.scales[0];
-  made.held = emitter_.dequantize(made.held, graph_.tensors[*node.outputs[0]].name + "_real");
+  sums_to_reals(node, x.held.scale, kernels);
 }
 
 void OnnxLowering::quantised_gemm(const GraphNode& node, Attributes& attributes) {

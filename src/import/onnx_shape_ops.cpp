@@ -57,6 +57,7 @@ void OnnxLowering::quantize(const GraphNode& node, Attributes& attributes) {
   const bool stays = x.real && x.held.type == wanted.type && x.held.scale == wanted.scale &&
                      x.held.zero_point == wanted.zero_point;
   if (!stays && x.held.type == ElementType::kFloat32) {
+    if (options_.float_on_host) x = for_chip(x, wanted.name);
     x.held = emitter_.quantize(x.held, wanted);
   } else if (!stays) {
     if (!x.real) throw Unsupported(fmt::format("an operand of {}", element_name(x.held.type)));

@@ -88,9 +88,7 @@ OnnxValue OnnxLowering::real(const GraphNode& node, std::size_t i) {
   }
   if (found.known() || !found.real)
     throw Unsupported(
-        fmt::format("its input {} is float32, which no DequantizeLinear makes; --calibrate X.npy "
-                    "quantises such parts of a network",
-                    i));
+        fmt::format("its input {} is float32, which no DequantizeLinear makes; {}", i, kFloatParts));
   return found;
 }
 
@@ -160,7 +158,12 @@ std::optional<Wanted> OnnxLowering::real_result(const GraphNode& node, std::size
     if (!q) throw Unsupported("a result that calibration did not see");
     wanted = Wanted{graph_.tensors[tensor].name, ElementType::kInt8, q->scales[0], q->zero_points[0]};
   }
-  if (!wanted && limited) throw Unsupported("an activation behind it whose result is not quantised");
+  if (!wanted && options_.float_on_host) {  // the host computes the activations
+    result_ = *node.outputs[output];
+    return wanted;
+  }
+  if (!wanted && limited)
+    throw Unsupported(fmt::format("an activation behind it whose result is not quantised; {}", kFloatParts));
   if (!wanted) return wanted;
   for (const std::size_t reader : passed) done_[reader] = true;
   if (limited) wanted->range = element_range(range.low, range.high, *wanted);
@@ -169,7 +172,9 @@ std::optional<Wanted> OnnxLowering::real_result(const GraphNode& node, std::size
 
 Wanted OnnxLowering::need_result(const GraphNode& node, std::size_t output) {
   const auto wanted = real_result(node, output);
-  if (!wanted) throw Unsupported("its result is not quantised: no QuantizeLinear alone reads it");
+  if (!wanted)
+    throw Unsupported(
+        fmt::format("its result is not quantised: no QuantizeLinear alone reads it; {}", kFloatParts));
   return *wanted;
 }
 

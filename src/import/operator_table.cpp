@@ -163,8 +163,10 @@ std::string operator_tables() {
         op.find("QGemm") != std::string::npos || op.find("Quantize") != std::string::npos;
     const bool real = is_rewritten(op) || (promise && !quantised_alone);
     const bool folds = evaluates(op) || op == "Constant" || op == "If";
+    const bool border = op == "QuantizeLinear" || op == "DequantizeLinear";
+    const std::string host = runs_on_host(op) || border ? "yes" : "no";
     if (promise || real || folds) {
-      onnx[{promise_text(promise), real ? "yes" : "no", folds ? "folded" : "no"}].push_back(op);
+      onnx[{promise_text(promise), real ? "yes" : "no", host, folds ? "folded" : "no"}].push_back(op);
     } else {
       not_onnx[{std::string(why_refused(op))}].push_back(op);
     }
@@ -180,7 +182,9 @@ std::string operator_tables() {
     }
   }
   return table_of("ONNX operators",
-                  {"between quantised tensors", "float32, with `--calibrate`", "of constants"}, onnx) +
+                  {"between quantised tensors", "float32, with `--calibrate`",
+                   "on host, with `--float-on-host`", "of constants"},
+                  onnx) +
          table_of("ONNX refusals", {"why"}, not_onnx) +
          table_of("TensorFlow Lite operators", {"int8 and uint8", "float32, with `--calibrate`"}, tflite) +
          table_of("TensorFlow Lite refusals", {"why"}, not_tflite);

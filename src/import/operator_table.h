@@ -32,6 +32,7 @@ bool is_rewritten(const std::string& op);
 /// An operator of ONNX between quantised tensors, or of constants and shapes; none: there is no layer.
 std::optional<Promise> onnx_promise(const std::string& op);
 std::optional<Promise> tflite_promise(const std::string& op);
+bool runs_on_host(const std::string& op);    ///< of ONNX, with --float-on-host
 bool has_float_form(const std::string& op);  ///< of TensorFlow Lite, with samples
 
 }  // namespace tilebeat

@@ -51,6 +51,8 @@ class TfliteLowering {
   void softmax(const GraphNode& node, Attributes& attributes);
   void function(const GraphNode& node, Attributes& attributes);
   void requantize(const GraphNode& node, Attributes& attributes);
+  void tabulated(const GraphNode& node, Attributes& attributes);
+  void arg_max(const GraphNode& node, Attributes& attributes);
   void dequantize(const GraphNode& node, Attributes& attributes);
 
   // ---- movement of elements ----
@@ -62,6 +64,7 @@ class TfliteLowering {
   void blocks(const GraphNode& node, Attributes& attributes);
   void slice(const GraphNode& node, Attributes& attributes);
   void split(const GraphNode& node, Attributes& attributes);
+  void split_by_lengths(const GraphNode& node, Attributes& attributes);
   void gather(const GraphNode& node, Attributes& attributes);
   void pack(const GraphNode& node, Attributes& attributes);
   void unpack(const GraphNode& node, Attributes& attributes);

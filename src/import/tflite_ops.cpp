@@ -277,10 +277,12 @@ void TfliteLowering::slopes(const GraphNode& node, Attributes&) {
   const Wanted scaled{made.name + "_scaled", made.type, made.scale, made.zero_point};
   const FieldsJson none = FieldsJson::object();
   const Held negative = emitter_.function("requantize", x, x.shape, below, none, Rounding::kSame);
-  const Held sloped = emitter_.elementwise("mul", negative, alpha, x.shape, scaled, Rounding::kSame);
-  const Held positive = emitter_.function("requantize", x, x.shape, above, none, Rounding::kSame);
+  // Both products are rounded as those of MUL and of a requantisation; one of them is 0.
+  const Rounding product = in_fixed_point() ? Rounding::kRuntime : Rounding::kSame;
+  const Held sloped = emitter_.elementwise("mul", negative, alpha, x.shape, scaled, product);
+  const Held positive = emitter_.function("requantize", x, x.shape, above, none, product);
   const Held sum = emitter_.elementwise("add", positive, sloped, x.shape, made, Rounding::kSame);
-  emitter_.name_inexact(sum, "prelu");
+  if (!in_fixed_point()) emitter_.name_inexact(sum, "prelu");
   set(node, sum);
 }
 
@@ -306,8 +308,10 @@ void TfliteLowering::product(const GraphNode& node, Attributes& attributes) {
   Extents shape = *output(node).shape;
   shape.insert(shape.begin(), kMapAxes - std::min(kMapAxes, shape.size()), 1);
   const Wanted made = wanted(node);
-  const Held result = emitter_.product(operands[0], operands[1], shape, made.name, made);
-  if (builder_.arithmetic() != Arithmetic::kExact) emitter_.name_inexact(result, "matmul");
+  const bool named = in_fixed_point() && operands[0].type == ElementType::kInt8;
+  const Held result = emitter_.product(operands[0], operands[1], shape, made.name, made,
+                                       named ? Roundings::kTwo : Roundings::kByRule);
+  if (!named && builder_.arithmetic() != Arithmetic::kExact) emitter_.name_inexact(result, "matmul");
   set(node, result);
 }
 
@@ -368,8 +372,8 @@ const std::map<std::string, TfliteLowering::Row>& TfliteLowering::table() {
       {"MAX_POOL_2D", {&T::pool, Promise::kMoves}},
       {"MAXIMUM", {&T::extreme, Promise::kMoves}},
       {"MINIMUM", {&T::extreme, Promise::kMoves}},
-      {"PRELU", {&T::slopes, Promise::kInexact}},
-      {"BATCH_MATMUL", {&T::product, Promise::kInexact}},
+      {"PRELU", {&T::slopes, Promise::kRule}},
+      {"BATCH_MATMUL", {&T::product, Promise::kRule}},
       {"MEAN", {&T::mean, Promise::kRule}},
       {"SUM", {&T::mean, Promise::kInexact}},
       {"REDUCE_MAX", {&T::reduce_extreme, Promise::kMoves}},
@@ -398,6 +402,15 @@ const std::map<std::string, TfliteLowering::Row>& TfliteLowering::table() {
       {"SLICE", {&T::slice, Promise::kMoves}},
       {"STRIDED_SLICE", {&T::slice, Promise::kMoves}},
       {"SPLIT", {&T::split, Promise::kMoves}},
+      {"SPLIT_V", {&T::split_by_lengths, Promise::kMoves}},
+      {"ARG_MAX", {&T::arg_max, Promise::kMoves}},
+      {"EXP", {&T::tabulated, Promise::kRule}},
+      {"LOG", {&T::tabulated, Promise::kRule}},
+      {"ELU", {&T::tabulated, Promise::kRule}},
+      {"GELU", {&T::tabulated, Promise::kRule}},
+      {"RSQRT", {&T::tabulated, Promise::kRule}},
+      {"ABS", {&T::tabulated, Promise::kRule}},
+      {"NEG", {&T::tabulated, Promise::kRule}},
       {"GATHER", {&T::gather, Promise::kMoves}},
       {"PACK", {&T::pack, Promise::kMoves}},
       {"UNPACK", {&T::unpack, Promise::kMoves}},

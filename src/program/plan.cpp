@@ -17,6 +17,9 @@ void append(std::vector<std::uint8_t>& bytes, std::uint64_t value, int count) {
 
 std::string layer_text(const LayerPlan& layer) {
   std::string text = fmt::format("layer {} ({}, scene {})\n", layer.name, layer.op, layer.scene);
+  if (layer.on_host)
+    return text + fmt::format("  on the host      {} bytes read, {} written, in no cycles of the chip\n\n",
+                              layer.on_host->read, layer.on_host->written);
   for (const auto* decisions : {&layer.choices, &layer.facts}) {
     for (const auto& [name, what] : *decisions) text += fmt::format("  {:<16} {}\n", name, what);
   }

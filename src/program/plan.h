@@ -8,6 +8,7 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -34,6 +35,7 @@ struct LayerPlan {
   Cycle estimated_cycles = 0;  ///< the planner's estimate (SPEC MA-3); 0: unknown
   bool overlaps = false;       ///< it begins before the previous layer is complete
   int ends = 1;                ///< times that programs execute its `layer.end`; it is complete at the last
+  std::optional<HostBytes> on_host = std::nullopt;  ///< the host computes it: programs have nothing of it
 };
 
 /// A program under its label (SPEC SW-6).
@@ -73,6 +75,14 @@ struct GraphLayer {
   std::vector<std::string> inputs;  ///< layers and inputs of the workload that it reads, in its order
 };
 
+/// A layer that the host computes. It reads and writes DRAM without time passing.
+struct HostLayer {
+  std::uint32_t number = 0;  ///< in `Plan::layers`
+  std::size_t programs = 0;  ///< labels whose programs run before it
+  HostOperation operation;
+  std::vector<std::string> inputs;  ///< tensors
+};
+
 /// A workload lowered to programs and a memory image.
 struct Plan {
   std::string name;                  ///< the workload's, or the program file's
@@ -83,6 +93,7 @@ struct Plan {
   std::vector<LayerPlan> layers;     ///< by the number that `layer.end` carries
   std::vector<ProgramImage> programs;
   std::vector<StartTable> start_tables;  ///< in the order of their labels' first programs, or none
+  std::vector<HostLayer> host_layers;    ///< in the order in which they are computed
   std::vector<MemorySegment> image;
   std::map<std::string, Placement> tensors;
   std::uint64_t dram_bytes = 0;  ///< highest address in use

@@ -1,5 +1,6 @@
 #include "reference/reference.h"
 
+#include "host/host.h"
 #include "reference/operators.h"
 #include "tilebeat/error.h"
 
@@ -21,6 +22,11 @@ Tensor reference_of(const Conv2d& conv, const Operands& inputs, const TensorInfo
 
 Tensor reference_of(const Reshape& /*operation*/, const Operands& inputs, const TensorInfo& output) {
   return {output.shape, output.dtype, inputs.front().tensor.bytes};
+}
+
+// A host is no part of the simulated chip: the same functions compute its layers in a run.
+Tensor reference_of(const HostOperation& operation, const Operands& inputs, const TensorInfo& output) {
+  return compute_on_host(operation, inputs, output);
 }
 
 Tensor reference_layer(const Layer& layer, const std::vector<Operand>& inputs) {

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "host/host.h"
 #include "workload/workload.h"
 
 #include <functional>
@@ -12,12 +13,6 @@ namespace tilebeat {
 
 // Plain operators to check every run against. They share no code with the simulated data path (SPEC NU-5);
 // tables that a layer carries are shared as data.
-
-/// A tensor that a layer reads: elements and description.
-struct Operand {
-  const Tensor& tensor;
-  const TensorInfo& info;
-};
 
 /// A convolution after SPEC NU-1 and NU-2: sums of (x - zx)(w - zw) in int32, bias, activation,
 /// requantisation. `input` is NHWC and described by `info`; the result is [N, Ho, Wo, Co], int32 without

@@ -123,6 +123,17 @@ Json layer_json(const LayerResult& layer) {
   return made;
 }
 
+Json host_layers_json(const std::vector<HostLayerResult>& layers) {
+  Json list = Json::array();
+  for (const HostLayerResult& layer : layers)
+    list.push_back({{"name", layer.name},
+                    {"op", layer.op},
+                    {"read_bytes", layer.bytes.read},
+                    {"written_bytes", layer.bytes.written},
+                    {"check", layer.check}});
+  return list;
+}
+
 Json graph_json(const std::vector<LayerInputs>& graph) {
   Json layers = Json::array();
   for (const LayerInputs& layer : graph)
@@ -174,6 +185,7 @@ Json frame_json(const RunResult& run, const Json& hardware) {
   if (run.losses) report["total"]["lost_macs"] = losses_json(*run.losses);
   report["layers"] = Json::array();
   for (const LayerResult& layer : run.layers) report["layers"].push_back(layer_json(layer));
+  if (!run.host_layers.empty()) report["host_layers"] = host_layers_json(run.host_layers);
   if (!run.graph.empty()) report["graph"] = graph_json(run.graph);
   report["cores"] = Json::array();
   for (const CoreResult& core : run.core_results) {

@@ -238,12 +238,22 @@ Json fields() {
       {"peak_macs_per_clock", count("multiply-accumulates of all arrays in a cycle")},
       {"total", total()},
       {"layers", list("in the order of their completion", layer())},
+      {"host_layers",
+       list("computed by the host in float32: in no cycles of the chip, and none of its transfers",
+            object("a layer", {{"name", text("of the layer")},
+                               {"op", text("operator of the workload")},
+                               {"read_bytes", count("bytes of DRAM that the host reads")},
+                               {"written_bytes", count("bytes of DRAM that the host writes")},
+                               {"check",
+                                {{"enum", {"passed", "failed", "off"}},
+                                 {"description", "output against the reference"}}}}))},
       {"graph",
        list("the layers of the workload, each behind those that it reads; programs by hand have none",
-            object("a layer",
-                   {{"name", text("its name; layers[] has it, or has it in `layers`")},
-                    {"op", text("operator")},
-                    {"inputs", list("layers and inputs of the workload that it reads", text("name"))}}))},
+            object(
+                "a layer",
+                {{"name", text("its name; layers[] has it, or has it in `layers`, or host_layers[] has it")},
+                 {"op", text("operator")},
+                 {"inputs", list("layers and inputs of the workload that it reads", text("name"))}}))},
       {"cores", list("of a chip", object("a core", {{"name", text("clusterK.coreI")},
                                                     {"macs", count("useful multiply-accumulates")},
                                                     {"utilization", share("of the core's own peak")},
@@ -285,7 +295,7 @@ Json fields() {
 nlohmann::ordered_json report_schema() {
   Json schema = object("What a run measured, written as report.json.", fields());
   // Optional: files of this version from before these existed are valid as well.
-  for (const char* later : {"outputs", "provenance", "energy", "graph", "memory_over_time"})
+  for (const char* later : {"outputs", "provenance", "energy", "graph", "memory_over_time", "host_layers"})
     schema["required"].erase(std::find(schema["required"].begin(), schema["required"].end(), later));
   Json result{{"$schema", "http://json-schema.org/draft-07/schema#"}, {"title", "tilebeat report"}};
   result.update(schema);

@@ -85,6 +85,15 @@ std::string layers_table(const RunResult& run) {
   return format_rows(rows);
 }
 
+// The layers of the host, apart from those of the chip.
+std::string host_table(const RunResult& run) {
+  if (run.host_layers.empty()) return "";
+  std::vector<std::vector<std::string>> rows{{"layer", "operator", "DRAM read", "DRAM write", "check"}};
+  for (const HostLayerResult& l : run.host_layers)
+    rows.push_back({l.name, l.op, grouped(l.bytes.read), grouped(l.bytes.written), l.check});
+  return "\nOn the host, in no cycles of the chip and none of the bytes above:\n" + format_rows(rows);
+}
+
 std::string activity_table(const RunResult& run) {
   ActivityCycles sums{};
   for (const LayerResult& layer : run.layers) {
@@ -154,7 +163,7 @@ std::string report_table(const RunResult& run) {
   std::string text =
       fmt::format("{} on {} ({} dataflow, {} granularity, peak {} MACs a cycle)\n\n", run.workload,
                   run.hardware, run.dataflow, run.granularity, grouped(run.peak_macs_per_clock));
-  text += layers_table(run);
+  text += layers_table(run) + host_table(run);
   const std::string arrays = run.cores == 1 ? fmt::format("array's {}", grouped(run.cycles))
                                             : fmt::format("arrays' {} x {}", run.cores, grouped(run.cycles));
   text += fmt::format("\nWhere the PE {} cycles went:\n", arrays) + activity_table(run);

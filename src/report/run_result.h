@@ -154,6 +154,13 @@ struct LayerResult {
   Cycle array_cycles() const { return std::accumulate(activity.begin(), activity.end(), Cycle{0}); }
 };
 
+/// A layer that the host computed: the chip took no cycles and moved nothing for it (SPEC RN-7).
+struct HostLayerResult {
+  std::string name, op;
+  HostBytes bytes;
+  std::string check = "off";  ///< as of LayerResult
+};
+
 /// The results of one core over a run (SPEC HI-5).
 struct CoreResult {
   std::string name;
@@ -195,6 +202,7 @@ struct RunResult {
   std::int64_t results = 0, activations = 0;  ///< as in LayerResult
   EnergyResult energy;
   std::vector<LayerResult> layers;
+  std::vector<HostLayerResult> host_layers;  ///< in the order in which they were computed
   std::vector<CoreResult> core_results;  ///< cores of a chip
   std::vector<ModuleCycles> modules;
   std::vector<Counter> counters;

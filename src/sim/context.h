@@ -67,6 +67,8 @@ class RunWatch {
   virtual void matrix_begun(Cycle /*at*/) {}
   /// Layer `layer` was complete on a processor in cycle `at`.
   virtual void layer_ended(std::uint32_t /*layer*/, Cycle /*at*/) {}
+  /// The programs of the first `labels` labels have run, the next ones have not begun.
+  virtual void programs_ran(std::size_t /*labels*/) {}
   /// The last program had run in cycle `at`.
   virtual void run_ended(Cycle /*at*/) {}
 };

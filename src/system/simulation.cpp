@@ -70,20 +70,30 @@ void assert_losses(const RunResult& run, const Expect& expect) {
   }
 }
 
+// The layers of the chip, in their order.
+std::vector<const LayerPlan*> layers_of_chip(const Plan& plan) {
+  std::vector<const LayerPlan*> made;
+  for (const LayerPlan& layer : plan.layers) {
+    if (!layer.on_host) made.push_back(&layer);
+  }
+  return made;
+}
+
 // Checks that overlapping layers take no less than their joint bound: of the second layer only the cycles
 // after the end of the first are counted.
 template <class Expect>
 void assert_bounds(const Plan& plan, const RunResult& run, const Expect& expect) {
+  const std::vector<const LayerPlan*> plans = layers_of_chip(plan);
   Cycle cycles = 0;
   BoundCycles bound;
   for (std::size_t i = 0; i < run.layers.size(); ++i) {
     const LayerResult& layer = run.layers[i];
-    const std::string and_before = plan.layers[i].overlaps ? "and those that overlap it " : "";
+    const std::string and_before = plans[i]->overlaps ? "and those that overlap it " : "";
     cycles += layer.cycles, bound += layer.bound;
     expect(layer.cycles >= layer.port.cycles, fmt::format("/layers/{}/bound_cycles/port", i),
            fmt::format("layer '{}' took {} cycles, {} carried data in {}", layer.name, layer.cycles,
                        layer.port.name, layer.port.cycles));
-    if (i + 1 < run.layers.size() && plan.layers[i + 1].overlaps) continue;
+    if (i + 1 < run.layers.size() && plans[i + 1]->overlaps) continue;
     expect(cycles >= bound.cycles(), fmt::format("/layers/{}/cycles", i),
            fmt::format("layer '{}' {}took {} cycles, the lower bound is {}", layer.name, and_before, cycles,
                        bound.cycles()));
@@ -114,12 +124,13 @@ void assert_invariants(const HardwareConfig& hardware, const Plan& plan, Started
     expect(sum == module.cycles, field,
            fmt::format("{}: busy and stalls are {} cycles of {}", module.name, sum, module.cycles));
   }
+  const std::vector<const LayerPlan*> plans = layers_of_chip(plan);
   Cycle layer_cycles = 0;
   for (std::size_t i = 0; i < run.layers.size(); ++i) {
     const LayerResult& layer = run.layers[i];
-    const LayerPlan& planned = plan.layers[i];
     layer_cycles += layer.cycles;
     if (plan.hand_written) continue;
+    const LayerPlan& planned = *plans[i];
     const auto field = [i](const char* key) { return fmt::format("/layers/{}/{}", i, key); };
     expect(layer.macs == planned.macs, field("macs"),
            fmt::format("layer '{}' did {} useful multiply-accumulates of {}", layer.name, layer.macs,
@@ -154,7 +165,7 @@ void run_programs(System& system, const SimulationOptions& options, const ClockD
     sc_core::sc_start(std::max(slice, sc_core::sc_time_to_pending_activity()),
                       sc_core::SC_EXIT_ON_STARVATION);
     system.let_go_if_over();
-    if (options.progress) options.progress(system.now(), system.layer_ends().size());
+    if (options.progress) options.progress(system.now(), system.layer_ends().size() + system.host_done().size());
   }
 }
 
@@ -210,6 +221,11 @@ void collect(const Plan& plan, System& system, Timeline* timeline, const ClockDo
     if (timeline != nullptr)
       timeline->slice("layers", layer_slice(run.layers.back(), clock.at(before.at), clock.at(mark.at)));
     before = mark;
+  }
+  for (const std::uint32_t number : system.host_done()) {
+    const LayerPlan& layer = plan.layers[number];
+    run.host_layers.push_back({layer.name, layer.op, layer.on_host.value()});
+    done[number] = true;
   }
   Snapshot last = system.last_layer_end();
   // A program without layer ends is one layer. Work after the last layer is shown as a further layer.

@@ -1,5 +1,6 @@
 #include "system/system.h"
 
+#include "host/host.h"
 #include "sim/upset.h"
 #include "system/board.h"
 #include "system/chip.h"
@@ -47,8 +48,13 @@ System::System(sc_core::sc_module_name name, const HardwareConfig& hardware, con
     : sc_module(name),
       context_{ClockDomain(hardware.clock_ps()), options.observers, jitter, this},
       order_(options.build_order_seed != 0 ? BuildOrder(options.build_order_seed) : BuildOrder()),
+      host_layers_(plan.host_layers),
       hand_written_(plan.hand_written),
       overlapping_(plan) {
+  for (const HostLayer& layer : host_layers_) {
+    for (const std::string& input : layer.inputs) tensors_.emplace(input, plan.tensors.at(input));
+    host_outputs_.push_back(plan.tensors.at(plan.layers[layer.number].name));
+  }
   if (options.check_reads) {
     checks_.emplace(hardware.chip, *options.check_reads);
     for (const MemorySegment& segment : plan.image)
@@ -120,6 +126,28 @@ const SimContext& System::context_of(int processor) {
 void System::run_ended(Cycle at) {
   if (hand_written_) run_end_ = take_snapshot(at);
   run_ended_.notify(sc_core::SC_ZERO_TIME);
+}
+
+void System::programs_ran(std::size_t labels) {
+  for (std::size_t i = 0; i < host_layers_.size(); ++i) {
+    if (host_layers_[i].programs == labels) compute(host_layers_[i], host_outputs_[i]);
+  }
+}
+
+void System::compute(const HostLayer& layer, const Placement& output) {
+  std::vector<Tensor> tensors;
+  for (const std::string& input : layer.inputs) {
+    const Placement& place = tensors_.at(input);
+    std::vector<std::uint8_t> bytes = read_memory(place.address, place.size_bytes());
+    if (place.stored) bytes = bytes_as_nhwc(*place.stored, bytes);
+    tensors.push_back({place.info.shape, place.info.dtype, std::move(bytes)});
+  }
+  std::vector<Operand> operands;
+  for (std::size_t i = 0; i < tensors.size(); ++i)
+    operands.push_back({tensors[i], tensors_.at(layer.inputs[i]).info});
+  const std::vector<std::uint8_t> made = compute_on_host(layer.operation, operands, output.info).bytes;
+  write_memory(output.address, output.stored ? bytes_to_store(*output.stored, made) : made);
+  host_done_.push_back(layer.number);
 }
 
 void System::start() {

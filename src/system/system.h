@@ -109,6 +109,8 @@ class System : public sc_core::sc_module, private RunWatch {
   /// The end of each layer, in order of completion, with the layers' numbers; ends of the same cycle in the
   /// order of these numbers.
   const std::vector<std::pair<std::uint32_t, LayerMark>>& layer_ends() const { return layer_ends_; }
+  /// The numbers of the layers that the host has computed, in order.
+  const std::vector<std::uint32_t>& host_done() const { return host_done_; }
   /// The snapshot of the last layer end; empty before the first.
   const Snapshot& last_layer_end() const { return last_layer_end_; }
   /// The snapshot of the cycle in which all hand-written programs had run; nothing before that.
@@ -198,7 +200,14 @@ class System : public sc_core::sc_module, private RunWatch {
     SimContext context;
   };
   void run_ended(Cycle at) override;
+  void programs_ran(std::size_t labels) override;
+  /// Computes a layer of the host from DRAM to DRAM.
+  void compute(const HostLayer& layer, const Placement& output);
 
+  std::vector<HostLayer> host_layers_;  ///< in the order in which they are computed
+  std::vector<std::uint32_t> host_done_;
+  std::vector<Placement> host_outputs_;       ///< by layer of the host
+  std::map<std::string, Placement> tensors_;  ///< those that they read
   std::optional<ByteChecks> checks_;
   std::deque<ProcessorBytes> bytes_;  ///< the checks as processors use them
   std::deque<Processor> processors_;  ///< those that are built

@@ -64,9 +64,14 @@ void Host::take_interrupt(ProgramEnd&, sc_core::sc_time&) {
 void Host::step() {
   if (!started_ || gate_.hold(context_.jitter)) return;
   const Cycle now = context_.clock.cycle_of(now_ps());
+  const auto tell = [this] {
+    if (context_.watch != nullptr) context_.watch->programs_ran(next_);
+  };
+  if (!began_) began_ = true, tell();
   if (!finished() && interrupted_ == sets_[next_].processors) {
     interrupted_ = 0;
     ++next_;
+    tell();
     if (finished() && context_.watch != nullptr) context_.watch->run_ended(now);
     writes_done_ = 0;
     write_at_ = now + config_.register_write_cycles;

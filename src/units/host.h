@@ -81,6 +81,8 @@ enum class StartedBy : std::uint8_t {
 /// The host CPU (document 000 [0227], 310): starts programs by writing the command processors' registers over
 /// the interconnect, one set after the other, each when all programs of the previous one have interrupted.
 ///
+/// Between two sets its software may compute layers of a network, which takes no cycles: it tells its watch.
+///
 /// Three register writes an entry of a set, first the addresses and lengths of all, then the starts;
 /// `register_write_cycles` cycles of software before each.
 class Host : public sc_core::sc_module {
@@ -111,6 +113,7 @@ class Host : public sc_core::sc_module {
   std::vector<ProgramSet> sets_;
   MethodGate gate_;
   bool started_;
+  bool began_ = false;
   std::size_t next_ = 0;         // set
   std::size_t writes_done_ = 0;  // register writes of the set that are done, three per entry
   std::size_t interrupted_ = 0;  // its programs that have ended

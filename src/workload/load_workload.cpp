@@ -10,6 +10,7 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -27,23 +28,39 @@ class LayerGraph {
     errors_.raise();
   }
 
-  /// The indices of the layers in the order of execution: scenes in the order of their first mention; inside
-  /// a scene a layer after those it reads, otherwise the order of the file. Throws UserError for duplicate
-  /// names, for inputs that do not exist or belong to a later scene, and for cycles, which it names.
-  std::vector<std::size_t> order() const {
-    std::vector<std::size_t> order;
-    std::vector<std::size_t> missing(spec_.layers.size());
-    std::set<std::pair<std::size_t, std::size_t>> ready;  // by scene, then by place in the file
+  /// A layer with the part of its scene that it belongs to: a part is a program, and the host computes the
+  /// layers on it that a part reads before that begins.
+  struct Ordered {
+    std::size_t layer = 0, part = 0;
+  };
+
+  /// The layers in the order of execution: scenes in the order of their first mention; inside a scene its
+  /// parts, as few as possible; in a part those of the host first; then a layer after those it reads,
+  /// otherwise the order of the file. Throws UserError for duplicate names, for inputs that do not exist or
+  /// belong to a later scene, and for cycles, which it names.
+  std::vector<Ordered> order() const {
+    std::vector<Ordered> order;
+    std::vector<std::size_t> missing(spec_.layers.size()), part(spec_.layers.size(), 0);
+    using Key = std::tuple<std::size_t, std::size_t, bool, std::size_t>;
+    std::set<Key> ready;  // by scene, part, whether the chip computes it, and place in the file
+    const auto add = [&](std::size_t i) {
+      for (const std::size_t read : reads_[i]) {
+        if (scene_[read] != scene_[i]) continue;
+        const bool begins_part = is_host(*spec_.layers[i].op) && !is_host(*spec_.layers[read].op);
+        part[i] = std::max(part[i], part[read] + (begins_part ? 1 : 0));
+      }
+      ready.insert({scene_[i], part[i], !is_host(*spec_.layers[i].op), i});
+    };
     for (std::size_t i = 0; i < missing.size(); ++i) {
       missing[i] = reads_[i].size();
-      if (missing[i] == 0) ready.insert({scene_[i], i});
+      if (missing[i] == 0) add(i);
     }
     while (!ready.empty()) {
-      const std::size_t next = ready.begin()->second;
+      const std::size_t next = std::get<3>(*ready.begin());
       ready.erase(ready.begin());
-      order.push_back(next);
+      order.push_back({next, part[next]});
       for (const std::size_t reader : readers_[next]) {
-        if (--missing[reader] == 0) ready.insert({scene_[reader], reader});
+        if (--missing[reader] == 0) add(reader);
       }
     }
     if (order.size() < missing.size()) refuse_cycle(missing);
@@ -251,11 +268,22 @@ Layer load_layer(const LayerSpec& spec, std::vector<TensorInfo> inputs, const Pl
   return layer;
 }
 
+/// The label of part `part` of a scene: "main", "main.2", with further numbers where other scenes have that
+/// name.
+std::string label_of(const WorkloadSpec& spec, const std::string& scene, std::size_t part) {
+  std::string label = scene;
+  if (part == 0) return label;
+  const auto taken = [&](const LayerSpec& layer) { return layer.scene == label; };
+  do label = fmt::format("{}.{}", label, part + 1);
+  while (std::any_of(spec.layers.begin(), spec.layers.end(), taken));
+  return label;
+}
+
 /// A layer that reads what has been refused cannot be checked and is left out.
-void load_layers(const WorkloadSpec& spec, const std::vector<std::size_t>& order, const Place& root,
+void load_layers(const WorkloadSpec& spec, const std::vector<LayerGraph::Ordered>& order, const Place& root,
                  Workload& workload, ErrorList& errors) {
   std::map<std::string, TensorInfo> tensors = workload.inputs;
-  for (const std::size_t i : order) {
+  for (const auto& [i, part] : order) {
     const LayerSpec& layer = spec.layers[i];
     std::vector<TensorInfo> inputs;
     for (const std::string& input : layer.inputs) {
@@ -265,6 +293,7 @@ void load_layers(const WorkloadSpec& spec, const std::vector<std::size_t>& order
     errors.attempt([&] {
       workload.layers.push_back(
           load_layer(layer, std::move(inputs), root.key("layers").item(i), spec.arithmetic));
+      workload.layers.back().scene = label_of(spec, layer.scene, part);
       tensors[layer.name] = workload.layers.back().output;
     });
   }
@@ -350,11 +379,13 @@ Workload load_workload(const std::string& path, const InputFiles& given) {
   const Place root(path);
   Workload workload;
   workload.name = spec.name;
-  const std::vector<std::size_t> order = LayerGraph(spec, path).order();
+  const std::vector<LayerGraph::Ordered> order = LayerGraph(spec, path).order();
   ErrorList errors;
   load_inputs(spec, root, workload, errors);
   load_layers(spec, order, root, workload, errors);
   errors.raise();
+  if (std::all_of(workload.layers.begin(), workload.layers.end(), on_host))
+    root.key("layers").fail("are all computed by the host, at least one layer of a chip is expected");
   name_outputs(spec, root, workload);
   load_expected(spec, root, workload);
   // Float references belong to the inputs that the file names.

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "base/numerics.h"
+#include "workload/host_operation.h"
 #include "workload/tensor.h"
 
 #include <array>
@@ -342,6 +343,6 @@ struct Concat {
 using LayerOperation =
     std::variant<Conv2d, Pooling, Elementwise, PlainElementwise, ByteFunction, ChannelScale, Requantize,
                  Softmax, Reshape, Concat, Resize, Pad, Reduce, Quantize, Dequantize, DynamicQuantize,
-                 RowNorm, Lrn, ArgMax, Move, Gather>;
+                 RowNorm, Lrn, ArgMax, Move, Gather, HostOperation>;
 
 }  // namespace tilebeat

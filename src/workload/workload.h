@@ -49,12 +49,19 @@ Quality quality_of(const Tensor& made, const FloatReference& reference);
 /// One layer; its output tensor carries the layer's name.
 struct Layer {
   std::string name;
-  std::string op;                   ///< as written in the file, for example "conv2d"
-  std::string scene;                ///< label of the program that the layer belongs to (SPEC SW-6)
+  std::string op;  ///< as written in the file, for example "conv2d"
+  /// label of the program that the layer belongs to (SPEC SW-6); programs behind layers on the host have a
+  /// number behind it
+  std::string scene;
   std::vector<std::string> inputs;  ///< names of workload inputs or of other layers, in the operator's order
   LayerOperation operation;
   TensorInfo output;
 };
+
+/// Whether the host computes the layer, in no cycles of the chip (SPEC RN-7).
+inline bool on_host(const Layer& layer) {
+  return std::holds_alternative<HostOperation>(layer.operation);
+}
 
 /// Cycles that something is expected to take, and by how much it may differ, up or down.
 struct CycleTarget {

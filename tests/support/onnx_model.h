@@ -67,6 +67,8 @@ class OnnxModel {
     if (values.size() == 1) made.set_i(values[0]);
     for (std::size_t i = 0; values.size() > 1 && i < values.size(); ++i) made.add_ints(values[i]);
   }
+  /// The bytes of the model's file.
+  std::string model_bytes() const { return model_.SerializeAsString(); }
   /// Writes the model into a folder; returns its path.
   std::string write(const TemporaryFolder& folder, const std::string& name = "model.onnx") const {
     std::ofstream stream(folder.path(name), std::ios::binary);

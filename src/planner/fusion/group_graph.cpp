@@ -83,7 +83,8 @@ bool reads_other_rows(const Workload& workload, const Layer& layer) {
          std::holds_alternative<PlainElementwise>(layer.operation) ||
          std::holds_alternative<Quantize>(layer.operation) ||
          std::holds_alternative<Dequantize>(layer.operation) ||
-         std::holds_alternative<DynamicQuantize>(layer.operation);
+         std::holds_alternative<DynamicQuantize>(layer.operation) ||
+         std::holds_alternative<HostOperation>(layer.operation);
 }
 
 std::optional<RowAxis> row_axis(const Workload& workload, const Layer& layer, std::size_t input,

@@ -2,6 +2,8 @@
 
 #include "planner/layer/estimate.h"
 
+#include <set>
+
 #include <fmt/format.h>
 
 namespace tilebeat {
@@ -128,6 +130,17 @@ PlannedUse VectorPart::build(TaskGraph& graph, const Prefetch&) const {
   build_on(cores_, graph, use.bytes);
   use.sram = path_ == DataPath::kSram ? hardware_.chip->sram_bytes() : 0;
   return use;
+}
+
+void add_host_layer(const Workload& workload, const Layer& layer, LayerPlan made, Plan& plan) {
+  HostBytes bytes{0, layer.output.size_bytes()};
+  for (const std::string& input : layer.inputs) bytes.read += workload.tensor(input).size_bytes();
+  made.on_host = bytes, made.ends = 0;
+  std::set<std::string> labels;
+  for (const ProgramImage& program : plan.programs) labels.insert(program.label);
+  plan.host_layers.push_back({static_cast<std::uint32_t>(plan.layers.size()), labels.size(),
+                              std::get<HostOperation>(layer.operation), layer.inputs});
+  plan.layers.push_back(std::move(made));
 }
 
 }  // namespace tilebeat

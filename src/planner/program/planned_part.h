@@ -160,4 +160,7 @@ class GroupPart : public PlannedPart {
   const std::map<std::string, Placement>& tensors_;
 };
 
+/// Adds a layer of the host to `plan`, behind the programs that there are so far. `made` has its name.
+void add_host_layer(const Workload& workload, const Layer& layer, LayerPlan made, Plan& plan);
+
 }  // namespace tilebeat

@@ -168,6 +168,7 @@ class NetworkPlanner {
   void decide(const Layer& layer, DecidedLayer& d) {
     d.layer = &layer, d.name = layer.name;
     d.plan.name = layer.name, d.plan.op = layer.op, d.plan.scene = layer.scene;
+    if (on_host(layer)) return;
     d.plan.output_bytes = layer.output.size_bytes();
     std::set<int>& workers = workers_[layer.scene];
     d.started = workers.empty();
@@ -355,6 +356,7 @@ class NetworkPlanner {
   }
 
   void lower(DecidedLayer& d) {
+    if (on_host(*d.layer)) return add_host_layer(workload_, *d.layer, std::move(d.plan), made_.plan);
     TaskGraph graph;
     graph.place_constants([&](std::vector<std::uint8_t> bytes) { return constant(d.name, bytes); });
     const PlannedUse use = d.part->build(graph, d.prefetch);

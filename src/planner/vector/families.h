@@ -125,5 +125,6 @@ Work work_of(const DynamicQuantize& operation, const VectorJob& job);
 // ---- vector_work.cpp: operators of other units, or without work ----
 Work work_of(const Conv2d& conv, const VectorJob& job);
 Work work_of(const Reshape& reshape, const VectorJob& job);
+Work work_of(const HostOperation& operation, const VectorJob& job);
 
 }  // namespace tilebeat

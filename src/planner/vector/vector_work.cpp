@@ -27,6 +27,10 @@ Work work_of(const Reshape& /*reshape*/, const VectorJob& job) {
   throw SimulationError("layer " + job.layer.name + " is a name of its input, nothing is to be done");
 }
 
+Work work_of(const HostOperation& /*operation*/, const VectorJob& job) {
+  throw SimulationError("layer " + job.layer.name + " is the work of the host");
+}
+
 VectorWork::VectorWork(const VectorJob& job)
     : chip_(job.chip),
       layer_(job.layer),

@@ -111,6 +111,8 @@ std::string row_text(const RunFacts& run, const std::vector<Node>& nodes, std::s
                                 ? "..." + node.name.substr(node.name.size() - kMostLetters + 3)
                                 : node.name;
   svg += text_at(x, y, shown) + text_at(x + kNameWidth, y, node.op, "fill=\"#555\"");
+  if (node.op.rfind("host_", 0) == 0)
+    svg += text_at(x + kNameWidth + kOpWidth + 120, y, "on the host", "text-anchor=\"end\" fill=\"#555\"");
   if (!node.entry) return svg;
   const bool first = std::none_of(nodes.begin(), nodes.begin() + to_signed(row),
                                   [&](const Node& n) { return same_unit(n, node); });

@@ -195,6 +195,26 @@ std::string cycles_by_layer(const RunFacts& run) {
   return html + "</tbody></table>\n";
 }
 
+std::string host_layers(const RunFacts& run) {
+  const Json& report = run.cited.report();
+  if (!report.contains("host_layers")) return "";
+  std::string html =
+      "<h3>On the host</h3>\n<p>The host computes these layers in float32: the chip takes no cycles for "
+      "them, "
+      "and what the host reads and writes is none of its transfers.</p>\n<table class=\"layers\"><thead><tr>"
+      "<th>layer</th><th>operator</th><th class=\"n\">bytes read</th><th class=\"n\">bytes written</th>"
+      "</tr></thead><tbody>\n";
+  const Json& layers = report["host_layers"];
+  for (std::size_t i = 0; i < layers.size(); ++i) {
+    const std::string pointer = fmt::format("/host_layers/{}", i);
+    html += fmt::format(
+        "<tr><td class=\"name\">{}</td><td>{}</td><td class=\"n\">{}</td><td class=\"n\">{}</td></tr>\n",
+        escaped(layers[i]["name"].get<std::string>()), escaped(layers[i]["op"].get<std::string>()),
+        run.cited.count(pointer + "/read_bytes"), run.cited.count(pointer + "/written_bytes"));
+  }
+  return html + "</tbody></table>\n";
+}
+
 std::string bytes_by_layer(const RunFacts& run) {
   const Json& layers = run.cited.report()["layers"];
   std::vector<MemoryName> used;

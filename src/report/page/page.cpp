@@ -35,7 +35,8 @@ std::string section_of(const page::RunFacts& run, std::size_t index, bool severa
                                 title_of(run), note)
                   : fmt::format("<h2>{}</h2>\n<p class=\"note\">{}</p>\n", title_of(run), note);
   html += failures(run) + page::totals(run) + page::limits(run) + page::floor_plan(run);
-  html += page::cycles_by_layer(run) + page::losses_by_layer(run) + page::roofline(run);
+  html +=
+      page::cycles_by_layer(run) + page::host_layers(run) + page::losses_by_layer(run) + page::roofline(run);
   html += report.contains("graph") ? page::graph(run) : "";
   html += page::fusion_groups(run);
   html += page::traffic_over_time(run) + page::memory_over_time(run) + page::bytes_by_layer(run) +

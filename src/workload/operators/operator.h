@@ -95,6 +95,11 @@ struct Operator {
   std::string_view which = "";  ///< distinguishes rows of one name in titles
 };
 
+/// Whether the host computes its layers.
+inline bool is_host(const Operator& op) {
+  return op.name.substr(0, 5) == "host_";
+}
+
 /// All operators, in the order of the schema. Of several rows with one name, the number of inputs selects
 /// one.
 const std::vector<Operator>& operators();
