@@ -72,8 +72,7 @@ struct Trial {
 // A smaller unit map than the largest that fits is taken when it needs at most this part of the cycles:
 // estimates are not more exact.
 constexpr double kWorthASmallerMap = 0.98;
-// A form that takes up to this many times the cycles of the layers one by one may pay with maps in NRAM, or
-// on fewer clusters.
+// A form of so many times the cycles of the single layers may pay with maps in NRAM, or on fewer clusters.
 constexpr double kMayPayYet = 2;
 
 // Whether halo columns are made twice, and kernels loaded in every step: what the layers cost so says nothing
