@@ -8,6 +8,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <limits>
+#include <map>
 #include <optional>
 #include <string>
 #include <utility>
@@ -81,10 +82,26 @@ class GroupSpace {
   std::optional<GroupRequest> in_reduction_groups(const GroupRequest& request, bool to_fit);
 
  private:
+  // What a request asks, in numbers: layers of the same sizes that read each other in the same way have the
+  // same.
+  using Question = std::vector<int>;
+  Question question(const GroupRequest& request);
+  void number_layers();
+  struct Estimated {
+    std::optional<GroupEstimate> estimate;
+    double limit = 0;  // above which `careful` is infinite
+  };
+
   const Workload& workload_;
   const HardwareConfig& hardware_;
   GroupTrials parts_;
-  std::vector<GroupEstimate> alone_;  // by layer
+  std::vector<GroupEstimate> alone_;    // by layer
+  std::map<std::string, int> numbers_;  // of layers, by name
+  std::vector<int> alike_;              // by layer: the first one that is mapped alike
+  std::map<Question, Estimated> estimated_;
+  std::map<Question, std::optional<GroupNeeds>> needs_;
+  // By question and `to_fit`: sizes of reduction groups by layer of the group.
+  std::map<std::pair<Question, bool>, std::optional<std::map<int, int>>> reductions_;
 };
 
 struct ChosenGroups {

@@ -1,8 +1,11 @@
 #include "planner/fusion/choose_groups.h"
+#include "planner/layer/choose_layer.h"
 #include "tilebeat/error.h"
 
 #include <algorithm>
+#include <limits>
 #include <numeric>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -42,6 +45,54 @@ GroupSpace::GroupSpace(const Workload& workload, const HardwareConfig& hardware,
     alone_.push_back(
         {static_cast<double>(plan->estimated_cycles), plan->input_bytes + kernels + plan->output_bytes});
   }
+  number_layers();
+}
+
+void GroupSpace::number_layers() {
+  std::map<std::vector<int>, int> first;
+  for (int i = 0; i < layers(); ++i) {
+    const Layer& one = layer(i);
+    numbers_[one.name] = i;
+    alike_.push_back(i);
+    const auto* conv = std::get_if<Conv2d>(&one.operation);
+    // Orders of maps in DRAM depend on all layers that use them.
+    if (conv == nullptr || conv->kernels != KernelSource::kWeights || conv->pixels != PixelAxes::kMap ||
+        hardware_.planner.map_layout != MapLayout::kNhwc)
+      continue;
+    std::vector<int> sizes = sizes_of(workload_, one, parts_.matrix(one)->problem);
+    alike_.back() = first.try_emplace(std::move(sizes), i).first->second;
+  }
+}
+
+GroupSpace::Question GroupSpace::question(const GroupRequest& request) {
+  Question asked{request.clusters.value_or(0),
+                 request.step_rows.value_or(0),
+                 request.step_columns.value_or(0),
+                 request.step_maps.value_or(0),
+                 request.holding ? 1 + to_int(*request.holding) : 0,
+                 request.kernels ? 1 + to_int(*request.kernels) : 0,
+                 request.results ? 1 + to_int(*request.results) : 0};
+  // Tensors by the layer of the group that makes them, and inputs in the order of their first readers.
+  std::map<std::string, int> tensors;
+  int inputs = 0;
+  for (std::size_t l = 0; l < request.layers.size(); ++l) {
+    const int number = numbers_.at(request.layers[l]);
+    asked.push_back(nth(alike_, number));
+    for (const std::string& input : layer(number).inputs) {
+      const auto [known, added] = tensors.try_emplace(input, -1 - inputs);
+      inputs += added ? 1 : 0;
+      asked.push_back(known->second);
+    }
+    tensors[request.layers[l]] = to_int(l);
+  }
+  std::map<int, int> reductions;
+  for (const auto& [name, cores] : request.reductions) reductions[tensors.at(name)] = cores;
+  asked.push_back(count_of(reductions));
+  for (const auto& [tensor, cores] : reductions) asked.push_back(tensor), asked.push_back(cores);
+  std::map<int, int> held;
+  for (const auto& [name, holding] : request.holdings) held[tensors.at(name)] = to_int(holding);
+  for (const auto& [tensor, holding] : held) asked.push_back(tensor), asked.push_back(holding);
+  return asked;
 }
 
 std::optional<std::string> GroupSpace::unused_clusters(int begin, int end,
@@ -97,24 +148,41 @@ GroupEstimate GroupSpace::alone(int begin, int end) const {
 }
 
 std::optional<GroupEstimate> GroupSpace::fused(const GroupRequest& request, double limit) {
-  try {
-    return estimate_unit(workload_, hardware_, request, parts_, limit);
-  } catch (const UserError&) {
-    return std::nullopt;
+  constexpr double kNever = std::numeric_limits<double>::infinity();
+  const auto [known, added] = estimated_.try_emplace(question(request));
+  Estimated& of = known->second;
+  const bool exact = !added && (!of.estimate || of.estimate->careful < kNever);
+  if (added || (!exact && limit > of.limit)) {
+    of.limit = limit;
+    try {
+      of.estimate = estimate_unit(workload_, hardware_, request, parts_, limit);
+    } catch (const UserError&) {
+      of.estimate.reset();
+    }
   }
+  if (of.estimate && of.estimate->careful > limit) return GroupEstimate{kNever, of.estimate->bytes, kNever};
+  return of.estimate;
 }
 std::optional<GroupRequest> GroupSpace::in_reduction_groups(const GroupRequest& request, bool to_fit) {
   if (hardware_.chip->cores_per_cluster == 1) return std::nullopt;
-  try {
-    FusionGroup group(workload_, hardware_, request);
-    group.place_for_trial(parts_);
-    GroupRequest made = request;
-    made.reductions.merge(group.idle_reduction_groups(to_fit));
-    if (made.reductions.size() == request.reductions.size()) return std::nullopt;
-    return made;
-  } catch (const UserError&) {
-    return std::nullopt;
+  const auto [known, added] = reductions_.try_emplace({question(request), to_fit});
+  if (added) {
+    try {
+      FusionGroup group(workload_, hardware_, request);
+      group.place_for_trial(parts_);
+      known->second.emplace();
+      for (const auto& [name, cores] : group.idle_reduction_groups(to_fit))
+        known->second->emplace(numbers_.at(name) - numbers_.at(request.layers.front()), cores);
+    } catch (const UserError&) {
+      known->second.reset();
+    }
   }
+  if (!known->second) return std::nullopt;
+  GroupRequest made = request;
+  for (const auto& [number, cores] : *known->second)
+    made.reductions.emplace(layer(numbers_.at(request.layers.front()) + number).name, cores);
+  if (made.reductions.size() == request.reductions.size()) return std::nullopt;
+  return made;
 }
 std::optional<std::int64_t> GroupSpace::fused_bytes(const GroupRequest& request) {
   try {
@@ -124,13 +192,17 @@ std::optional<std::int64_t> GroupSpace::fused_bytes(const GroupRequest& request)
   }
 }
 std::optional<GroupNeeds> GroupSpace::needs(const GroupRequest& request) {
-  try {
-    FusionGroup group(workload_, hardware_, request);
-    group.place_for_trial(parts_);
-    return group.needs();
-  } catch (const UserError&) {
-    return std::nullopt;
+  const auto [known, added] = needs_.try_emplace(question(request));
+  if (added) {
+    try {
+      FusionGroup group(workload_, hardware_, request);
+      group.place_for_trial(parts_);
+      known->second = group.needs();
+    } catch (const UserError&) {
+      known->second.reset();
+    }
   }
+  return known->second;
 }
 
 FusionSummary::Totals totals_of(const Plan& plan) {
@@ -153,6 +225,18 @@ bool is_worse(const FusionSummary::Totals& fused, const FusionSummary::Totals& a
   const bool more = bytes_of(fused) > bytes_of(alone);
   if (config.planner == FusionPlanner::kRules) return (slower || more) && !config.keep_where_slower;
   return config.objective == FusionObjective::kCycles ? slower : more;
+}
+
+ChosenGroups choose_groups(const Workload& workload, const HardwareConfig& hardware, const Plan& alone) {
+  GroupSpace space(workload, hardware, alone);
+  ChosenGroups chosen;
+  const auto add = [&](std::vector<ChosenGroup> groups) {
+    if (!groups.empty()) chosen.ways.push_back(std::move(groups));
+  };
+  if (hardware.fusion.planner == FusionPlanner::kOptimal) add(optimal_groups(space, chosen.visited));
+  chosen.by_rules = chosen.ways.size();
+  for (std::vector<ChosenGroup>& way : ways_by_rules(space)) add(std::move(way));
+  return chosen;
 }
 
 void tell_dropped(const std::vector<ChosenGroup>& way, const FusionSummary::Totals& with,

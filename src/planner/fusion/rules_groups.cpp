@@ -72,6 +72,8 @@ struct Trial {
 // A smaller unit map than the largest that fits is taken when it needs at most this part of the cycles:
 // estimates are not more exact.
 constexpr double kWorthASmallerMap = 0.98;
+// A form of so many times the cycles of the single layers may pay with maps in NRAM, or on fewer clusters.
+constexpr double kMayPayYet = 2;
 
 // Whether halo columns are made twice, and kernels loaded in every step: what the layers cost so says nothing
 // of fewer layers without that.
@@ -431,10 +433,11 @@ class RulesChooser {
     if (group && group->careful < kWorthASmallerMap * least.careful) best = request, least = *group;
   }
 
-  // The most cycles of a form of a group that is taken in place of one that takes `least`, and that pays. A
+  // The most cycles of a form that replaces one of `least` cycles, and that may pay with other choices yet. A
   // form above that is not looked at to the end.
   double worth(const std::optional<GroupEstimate>& least, const GroupEstimate& alone) const {
-    const double pays = config_.keep_where_slower ? std::numeric_limits<double>::infinity() : alone.cycles;
+    const double pays =
+        config_.keep_where_slower ? std::numeric_limits<double>::infinity() : kMayPayYet * alone.cycles;
     return least ? std::min(pays, kWorthASmallerMap * least->careful) : pays;
   }
   // Whether an estimate ended above its limit.
@@ -442,6 +445,8 @@ class RulesChooser {
 
   // The estimate of a group, in reduction groups where these are better, which `request` then has.
   std::optional<GroupEstimate> estimate(GroupRequest& request, const GroupEstimate& alone, double limit) {
+    // Streamed groups have many steps: one that does not pay is not looked at to the end.
+    if (request.kernels && !config_.keep_where_slower) limit = std::min(limit, alone.cycles);
     auto group = space_.fused(request, limit);
     if (const auto reduction_groups = space_.in_reduction_groups(request, !group)) {
       const double better = group ? kWorthAReductionGroup * group->careful : limit;
@@ -490,18 +495,6 @@ std::vector<std::vector<ChosenGroup>> ways_by_rules(GroupSpace& space) {
   });
   if (streams) ways.push_back(std::move(longer));
   return ways;
-}
-
-ChosenGroups choose_groups(const Workload& workload, const HardwareConfig& hardware, const Plan& alone) {
-  GroupSpace space(workload, hardware, alone);
-  ChosenGroups chosen;
-  const auto add = [&](std::vector<ChosenGroup> groups) {
-    if (!groups.empty()) chosen.ways.push_back(std::move(groups));
-  };
-  if (hardware.fusion.planner == FusionPlanner::kOptimal) add(optimal_groups(space, chosen.visited));
-  chosen.by_rules = chosen.ways.size();
-  for (std::vector<ChosenGroup>& way : ways_by_rules(space)) add(std::move(way));
-  return chosen;
 }
 
 }  // namespace tilebeat

@@ -169,24 +169,26 @@ ChosenLayer choose_layer(const LayerQuestion& question) {
   return LayerChooser(question).run();
 }
 
+std::vector<int> sizes_of(const Workload& workload, const Layer& layer, const Problem& problem) {
+  const auto& conv = std::get<Conv2d>(layer.operation);
+  std::vector<int> sizes{to_int(conv.form), conv.groups, conv.weight_zero_point, to_int(layer.output.dtype),
+                         problem.has_post_parameters() ? 1 : 0};
+  const auto add = [&](const auto& values) {
+    for (const auto value : values) sizes.push_back(to_int(value));
+  };
+  add(conv.kernel), add(conv.stride), add(conv.dilation), add(conv.pads);
+  add(workload.tensor(layer.inputs.front()).shape), add(layer.output.shape);
+  return sizes;
+}
+
 ChosenLayer LayersChosenBefore::choose(LayerQuestion question) {
   const auto& conv = std::get<Conv2d>(question.layer.operation);
   if (question.request != nullptr || question.trial || conv.kernels != KernelSource::kWeights ||
       conv.pixels != PixelAxes::kMap)
     return choose_layer(question);
-  std::vector<int> sizes{question.first_of_program ? 1 : 0,
-                         question.kernels_loaded ? 1 : 0,
-                         to_int(conv.form),
-                         conv.groups,
-                         conv.weight_zero_point,
-                         to_int(question.layer.output.dtype),
-                         question.whole->problem().has_post_parameters() ? 1 : 0};
-  const auto add = [&](const auto& values) {
-    for (const auto value : values) sizes.push_back(to_int(value));
-  };
-  add(conv.kernel), add(conv.stride), add(conv.dilation), add(conv.pads);
-  add(question.workload.tensor(question.layer.inputs.front()).shape), add(question.layer.output.shape);
-  add(question.workers);
+  std::vector<int> sizes = sizes_of(question.workload, question.layer, question.whole->problem());
+  sizes.push_back(question.first_of_program ? 1 : 0), sizes.push_back(question.kernels_loaded ? 1 : 0);
+  sizes.insert(sizes.end(), question.workers.begin(), question.workers.end());
   const auto [known, first] = chosen_.try_emplace(std::move(sizes));
   Before& before = known->second;
   if (first) {

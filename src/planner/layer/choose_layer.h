@@ -72,6 +72,10 @@ struct ChosenLayer {
 /// when the layer or the request cannot be fulfilled.
 ChosenLayer choose_layer(const LayerQuestion& question);
 
+/// All numbers of a convolution with weights over a map that its mapping and its cycles depend on: layers
+/// with the same numbers are mapped alike.
+std::vector<int> sizes_of(const Workload& workload, const Layer& layer, const Problem& problem);
+
 /// Chooses mappings for the layers of a workload. Layers of the same sizes with the same processors at work
 /// get the mapping of the first of them.
 class LayersChosenBefore {
