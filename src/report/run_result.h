@@ -203,7 +203,7 @@ struct RunResult {
   EnergyResult energy;
   std::vector<LayerResult> layers;
   std::vector<HostLayerResult> host_layers;  ///< in the order in which they were computed
-  std::vector<CoreResult> core_results;  ///< cores of a chip
+  std::vector<CoreResult> core_results;      ///< cores of a chip
   std::vector<ModuleCycles> modules;
   std::vector<Counter> counters;
   std::vector<LayerInputs> graph;         ///< of the workload; empty for programs by hand

@@ -165,7 +165,8 @@ void run_programs(System& system, const SimulationOptions& options, const ClockD
     sc_core::sc_start(std::max(slice, sc_core::sc_time_to_pending_activity()),
                       sc_core::SC_EXIT_ON_STARVATION);
     system.let_go_if_over();
-    if (options.progress) options.progress(system.now(), system.layer_ends().size() + system.host_done().size());
+    if (options.progress)
+      options.progress(system.now(), system.layer_ends().size() + system.host_done().size());
   }
 }
 

@@ -8,8 +8,8 @@
 namespace tilebeat {
 
 // Layers that the host computes in float32, as ONNX Runtime does on x86-64 with FMA (SPEC RN-7,
-// docs/arithmetic.md). Shapes are those of ONNX: maps are [N, C, H, W]. Every operation rounds to float32; `fma`
-// rounds once.
+// docs/arithmetic.md). Shapes are those of ONNX: maps are [N, C, H, W]. Every operation rounds to float32;
+// `fma` rounds once.
 
 /// host_add, host_sub, host_mul, host_div, host_max, host_min, host_pow: of tensors a and b, whose axes are
 /// aligned at their ends and repeated where an extent is 1.

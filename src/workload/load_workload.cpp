@@ -283,7 +283,8 @@ std::string label_of(const WorkloadSpec& spec, const std::string& scene, std::si
 void load_layers(const WorkloadSpec& spec, const std::vector<LayerGraph::Ordered>& order, const Place& root,
                  Workload& workload, ErrorList& errors) {
   std::map<std::string, TensorInfo> tensors = workload.inputs;
-  for (const auto& [i, part] : order) {
+  for (const LayerGraph::Ordered& next : order) {
+    const std::size_t i = next.layer, part = next.part;
     const LayerSpec& layer = spec.layers[i];
     std::vector<TensorInfo> inputs;
     for (const std::string& input : layer.inputs) {
