@@ -316,7 +316,7 @@ int run_on(const RunCommand& command, HardwareConfig loaded, const std::optional
     add_qualities(references, result);
     check_cycles(expected_cycles, result);
     check_expected(made.expected, result);
-    OrderedJson provenance = provenance_json(command, inputs);
+    nlohmann::ordered_json provenance = provenance_json(command, inputs);
     if (!command.plan_cache.empty()) provenance["plan"] = cache.found() ? "kept" : "made";
     outputs.write(hardware, provenance, result);
     remarks = outputs.remarks(result);
