@@ -28,7 +28,7 @@ install(FILES README.md CHANGELOG.md CITATION.cff DESTINATION ${CMAKE_INSTALL_DO
 install(FILES LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR} RENAME copyright COMPONENT tilebeat)
 
 # The library: the levels from `base` to `embed` in one archive, without the command line and the readers of model files.
-set(library_levels base schema workload config reference isa program planner_language engines engine_list planner kernels observe report sim
+set(library_levels base schema workload config host reference isa program planner_language engines engine_list planner kernels observe report sim
   fabric units engines_sim engine_units system embed)
 set(objects)
 foreach(level IN LISTS library_levels)

@@ -4,7 +4,7 @@
 #include "app/output_files.h"
 #include "app/planning.h"
 #include "app/provenance.h"
-#include "isa/instruction.h"
+#include "program/plan.h"
 #include "schema/json_file.h"
 #include "schema/values.h"
 #include "tilebeat/error.h"
@@ -40,16 +40,8 @@ std::optional<std::string> key_of(const HardwareConfig& hardware, const std::str
   return sha256_of_bytes(all);
 }
 
-std::string digest_of_programs(const Plan& plan) {
-  std::string all;
-  for (const ProgramImage& program : plan.programs) {
-    all += fmt::format("{} {} {}\n", program.label, program.processor, program.address);
-    for (const Instruction& instruction : program.instructions) {
-      const InstructionBytes bytes = encode(instruction);
-      all.append(bytes.begin(), bytes.end());
-    }
-  }
-  return sha256_of_bytes(all);
+std::string digest_of_programs(const Plan& plan, const HardwareConfig& hardware) {
+  return sha256_of_bytes(programs_text(plan, hardware));
 }
 
 using Texts = std::vector<std::pair<std::string, std::string>>;
@@ -71,10 +63,10 @@ FusionSummary summary_of(const OrderedJson& json) {
           json.at("kept_alone")};
 }
 
-OrderedJson json_of(const PlannedNetwork& network) {
+OrderedJson json_of(const PlannedNetwork& network, const HardwareConfig& hardware) {
   OrderedJson json{{"mapping", OrderedJson::parse(mapping_text(network.mappings, network.groups))},
                    {"layers", OrderedJson::array()},
-                   {"programs", digest_of_programs(network.plan)}};
+                   {"programs", digest_of_programs(network.plan, hardware)}};
   for (const LayerPlan& layer : network.plan.layers)
     json["layers"].push_back({{"choices", layer.choices}, {"facts", layer.facts}});
   if (network.fusion) json["fusion"] = json_of(*network.fusion);
@@ -91,7 +83,8 @@ std::optional<PlannedNetwork> planned_as(const OrderedJson& json, const Workload
   decided.fused = hardware.fused && !mapping.groups.empty();
   PlannedNetwork network = plan_workload(workload, decided, file, mapping);
   const OrderedJson& layers = json.at("layers");
-  if (digest_of_programs(network.plan) != json.at("programs") || layers.size() != network.plan.layers.size())
+  if (digest_of_programs(network.plan, hardware) != json.at("programs") ||
+      layers.size() != network.plan.layers.size())
     return std::nullopt;
   for (std::size_t i = 0; i < layers.size(); ++i) {
     network.plan.layers[i].choices = layers[i].at("choices").get<Texts>();
@@ -124,8 +117,9 @@ std::optional<PlannedNetwork> read_plan(const std::string& path, const std::stri
   return std::nullopt;
 }
 
-void write_plan(const std::string& path, const std::string& key, const PlannedNetwork& network) {
-  const OrderedJson plan = json_of(network);
+void write_plan(const std::string& path, const std::string& key, const PlannedNetwork& network,
+                const HardwareConfig& hardware) {
+  const OrderedJson plan = json_of(network, hardware);
   const OrderedJson entry{{"tilebeat_plan", kPlanVersion},
                           {"key", key},
                           {"digest", sha256_of_bytes(plan.dump())},
@@ -167,7 +161,7 @@ PlannedNetwork PlanCache::plan(const Workload& workload, const HardwareConfig& h
     return std::move(*kept);
   }
   PlannedNetwork made = plan_workload(workload, hardware, file, asked);
-  write_plan(path, *key, made);
+  write_plan(path, *key, made, hardware);
   return made;
 }
 

@@ -232,6 +232,14 @@ void check_command(const RunCommand& command) {
     throw UserError(fmt::format("--fst {}: is no regular file", command.fst));
 }
 
+// With where the plan is from, if plans are kept.
+nlohmann::ordered_json provenance_of(const RunCommand& command, const InputHashes& inputs,
+                                     const PlanCache& cache) {
+  nlohmann::ordered_json provenance = provenance_json(command, inputs);
+  if (!command.plan_cache.empty()) provenance["plan"] = cache.found() ? "kept" : "made";
+  return provenance;
+}
+
 }  // namespace
 
 void check_run_places(const RunCommand& command, const Plan& plan) {
@@ -316,9 +324,7 @@ int run_on(const RunCommand& command, HardwareConfig loaded, const std::optional
     add_qualities(references, result);
     check_cycles(expected_cycles, result);
     check_expected(made.expected, result);
-    nlohmann::ordered_json provenance = provenance_json(command, inputs);
-    if (!command.plan_cache.empty()) provenance["plan"] = cache.found() ? "kept" : "made";
-    outputs.write(hardware, provenance, result);
+    outputs.write(hardware, provenance_of(command, inputs, cache), result);
     remarks = outputs.remarks(result);
     for (const auto& [option, file] : outputs.files()) written.push_back(file);
   }
