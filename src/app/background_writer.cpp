@@ -54,7 +54,7 @@ void BackgroundWriter::append(OutputFile& file, std::vector<char>& buffer, std::
 
 void BackgroundWriter::finish() {
   std::unique_lock<std::mutex> lock(mutex_);
-  done_.wait(lock, [this] { return waiting_bytes_ == 0; });
+  done_.wait(lock, [this] { return waiting_.empty() && !writes_; });
 }
 
 void BackgroundWriter::write() {
@@ -64,9 +64,11 @@ void BackgroundWriter::write() {
     if (ended_) return;
     Piece piece = std::move(waiting_.front());
     waiting_.pop_front();
+    writes_ = true;
     lock.unlock();
     append_to(*piece.file, piece.buffer, piece.count);
     lock.lock();
+    writes_ = false;
     waiting_bytes_ -= piece.count;
     spare_.push_back(std::move(piece.buffer));
     done_.notify_all();

@@ -41,6 +41,7 @@ class BackgroundWriter {
   std::deque<Piece> waiting_;
   std::vector<std::vector<char>> spare_;  // buffers whose bytes are written
   std::size_t waiting_bytes_ = 0;         // of those in `waiting_` and of the one that is being written
+  bool writes_ = false;                   // a piece is being written
   bool ended_ = false;
   std::thread thread_;  // last: it uses the others
 };

@@ -10,7 +10,9 @@
 #include "tilebeat/error.h"
 
 #include <cerrno>
+#include <cstdint>
 #include <cstdio>
+#include <exception>
 #include <filesystem>
 #include <optional>
 #include <utility>
@@ -55,12 +57,20 @@ OrderedJson json_of(const FusionSummary& summary) {
           {"kept_alone", summary.kept_alone}};
 }
 FusionSummary summary_of(const OrderedJson& json) {
-  const auto totals = [&json](const char* key) {
-    const OrderedJson& t = json.at(key);
-    return FusionSummary::Totals{t.at(0), t.at(1), t.at(2)};
+  const auto whole = [](const OrderedJson& number) {
+    if (!number.is_number_integer()) throw UserError("no whole number");
+    return number.get<std::int64_t>();
   };
-  return {totals("alone"),      totals("fused"), totals("compulsory"), json.at("visited"), 0,
-          json.at("kept_alone")};
+  const auto totals = [&](const char* key) {
+    const OrderedJson& t = json.at(key);
+    return FusionSummary::Totals{whole(t.at(0)), whole(t.at(1)), whole(t.at(2))};
+  };
+  return {totals("alone"),
+          totals("fused"),
+          totals("compulsory"),
+          static_cast<int>(whole(json.at("visited"))),
+          0,
+          json.at("kept_alone").get<bool>()};
 }
 
 OrderedJson json_of(const PlannedNetwork& network, const HardwareConfig& hardware) {
@@ -76,13 +86,17 @@ OrderedJson json_of(const PlannedNetwork& network, const HardwareConfig& hardwar
 
 // The kept plan, planned with its mappings; nothing where it does not give the programs that it names.
 std::optional<PlannedNetwork> planned_as(const OrderedJson& json, const Workload& workload,
-                                         const HardwareConfig& hardware, const std::string& file) {
+                                         const HardwareConfig& hardware, const std::string& file,
+                                         const NetworkMapping& asked) {
   const NetworkMapping mapping = parse_mapping(json.at("mapping").dump(), "");
   HardwareConfig decided = hardware;
   decided.planner.search = 0;
   decided.fused = hardware.fused && !mapping.groups.empty();
   PlannedNetwork network = plan_workload(workload, decided, file, mapping);
   const OrderedJson& layers = json.at("layers");
+  const bool fuses = hardware.fused && asked.groups.empty();
+  const bool by_cost = fuses && hardware.fusion.planner == FusionPlanner::kOptimal;
+  if (json.contains("fusion") != fuses || json.contains("by_rules") != by_cost) return std::nullopt;
   if (digest_of_programs(network.plan, hardware) != json.at("programs") ||
       layers.size() != network.plan.layers.size())
     return std::nullopt;
@@ -97,21 +111,22 @@ std::optional<PlannedNetwork> planned_as(const OrderedJson& json, const Workload
 
 std::optional<PlannedNetwork> read_plan(const std::string& path, const std::string& key,
                                         const Workload& workload, const HardwareConfig& hardware,
-                                        const std::string& file) {
+                                        const std::string& file, const NetworkMapping& asked) {
   std::error_code ignored;
-  if (!std::filesystem::exists(path, ignored)) return std::nullopt;
+  if (!std::filesystem::is_regular_file(path, ignored)) return std::nullopt;
   std::string why = "is damaged";
   try {
-    const OrderedJson entry = OrderedJson::parse(read_file(path, kMaxJsonBytes));
+    const std::string text = read_file(path, kMaxJsonBytes);
+    parse_json(text, path);  // refuses what is nested too deeply
+    const OrderedJson entry = OrderedJson::parse(text);
     const OrderedJson& plan = entry.at("plan");
     if (entry.at("tilebeat_plan") == kPlanVersion && entry.at("key") == key &&
         entry.at("digest") == sha256_of_bytes(plan.dump())) {
-      if (auto network = planned_as(plan, workload, hardware, file)) return network;
+      if (auto network = planned_as(plan, workload, hardware, file, asked)) return network;
       why = "gives other programs than it says";
     }
-  } catch (const OrderedJson::exception&) {  // it is no JSON, or lacks a key
-  } catch (const UserError& error) {
-    why = error.what();
+  } catch (const std::exception&) {
+    // It is no JSON, lacks a key, or has a mapping that cannot be planned.
   }
   print_message(fmt::format("{}: {}; planned again", path, why));
   return std::nullopt;
@@ -156,12 +171,16 @@ PlannedNetwork PlanCache::plan(const Workload& workload, const HardwareConfig& h
   const std::optional<std::string> key = folder_.empty() ? std::nullopt : key_of(hardware, file, asked);
   if (!key) return plan_workload(workload, hardware, file, asked);
   const std::string path = (std::filesystem::path(folder_) / (*key + ".json")).string();
-  if (auto kept = read_plan(path, *key, workload, hardware, file)) {
+  if (auto kept = read_plan(path, *key, workload, hardware, file, asked)) {
     found_ = true;
     return std::move(*kept);
   }
   PlannedNetwork made = plan_workload(workload, hardware, file, asked);
-  write_plan(path, *key, made, hardware);
+  try {
+    write_plan(path, *key, made, hardware);
+  } catch (const UserError& error) {
+    print_message(fmt::format("{}; the plan is not kept", error.what()));
+  }
   return made;
 }
 

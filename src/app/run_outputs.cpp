@@ -172,7 +172,7 @@ OutputFile& RunOutputs::vector_file(const std::string& file) {
   return *place;
 }
 
-// Appends to a file of the vectors from whose records the writer is not told any more, or not yet.
+// Appends to a file of the vectors that the thread does not write: images of memory, `ports.json` at first.
 void RunOutputs::append(const std::string& file, std::string_view bytes) {
   vector_file(file).append(bytes);
 }

@@ -106,7 +106,7 @@ void VectorsOutput::tell_changes(Port& port) {
   const bool has_records = std::exchange(port.way, Port::Way::kByChanges) == Port::Way::kAtOnce;
   port.records.close_lane();
   if (!has_records || port.records.count() == 0) return;
-  // The last record has all fields; what was told of earlier times is of no account.
+  // The last record has all fields, so that changes before it make no difference.
   const Picoseconds last = port.records.last_clock() * port.clock_ps;
   port.fields = port.records.last_fields();
   port.unknown = 0, port.next = port.records.last_clock() + 1;
@@ -316,7 +316,11 @@ void VectorsOutput::look(Port& port, Picoseconds limit) {
       apply(port, port.changes[done++]);
     }
   }
-  if (port.records.many()) port.records.pass_on(INT64_MAX, sink_);
+  if (port.records.many()) {
+    // Of a port that is told of whole records, some may be ahead of the present.
+    const bool at_once = port.way == Port::Way::kAtOnce;
+    port.records.pass_on(at_once ? options_.now() / port.clock_ps : INT64_MAX, sink_);
+  }
   forget(port, done);
 }
 

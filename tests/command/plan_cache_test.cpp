@@ -1,4 +1,5 @@
 // Plans that a folder keeps: found again, ignored where they are damaged or another's (SPEC MA-1).
+#include "app/provenance.h"
 #include "sweep_files.h"
 #include "tilebeat_command.h"
 
@@ -102,6 +103,48 @@ TEST(PlanCache, MA_1_a_damaged_plan_is_made_again) {
     EXPECT_EQ(folder.results("first"), folder.results("again"));
     EXPECT_EQ(read_bytes(entry), whole);
   }
+}
+
+/// The entry with other content, under the digest of that.
+std::string signed_again(nlohmann::ordered_json entry) {
+  entry["digest"] = sha256_of_bytes(entry.at("plan").dump());
+  return entry.dump();
+}
+
+TEST(PlanCache, MA_1_a_plan_that_says_of_itself_what_is_not_so_is_made_again) {
+  const CommandFolder folder;
+  const std::string config = fused(folder, "optimal");
+  ASSERT_EQ(run_kept(folder, config, "first").status, 0);
+  const std::string entry = only_entry(folder), whole = read_bytes(entry);
+  const auto kept = nlohmann::ordered_json::parse(whole);
+  nlohmann::ordered_json programs = kept, by_rules = kept, visited = kept;
+  programs["plan"]["programs"] = std::string(64, '0');
+  by_rules["plan"].erase("by_rules");
+  visited["plan"]["fusion"]["visited"] = 1e300;
+  const std::string deep = "{\"plan\": " + std::string(1000000, '[');
+  for (const std::string& bytes :
+       {signed_again(programs), signed_again(by_rules), signed_again(visited), deep}) {
+    SCOPED_TRACE(bytes.substr(0, 80));
+    folder.write("kept/" + std::filesystem::path(entry).filename().string(), bytes);
+    const CommandResult run = run_kept(folder, config, "again");
+    ASSERT_EQ(run.status, 0) << run.err;
+    EXPECT_THAT(run.err, HasSubstr("; planned again"));
+    EXPECT_EQ(plan_of(folder, "again"), "made");
+    EXPECT_EQ(read_bytes(entry), whole);
+  }
+}
+
+TEST(PlanCache, MA_1_a_plan_that_cannot_be_kept_is_used) {
+  const CommandFolder folder;
+  const std::string config = fused(folder, "rules");
+  ASSERT_EQ(run_kept(folder, config, "first").status, 0);
+  const std::string entry = only_entry(folder);
+  std::filesystem::remove(entry);
+  std::filesystem::create_directories(entry + "/a_folder_in_its_place");
+  const CommandResult run = run_kept(folder, config, "again");
+  ASSERT_EQ(run.status, 0) << run.err;
+  EXPECT_THAT(run.err, HasSubstr("; the plan is not kept"));
+  EXPECT_EQ(folder.results("first"), folder.results("again"));
 }
 
 TEST(PlanCache, MA_1_two_processes_share_a_folder) {
