@@ -15,8 +15,8 @@ struct Operand {
 };
 
 /// The output of a layer that the host computes (workload/host_operation.h). `inputs` are those that the
-/// layer names; `output` describes the result. It serves the simulated host and the reference alike: there is no
-/// second implementation.
+/// layer names; `output` describes the result. It serves the simulated host and the reference alike: there is
+/// no second implementation.
 Tensor compute_on_host(const HostOperation& operation, const std::vector<Operand>& inputs,
                        const TensorInfo& output);
 
