@@ -66,13 +66,18 @@ float combined(HostElementwise::Kind kind, float a, float b) {
     case Kind::kDiv:
       return a / b;
     case Kind::kMax:
-      return std::max(a, b);
+      return std::isnan(b) ? b : at_least(b, a);
     case Kind::kMin:
-      return std::min(a, b);
+      return std::isnan(b) ? b : at_most(b, a);
     case Kind::kPow:
       break;
   }
-  return b == 2 ? a * a : b == 3 ? a * a * a : std::pow(a, b);
+  return std::pow(a, b);
+}
+
+/// The runtime multiplies where the exponent is one number, 2 or 3.
+float to_power(float a, float exponent) {
+  return exponent == 2 ? a * a : exponent == 3 ? a * a * a : std::pow(a, exponent);
 }
 
 Tensor computed(const HostElementwise& operation, const std::vector<Operand>& inputs,
@@ -81,6 +86,10 @@ Tensor computed(const HostElementwise& operation, const std::vector<Operand>& in
   const std::vector<float> a = reals_of(inputs[0].tensor), b = reals_of(inputs[1].tensor);
   walk(output.shape, repeated_strides(inputs[0].info.shape, output.shape), 0,
        [&](std::size_t place) { made.push_back(a[place]); });
+  if (operation.kind == HostElementwise::Kind::kPow && b.size() == 1) {
+    for (float& value : made) value = to_power(value, b.front());
+    return tensor_of(made, output);
+  }
   std::size_t i = 0;
   walk(output.shape, repeated_strides(inputs[1].info.shape, output.shape), 0, [&](std::size_t place) {
     made[i] = combined(operation.kind, made[i], b[place]);

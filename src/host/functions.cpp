@@ -51,14 +51,14 @@ constexpr std::array<float, 6> kExponential{0x1.694000p-10F, 0x1.125edcp-7F, 0x1
 
 /// exp(x) for x <= 0.
 float exponential_below_1(float x) {
-  const Reduced r = reduced(std::max(-88.3762626647949F, x));
+  const Reduced r = reduced(at_least(-88.3762626647949F, x));
   return std::fma(polynomial(r.rest, kExponential), r.rest, 1.0F) * float_of(r.exponent + kOne);
 }
 
 }  // namespace
 
 float exponential(float x) {
-  const Reduced r = reduced(std::min(88.7762626647950F, std::max(-103.9720840454F, x)));
+  const Reduced r = reduced(at_most(88.7762626647950F, at_least(-103.9720840454F, x)));
   // Exponents beyond those of a float are applied in two factors.
   const auto exponent = static_cast<std::int32_t>(r.exponent);
   const std::int32_t normal =
@@ -73,9 +73,9 @@ float sigmoid(float x) {
                                         8.51377133304701e-03F, 2.48287947061529e-01F};
   constexpr std::array<float, 6> kBelow{6.10247389755681e-13F, 5.76102136993427e-09F, 6.29106785017040e-06F,
                                         1.70198817374094e-03F, 1.16817656904453e-01F, 9.93151921023180e-01F};
-  const float v = std::min(std::max(x, -18.0F), 18.0F), square = v * v;
+  const float v = at_most(18, at_least(-18, x)), square = v * v;
   const float value = polynomial(square, kAbove) * v / polynomial(square, kBelow) + 0.5F;
-  return std::min(1.0F, std::max(0.0F, value));
+  return at_most(1, at_least(0, value));
 }
 
 float tangent(float x) {
@@ -84,7 +84,7 @@ float tangent(float x) {
                                         4.89352455891786e-03F};
   constexpr std::array<float, 4> kBelow{1.19825839466702e-06F, 1.18534705686654e-04F, 2.26843463243900e-03F,
                                         4.89352518554385e-03F};
-  const float v = std::min(std::max(x, -9.0F), 9.0F), square = v * v;
+  const float v = at_most(9, at_least(-9, x)), square = v * v;
   return polynomial(square, kAbove) * v / polynomial(square, kBelow);
 }
 
@@ -95,11 +95,11 @@ float error_function(float x) {
                                         1.06777847e-1F, 6.34846687e-1F,  1.28717512e-1F};
   constexpr std::array<float, 7> kExp{
       1.38319808e-3F, 8.37550033e-3F, 4.16689515e-2F, 1.66664466e-1F, 4.99999851e-1F, 1, 1};
-  const float v = std::min(3.925F, std::abs(x));
+  const float v = at_most(3.925F, std::abs(x));
   float value = 0;
   if (v > 0.921875F) {
     const float power = std::fma(polynomial(v, kLarge), v, v);
-    const Reduced r = reduced(std::max(-88.3762626647949F, -power));
+    const Reduced r = reduced(at_least(-88.3762626647949F, -power));
     value = 1 - polynomial(r.rest, kExp) * float_of(r.exponent + kOne);
   } else {
     value = std::fma(polynomial(v * v, kSmall), v, v);
@@ -113,13 +113,13 @@ float of(const HostFunction& f, float x) {
   using Kind = HostFunction::Kind;
   const auto hard = [&](float a, float b) {
     const float line = a * x;
-    return std::max(0.0F, std::min(1.0F, line + b));
+    return at_least(0, at_most(1, line + b));
   };
   switch (f.kind) {
     case Kind::kRelu:
-      return std::max(x, 0.0F);
+      return at_least(0, x);
     case Kind::kClip:
-      return std::min(std::max(x, f.a), f.b);
+      return at_most(f.b, at_least(f.a, x));
     case Kind::kLeakyRelu:
       return x >= 0 ? x : f.a * x;
     case Kind::kHardSigmoid:

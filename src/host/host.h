@@ -15,7 +15,8 @@ struct Operand {
 };
 
 /// The output of a layer that the host computes (workload/host_operation.h). `inputs` are those that the
-/// layer names; `output` describes the result. It serves the simulated host and the reference alike.
+/// layer names; `output` describes the result. It serves the simulated host and the reference alike: there is
+/// no second implementation.
 Tensor compute_on_host(const HostOperation& operation, const std::vector<Operand>& inputs,
                        const TensorInfo& output);
 
@@ -24,6 +25,14 @@ namespace host {
 /// The elements of a float32 tensor, and back.
 std::vector<float> reals_of(const Tensor& tensor);
 Tensor tensor_of(const std::vector<float>& values, const TensorInfo& info);
+
+/// x within a bound, as the runtime's comparisons have it: what is no number stays that.
+inline float at_least(float low, float x) {
+  return x < low ? low : x;
+}
+inline float at_most(float high, float x) {
+  return high < x ? high : x;
+}
 
 /// The runtime's polynomials, in its order of operations.
 float sigmoid(float x);

@@ -191,13 +191,14 @@ OnnxValue OnnxLowering::host_operand(const GraphNode& node, std::size_t i) {
 OnnxValue OnnxLowering::for_chip(const OnnxValue& value, const std::string& name) {
   OnnxValue x = value;
   const Extents axes = layout_axes(input_layout_, x.shape.size());
-  if (x.axes != axes && x.axes == layout_axes(Layout::kPlain, x.shape.size())) {
+  if (x.axes != axes) {
+    if (x.axes != layout_axes(Layout::kPlain, x.shape.size())) throw Unsupported("another order of axes");
     Extents held;
     for (const std::int64_t axis : axes) held.push_back(nth(x.shape, axis));
     x = host_layer(name + "_map", "host_transpose", {x}, held, {{"axes", axes}});
   }
   x = host_reshaped(x, map_shape(x.held.shape), name + "_shape");
-  return made_of(x.held, value.shape, value.axes == axes ? value.axes : axes);
+  return made_of(x.held, value.shape, axes);
 }
 
 void OnnxLowering::host(const GraphNode& node, Attributes& attributes) {
@@ -228,13 +229,16 @@ void OnnxLowering::host(const GraphNode& node, Attributes& attributes) {
   }
   FieldsJson fields = FieldsJson::object();
   if (node.op == "Clip") {
+    // Without a bound the runtime has the last finite number: infinity becomes that.
     const float least = attributes.real("min", std::numeric_limits<float>::lowest());
     const float most = attributes.real("max", std::numeric_limits<float>::max());
     const double low = has(node, 1) ? numbers(node, 1).at(0) : static_cast<double>(least);
     const double high = has(node, 2) ? numbers(node, 2).at(0) : static_cast<double>(most);
-    constexpr double kWidest = 1e12;  // wider bounds limit nothing that a layer makes
-    if (low > -kWidest) fields["low"] = low;
-    if (high < kWidest) fields["high"] = high;
+    constexpr double kInfinity = std::numeric_limits<double>::infinity();
+    if (std::isnan(low) || std::isnan(high) || low == kInfinity || high == -kInfinity)
+      throw Unsupported(fmt::format("bounds {} and {}", low, high));
+    if (low != -kInfinity) fields["low"] = low;
+    if (high != kInfinity) fields["high"] = high;
   } else if (node.op == "LeakyRelu") {
     fields["slope"] = static_cast<double>(attributes.real("alpha", 0.01F));
   } else if (node.op == "HardSigmoid") {

@@ -408,7 +408,7 @@ const std::map<std::string, TfliteLowering::Row>& TfliteLowering::table() {
       {"LOG", {&T::tabulated, Promise::kRule}},
       {"ELU", {&T::tabulated, Promise::kRule}},
       {"GELU", {&T::tabulated, Promise::kRule}},
-      {"RSQRT", {&T::tabulated, Promise::kRule}},
+      {"RSQRT", {&T::tabulated, Promise::kInexact}},
       {"ABS", {&T::tabulated, Promise::kRule}},
       {"NEG", {&T::tabulated, Promise::kRule}},
       {"GATHER", {&T::gather, Promise::kMoves}},

@@ -38,8 +38,12 @@ std::int64_t element_for(float value, const Wanted& made) {
   return std::clamp(static_cast<std::int64_t>(std::round(quotient)) + made.zero_point, low, high);
 }
 
-/// |v| * factor in fixed point, rounded twice.
+/// v * factor in fixed point, rounded twice, for distances 0 <= v < 2^8 of bytes. The runtime has factors
+/// below 2^-32 as 0; of those from 2^16 on every distance but 0 is far beyond a byte.
 std::int64_t rounded_twice(std::int64_t v, double factor) {
+  constexpr double kGreatest = 0x1p16, kLeast = 0x1p-32;
+  if (v == 0 || factor < kLeast) return 0;
+  if (factor > kGreatest) factor = kGreatest;
   int exponent = 0;
   const auto mantissa = static_cast<std::int64_t>(std::round(std::frexp(factor, &exponent) * 0x1p31));
   const std::int64_t high = ((v << std::max(exponent, 0)) * mantissa + (std::int64_t{1} << 30)) >> 31;
@@ -63,14 +67,16 @@ void TfliteLowering::tabulated(const GraphNode& node, Attributes& attributes) {
     if (node.op == "NEG") {  // whatever the scales are
       results.push_back(q == low ? low : -q);
     } else if (node.op == "ABS") {
-      const double factor = static_cast<double>(x.scale) / static_cast<double>(made.scale);
+      const auto factor = static_cast<double>(x.scale / made.scale);  // the runtime divides floats
       results.push_back(std::clamp(rounded_twice(std::abs(v), factor) + made.zero_point, low, high));
     } else {
       results.push_back(
           element_for(real_function(node.op, approximate, x.scale * static_cast<float>(v)), made));
     }
   }
-  set(node, emitter_.table(x, results, made, in_fixed_point() ? Rounding::kSame : Rounding::kExact));
+  // RSQRT of the runtime is in fixed point, by a rule that no recording shows.
+  const bool same = in_fixed_point() && node.op != "RSQRT";
+  set(node, emitter_.table(x, results, made, same ? Rounding::kSame : Rounding::kExact));
 }
 
 /// The index of the first greatest element along an axis.

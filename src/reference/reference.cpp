@@ -24,7 +24,8 @@ Tensor reference_of(const Reshape& /*operation*/, const Operands& inputs, const 
   return {output.shape, output.dtype, inputs.front().tensor.bytes};
 }
 
-// A host is no part of the simulated chip: the same functions compute its layers in a run.
+// A host is no part of the simulated chip: the same functions compute its layers in a run, which are not
+// checked thereby.
 Tensor reference_of(const HostOperation& operation, const Operands& inputs, const TensorInfo& output) {
   return compute_on_host(operation, inputs, output);
 }

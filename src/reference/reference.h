@@ -12,7 +12,8 @@
 namespace tilebeat {
 
 // Plain operators to check every run against. They share no code with the simulated data path (SPEC NU-5);
-// tables that a layer carries are shared as data.
+// tables that a layer carries are shared as data. Layers on the host have no second implementation: the same
+// functions compute them in a run, and tests compare their bytes with recordings of the runtime.
 
 /// A convolution after SPEC NU-1 and NU-2: sums of (x - zx)(w - zw) in int32, bias, activation,
 /// requantisation. `input` is NHWC and described by `info`; the result is [N, Ho, Wo, Co], int32 without

@@ -246,7 +246,7 @@ Json fields() {
                                {"written_bytes", count("bytes of DRAM that the host writes")},
                                {"check",
                                 {{"enum", {"passed", "failed", "off"}},
-                                 {"description", "output against the reference"}}}}))},
+                                 {"description", "output against an expected file; without one off"}}}}))},
       {"graph",
        list("the layers of the workload, each behind those that it reads; programs by hand have none",
             object(

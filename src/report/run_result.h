@@ -158,7 +158,8 @@ struct LayerResult {
 struct HostLayerResult {
   std::string name, op;
   HostBytes bytes;
-  std::string check = "off";  ///< as of LayerResult
+  /// as of LayerResult, but "passed" only by an expected file: there is no second implementation
+  std::string check = "off";
 };
 
 /// The results of one core over a run (SPEC HI-5).

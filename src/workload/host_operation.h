@@ -12,15 +12,16 @@ namespace tilebeat {
 // `fma` rounds once.
 
 /// host_add, host_sub, host_mul, host_div, host_max, host_min, host_pow: of tensors a and b, whose axes are
-/// aligned at their ends and repeated where an extent is 1.
+/// aligned at their ends and repeated where an extent is 1. max and min with what is no number are that. pow
+/// multiplies where b is one number, 2 or 3; otherwise it is powf.
 struct HostElementwise {
   enum class Kind : std::uint8_t { kAdd, kSub, kMul, kDiv, kMax, kMin, kPow };
   Kind kind = Kind::kAdd;
 };
 
-/// Functions of single elements. relu: max(x, 0); clip: min(max(x, a), b); leaky_relu: a * x below 0;
-/// hard_sigmoid: min(max(a * x + b, 0), 1); hard_swish: x * hard_sigmoid(x) with 1/6 and 1/2. sigmoid, tanh,
-/// exp and erf are the runtime's polynomials. log is that of the C library.
+/// Functions of single elements. What is no number stays that. relu: max(x, 0); clip: min(max(x, a), b);
+/// leaky_relu: a * x below 0; hard_sigmoid: min(max(a * x + b, 0), 1); hard_swish: x * hard_sigmoid(x) with
+/// 1/6 and 1/2. sigmoid, tanh, exp and erf are the runtime's polynomials. log is that of the C library.
 struct HostFunction {
   enum class Kind : std::uint8_t {
     kRelu,

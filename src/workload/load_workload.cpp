@@ -268,24 +268,36 @@ Layer load_layer(const LayerSpec& spec, std::vector<TensorInfo> inputs, const Pl
   return layer;
 }
 
-/// The label of part `part` of a scene: "main", "main.2", with further numbers where other scenes have that
-/// name.
-std::string label_of(const WorkloadSpec& spec, const std::string& scene, std::size_t part) {
-  std::string label = scene;
-  if (part == 0) return label;
-  const auto taken = [&](const LayerSpec& layer) { return layer.scene == label; };
-  do label = fmt::format("{}.{}", label, part + 1);
-  while (std::any_of(spec.layers.begin(), spec.layers.end(), taken));
-  return label;
-}
+/// The labels of the parts of scenes: "main", "main.2", with further numbers where a scene or a part of
+/// another scene has that label already. Parts are named in the order of execution.
+class PartLabels {
+ public:
+  explicit PartLabels(const WorkloadSpec& spec) {
+    for (const LayerSpec& layer : spec.layers) used_.insert(layer.scene);
+  }
+  const std::string& of(const std::string& scene, std::size_t part) {
+    const auto [found, is_new] = labels_.try_emplace({scene, part}, scene);
+    std::string& label = found->second;
+    if (!is_new || part == 0) return label;
+    do label = fmt::format("{}.{}", label, part + 1);
+    while (!used_.insert(label).second);
+    return label;
+  }
+
+ private:
+  std::map<std::pair<std::string, std::size_t>, std::string> labels_;
+  std::set<std::string> used_;
+};
 
 /// A layer that reads what has been refused cannot be checked and is left out.
 void load_layers(const WorkloadSpec& spec, const std::vector<LayerGraph::Ordered>& order, const Place& root,
                  Workload& workload, ErrorList& errors) {
   std::map<std::string, TensorInfo> tensors = workload.inputs;
+  PartLabels labels(spec);
   for (const LayerGraph::Ordered& next : order) {
-    const std::size_t i = next.layer, part = next.part;
+    const std::size_t i = next.layer;
     const LayerSpec& layer = spec.layers[i];
+    const std::string& label = labels.of(layer.scene, next.part);
     std::vector<TensorInfo> inputs;
     for (const std::string& input : layer.inputs) {
       if (const auto found = tensors.find(input); found != tensors.end()) inputs.push_back(found->second);
@@ -294,7 +306,7 @@ void load_layers(const WorkloadSpec& spec, const std::vector<LayerGraph::Ordered
     errors.attempt([&] {
       workload.layers.push_back(
           load_layer(layer, std::move(inputs), root.key("layers").item(i), spec.arithmetic));
-      workload.layers.back().scene = label_of(spec, layer.scene, part);
+      workload.layers.back().scene = label;
       tensors[layer.name] = workload.layers.back().output;
     });
   }
@@ -339,7 +351,10 @@ void load_expected(const WorkloadSpec& spec, const Place& root, Workload& worklo
         CycleTarget{spec.expected_total->cycles, spec.expected_total->tolerance_percent};
   for (const auto& [name, expected] : spec.expected) {
     const Place place = root.key("expected").key(name);
-    const TensorInfo& output = need_layer(workload, name, place).output;
+    const Layer& layer = need_layer(workload, name, place);
+    const TensorInfo& output = layer.output;
+    if (expected.cycles && on_host(layer))
+      place.key("cycles").fail("the host computes the layer, in no cycles of the chip");
     if (expected.cycles)
       workload.expected_cycles.layers[name] = CycleTarget{*expected.cycles, expected.tolerance_percent};
     if (!expected.file) continue;

@@ -171,12 +171,29 @@ TEST_F(TfliteKernels, RN_6_magnitudes_round_twice_and_negation_knows_no_scale) {
     model_->op(Builtin::ABS, {in}, {abs});
     model_->op(Builtin::NEG, {in}, {neg});
     const LiteBytes made = run({in}, abs, {all}, {neg}), negated = result(neg);
-    const Factor factor = factor_of(wide(x.scale) / wide(y.scale));
+    const Factor factor = factor_of(wide(x.scale / y.scale));  // floats are divided
     for (std::size_t i = 0; i < all.size(); ++i) {
       ASSERT_EQ(made.at(i), int8_of(twice_rounded(std::abs(all[i] - x.zero), factor) + y.zero)) << all[i];
       ASSERT_EQ(negated.at(i), all[i] == -128 ? -128 : -all[i]);
     }
   });
+}
+
+TEST_F(TfliteKernels, RN_6_magnitudes_of_extreme_scales_are_bounded) {
+  LiteBytes all;
+  for (int i = -128; i < 128; ++i) all.push_back(i);
+  const int zero = 5;
+  for (const auto& [scale_of_x, scale_of_y] :
+       {std::pair(1e9F, 1e-30F), {1e9F, 1.0F}, {1e6F, 1.0F}, {1.0F, 1e9F}, {1e-30F, 1e9F}}) {
+    const bool grows = scale_of_x > scale_of_y;
+    const Step x{scale_of_x, zero}, y{scale_of_y, zero};
+    begin();
+    const int in = tensor({1, 4, 8, 8}, x), abs = tensor({1, 4, 8, 8}, y);
+    model_->op(Builtin::ABS, {in}, {abs});
+    const LiteBytes made = run({in}, abs, {all});
+    for (std::size_t i = 0; i < all.size(); ++i)
+      ASSERT_EQ(made.at(i), grows && all[i] != zero ? 127 : zero) << scale_of_x << " " << all[i];
+  }
 }
 
 TEST_F(TfliteKernels, RN_6_slopes_round_their_products_twice) {

@@ -231,6 +231,20 @@ TEST_F(TfliteRules, RN_6_int8_concatenations_that_rescale_and_what_has_no_rule_a
   EXPECT_EQ(run(resized, {a}, b, {random(32, TensorType::UINT8)}).inexact.size(), 1U);
 }
 
+TEST_F(TfliteRules, RN_6_inverse_square_roots_are_named_inexact) {
+  for (const Arithmetic arithmetic : {Arithmetic::kFixed, Arithmetic::kFloat32, Arithmetic::kTflm}) {
+    TfliteModel model;
+    const int x = model.tensor({1, 4}, TensorType::INT8, 0.25F, 0),
+              y = model.tensor({1, 4}, TensorType::INT8, 0.1F, 0);
+    model.op(Builtin::RSQRT, {x}, {y});
+    ImportOptions options;
+    options.arithmetic = arithmetic;
+    const Made made = run(model, {x}, y, {{16, 1, 100, 0}}, options);
+    EXPECT_EQ(made.elements, (std::vector<int>{5, 20, 2, 127}));
+    EXPECT_EQ(made.inexact.size(), 1U);
+  }
+}
+
 // XNNPACK rounds means of maps by a rule of its own; with several zero points a channel, weights are as if
 // the zero point was subtracted.
 TEST_F(TfliteRules, RN_6_means_of_maps_in_float32_are_named_inexact) {

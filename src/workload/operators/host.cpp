@@ -4,6 +4,8 @@
 #include "workload/tensor_source.h"
 
 #include <algorithm>
+#include <limits>
+#include <optional>
 #include <utility>
 
 #include <fmt/format.h>
@@ -12,6 +14,10 @@ namespace tilebeat {
 namespace {
 
 using Shape = std::vector<std::int64_t>;
+
+/// Bounds of a clip: any finite float32.
+constexpr Bounds kFloat{static_cast<double>(std::numeric_limits<float>::lowest()),
+                        static_cast<double>(std::numeric_limits<float>::max())};
 
 constexpr std::array<std::string_view, 2> kWeightNames{"constant", "result"};
 constexpr const char* kWeightsText =
@@ -69,14 +75,13 @@ class HostFunctionForm : public OperatorForm {
  public:
   using Kind = HostFunction::Kind;
   explicit HostFunctionForm(Kind kind) : kind_(kind) {
-    if (kind == Kind::kClip) a_ = kReal.low, b_ = kReal.high;
     if (kind == Kind::kLeakyRelu) a_ = 0.01;
     if (kind == Kind::kHardSigmoid) a_ = 0.2, b_ = 0.5;
   }
   void describe(Fields& v) override {
     if (kind_ == Kind::kClip) {
-      v.number("low", a_, kReal, "the least result");
-      v.number("high", b_, kReal, "the greatest result");
+      v.optional_number("low", low_, kFloat, "the least result; without it there is none");
+      v.optional_number("high", high_, kFloat, "the greatest result; without it there is none");
     } else if (kind_ == Kind::kLeakyRelu) {
       v.number("slope", a_, kSlope, "factor of negative elements");
     } else if (kind_ == Kind::kHardSigmoid) {
@@ -85,13 +90,17 @@ class HostFunctionForm : public OperatorForm {
     }
   }
   void load(const LayerSource& source, Layer& layer) const override {
+    constexpr double kInfinity = std::numeric_limits<double>::infinity();
     set_reals(source.input().shape, source, layer);
-    layer.operation = HostOperation{HostFunction{kind_, static_cast<float>(a_), static_cast<float>(b_)}};
+    const bool clips = kind_ == Kind::kClip;
+    const double a = clips ? low_.value_or(-kInfinity) : a_, b = clips ? high_.value_or(kInfinity) : b_;
+    layer.operation = HostOperation{HostFunction{kind_, static_cast<float>(a), static_cast<float>(b)}};
   }
 
  private:
   Kind kind_;
   double a_ = 0, b_ = 0;
+  std::optional<double> low_, high_;
 };
 
 class HostSoftmaxForm : public OperatorForm {
@@ -308,6 +317,7 @@ class HostSliceForm : public OperatorForm {
     HostMove move;
     for (std::size_t axis = 0; axis < in.size(); ++axis) {
       const std::int64_t step = step_.empty() ? 1 : step_[axis];
+      if (step == 0) source.place.key("step").item(axis).refuse_value(step, "a number other than 0");
       const std::int64_t last = begin_[axis] + (size_[axis] - 1) * step;
       if (begin_[axis] >= in[axis] || last < 0 || last >= in[axis])
         source.place.key("size").item(axis).refuse_value(
