@@ -307,7 +307,8 @@ TEST_F(HostLayers, RN_7_parts_of_scenes_have_labels_of_their_own) {
                                          "w.json", "--out", "out", "--check", "on"});
   ASSERT_EQ(ran.status, 0) << ran.err << ran.out;
   std::map<std::string, std::string> programs;  // by label: the layer in it
-  for (const json& layer : folder_.report("out")["layers"]) programs[layer["scene"]] += layer["name"];
+  const json report = folder_.report("out");
+  for (const json& layer : report["layers"]) programs[layer["scene"]] += layer["name"];
   EXPECT_EQ(programs, (std::map<std::string, std::string>{
                           {"main", "a1"}, {"main.2.2", "b1"}, {"main.2", "a2"}, {"main.2.2.2", "b2"}}));
   for (const char* n : {"1", "2"}) {
