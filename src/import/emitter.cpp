@@ -202,7 +202,7 @@ Held Emitter::elementwise(const std::string& op, const Held& a, const Held& b, c
   const bool exact = rounding != Rounding::kRuntime && builder_.arithmetic() != Arithmetic::kExact;
   if (exact) make_exact(wanted, fields);
   add_range(wanted, fields);
-  const Held held = made(op, {a.holder, b.holder}, fields, shape, wanted.name, wanted);
+  Held held = made(op, {a.holder, b.holder}, fields, shape, wanted.name, wanted);
   if (exact && rounding == Rounding::kExact) name_inexact(held, op);
   return held;
 }
@@ -221,7 +221,7 @@ Held Emitter::resize(const Held& x, const Extents& shape, const std::string& nam
                      Rounding rounding) {
   const bool exact = rounding == Rounding::kExact && builder_.arithmetic() != Arithmetic::kExact;
   if (exact) fields["arithmetic"] = "exact";
-  const Held held = movement("resize", {x}, shape, name, fields);
+  Held held = movement("resize", {x}, shape, name, fields);
   if (exact) name_inexact(held, "resize");
   return held;
 }
@@ -249,7 +249,7 @@ Held Emitter::table(const Held& x, const std::vector<std::int64_t>& results, con
     return on_rows(x, wanted, [&](const Held& rows) { return table(rows, results, wanted, rounding); });
   const FieldsJson fields{
       {"table", results}, {"zero_point", wanted.zero_point}, {"dtype", element_name(wanted.type)}};
-  const Held held = made("table", {x.holder}, fields, x.shape, wanted.name, wanted);
+  Held held = made("table", {x.holder}, fields, x.shape, wanted.name, wanted);
   if (rounding == Rounding::kExact) name_inexact(held, "table");
   return held;
 }

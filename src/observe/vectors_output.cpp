@@ -276,7 +276,7 @@ void VectorsOutput::carry(SignalId strobe, const SignalGroup& group, Picoseconds
   for (Cycle clock = from; clock < from + clocks; ++clock) {
     char* const to = port->records.is_next(clock) ? port->records.add(clock) : port->records.put(clock);
     side.copy(packed, to);
-    std::memcpy(to + side.bytes, port->all_known.data(), port->all_known.size());
+    std::copy(port->all_known.begin(), port->all_known.end(), to + side.bytes);
   }
 }
 
