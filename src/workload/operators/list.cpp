@@ -39,13 +39,13 @@ Form host_pool_form(HostPool::Kind kind);
 
 namespace {
 
-template <HostElementwise::Kind kind>
+template <HostElementwise::Kind Kind>
 Operator on_host(std::string_view name) {
-  return {name, {2, 2}, Reads::kReals, [] { return host_elementwise_form(kind); }};
+  return {name, {2, 2}, Reads::kReals, [] { return host_elementwise_form(Kind); }};
 }
-template <HostFunction::Kind kind>
+template <HostFunction::Kind Kind>
 Operator on_host(std::string_view name) {
-  return {name, {1, 1}, Reads::kReals, [] { return host_function_form(kind); }};
+  return {name, {1, 1}, Reads::kReals, [] { return host_function_form(Kind); }};
 }
 
 /// Operators of float32 that the host computes.
