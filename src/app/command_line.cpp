@@ -212,7 +212,8 @@ void define_import(CLI::App& app, ImportCommand& c) {
   app.footer(R"(Examples:
   tilebeat import model.tflite --out net
   tilebeat run --config configs/cluster4x4.json --layer net/workload.json --input x=x.npy
-  tilebeat import float.onnx --calibrate samples.npy --percentile 99.99 --out net)");
+  tilebeat import float.onnx --calibrate samples.npy --percentile 99.99 --out net
+  tilebeat import partly_quantised.onnx --float-on-host --out net)");
 }
 
 void define_plan(CLI::App& app, PlanCommand& c) {

@@ -24,13 +24,6 @@ namespace fs = std::filesystem;
 constexpr std::size_t kBufferBytes = std::size_t{1} << 18;
 constexpr mode_t kReadWrite = 0666;
 
-// The mode that a new file gets, as if open(2) had made it.
-mode_t new_file_mode() {
-  const mode_t mask = umask(0);
-  umask(mask);
-  return kReadWrite & ~mask;
-}
-
 }  // namespace
 
 OutputFile::OutputFile(int descriptor, std::string path, std::string target, std::string temporary)
@@ -164,7 +157,7 @@ OutputFile& OutputFiles::open(const std::string& path, OverInput over) {
   const std::string temporary =
       of_set ? file_of_set(path, descriptor, uninterrupted) : make_file_beside(target, path, descriptor);
   uninterrupted.hold(temporary);
-  fchmod(descriptor, exists ? status.st_mode & 07777 : new_file_mode());
+  if (exists) fchmod(descriptor, status.st_mode & 07777);
   if (of_set) of_set_.push_back(path);
   return files_.emplace_back(descriptor, path, of_set ? "" : target, temporary);
 }

@@ -271,6 +271,10 @@ std::string make_file_beside(const std::string& path, const std::string& shown, 
   std::string name = (std::filesystem::path(path).parent_path() / ".tilebeat-XXXXXX").string();
   descriptor = mkostemp(name.data(), O_CLOEXEC);
   if (descriptor < 0) refuse_to_write(shown, errno);
+  // The mode that open(2) would have given it.
+  const mode_t mask = umask(0);
+  umask(mask);
+  fchmod(descriptor, 0666 & ~mask);
   return name;
 }
 

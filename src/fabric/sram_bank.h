@@ -33,10 +33,10 @@ struct BankPlace {
 /// withdrawn with the first write into that region through any port; of a bank with a fault for reading
 /// alone. Asked for with TLM_WRITE_COMMAND it is exclusive: the one who has it writes without the bank
 /// noticing, so that all other grants of the region are withdrawn, and it is, in turn, when somebody else
-/// asks. A bank that is traced, or has a fault, grants none of these. To who keeps nothing
-/// (DirectAccess) it grants that all of it may be read for good; of a traced port he shows what he reads. Who
-/// has direct access
-/// commits the row's TimedWrites before it reads, and hands its own writes to them. Its accesses count in the
+/// asks. A bank that is traced, or has a fault, grants no exclusive access. To who keeps nothing
+/// (DirectAccess) it grants that all of it may be read for good; if the port is traced, the reader shows what
+/// it reads (PortTrace). Who has direct access commits the row's TimedWrites before it reads, and hands its
+/// own writes to them. Its accesses count in the
 /// port's PortUse, which comes with the grant: it enforces one access a cycle, and the counters of both
 /// granularities agree (SPEC CY-3, HI-7). A scratchpad counts its words itself.
 class SramBank : public sc_core::sc_module, private TimedCells {

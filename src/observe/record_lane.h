@@ -19,7 +19,8 @@ struct RecordLane {
   const char* tail = nullptr;
 
   /// Adds the record of the clock from `begin` to `done`. Returns the place for the bytes of its values;
-  /// null: nothing is added, because it is more or less than a clock behind all others, or there is no room.
+  /// null: nothing is added: it is not exactly one clock, not later than the last record, or there is no
+  /// room.
   std::uint8_t* add(Picoseconds begin, Picoseconds done) {
     const std::size_t record = sizeof last + bytes + tail_bytes;
     if (done - begin != clock_ps || end - next < to_signed(record)) return nullptr;

@@ -120,10 +120,10 @@ class Strobe {
       trace->carry(signal_, group, begin, end, packed);
   }
   /// The place in which the observer keeps the values that the port carries from `begin` to `end`, to be
-  /// filled now; null: they are to be told by `high`.
+  /// filled now; null: they are to be told by `high`. A strobe carries one group.
   std::uint8_t* record(Trace& trace, Picoseconds begin, Picoseconds end, const SignalGroup& group) const {
     if (!asked_) lane_ = trace.lane(signal_, group), asked_ = true;
-    return lane_ != nullptr ? lane_->add(begin, end) : nullptr;
+    return lane_ != nullptr && lane_->bytes == group.total_bytes ? lane_->add(begin, end) : nullptr;
   }
 
  private:

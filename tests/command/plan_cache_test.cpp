@@ -4,6 +4,7 @@
 #include "tilebeat_command.h"
 
 #include <filesystem>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -171,6 +172,31 @@ TEST(PlanCache, MA_1_a_folder_that_cannot_be_is_refused) {
   EXPECT_EQ(run.status, 2);
   EXPECT_THAT(run.err, HasSubstr("--plan-cache " + file + ": cannot be made"));
   EXPECT_FALSE(std::filesystem::exists(folder.path("out")));
+}
+
+TEST(PlanCache, MA_1_kept_plans_have_the_mode_of_other_outputs) {
+  const CommandFolder folder;
+  ASSERT_EQ(run_kept(folder, fused(folder, "rules"), "out").status, 0);
+  EXPECT_EQ(std::filesystem::status(only_entry(folder)).permissions(),
+            std::filesystem::status(folder.write("other", "")).permissions());
+}
+
+TEST(PlanCache, MA_1_steps_of_whatif_find_their_plans) {
+  const CommandFolder folder;
+  const auto measured = [&] {
+    return folder.run({"whatif", "--config", fused(folder, "rules"), "--layer", source_path(kBlock),
+                       "--knobs", "dram.preset", "--out", folder.path("steps"), "--plan-cache",
+                       folder.path("kept")});
+  };
+  const CommandResult made = measured();
+  ASSERT_EQ(made.status, 0) << made.err;
+  std::map<std::string, std::filesystem::file_time_type> written;
+  for (const auto& entry : std::filesystem::directory_iterator(folder.path("kept")))
+    written[entry.path().filename()] = entry.last_write_time();
+  EXPECT_GT(written.size(), 3U);
+  EXPECT_EQ(measured().out, made.out);
+  for (const auto& entry : std::filesystem::directory_iterator(folder.path("kept")))
+    EXPECT_EQ(entry.last_write_time(), written.at(entry.path().filename())) << "it was made again";
 }
 
 TEST(PlanCache, MA_1_points_of_a_sweep_find_their_plans) {

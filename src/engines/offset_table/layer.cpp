@@ -198,7 +198,7 @@ class OffsetLayer : public MatrixLayer {
   OffsetLayer(const Workload& workload, const Layer& layer, const HardwareConfig& hardware)
       : hardware_(hardware),
         config_(hardware.engine<OffsetConfig>()),
-        p_(make_problem(workload, layer, hardware.planner, config_.columns)) {
+        p_(make_problem(workload, layer, hardware, config_.columns)) {
     lay_out(layout_of(p_, config_), setup_, shape_);
   }
 

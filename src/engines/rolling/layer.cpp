@@ -188,7 +188,7 @@ class RollingLayer : public MatrixLayer {
       : workload_(workload),
         layer_(layer),
         hardware_(hardware),
-        p_(make_problem(workload, layer, hardware.planner, 1)),
+        p_(make_problem(workload, layer, hardware, 1)),
         config_(config_of(p_, hardware, stacked_blocks)),
         choice_(choose_order(product_of(p_, pixels(), group_channels(p_), {0, p_.conv.out_channels}), config_,
                              records_if(p_.has_post_parameters()))) {

@@ -85,7 +85,7 @@ class SwitchArrayLayer : public MatrixLayer {
   SwitchArrayLayer(const Workload& workload, const Layer& layer, const HardwareConfig& hardware)
       : hardware_(hardware),
         array_(array_shape(hardware.engine<SwitchArrayConfig>())),
-        p_(make_problem(workload, layer, hardware.planner, array_.columns)),
+        p_(make_problem(workload, layer, hardware, array_.columns)),
         widest_(widest_planes(p_, array_)) {}
 
   const Problem& problem() const override { return p_; }

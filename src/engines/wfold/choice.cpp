@@ -103,7 +103,7 @@ int fitting_block_kernels(const Workload& workload, const Layer& layer, const Ha
   const WfoldConfig& config = hardware.engine<WfoldConfig>();
   const WfoldShape shape = wfold_shape(config);
   for (int per_slave = shape.kernels_per_slave(); per_slave > 1; --per_slave) {
-    const Problem p = make_problem(workload, layer, hardware.planner, shape.slaves * per_slave);
+    const Problem p = make_problem(workload, layer, hardware, shape.slaves * per_slave);
     if (packed_bytes(p, config, 0) <= hardware.chip->core.wram.size_bytes / 2) return p.block_kernels;
   }
   return shape.slaves;

@@ -193,7 +193,7 @@ class WfoldLayer : public MatrixLayer {
         layer_(layer),
         hardware_(hardware),
         config_(hardware.engine<WfoldConfig>()),
-        p_(make_problem(workload, layer, hardware.planner, block_kernels)),
+        p_(make_problem(workload, layer, hardware, block_kernels)),
         choice_(choose_wfold(p_, hardware, groups_for)),
         costs_(hardware) {}
 

@@ -132,6 +132,15 @@ Problem transposed_problem(const Workload& workload, const Layer& layer, int blo
   return p;
 }
 
+// Whether the maps of a convolution may be taken for the rows of a matrix, and are enough to gain by it.
+bool is_of_rows(const Conv2d& conv, const TensorInfo& map) {
+  constexpr std::int64_t kFewest = 8;
+  const std::array<int, 2> one{1, 1};
+  const std::array<int, 4> none{0, 0, 0, 0};
+  return conv.pixels == PixelAxes::kMap && map.shape[0] >= kFewest && map.shape[1] * map.shape[2] == 1 &&
+         conv.groups == 1 && conv.kernel == one && conv.stride == one && conv.pads == none;
+}
+
 }  // namespace
 
 MapExtents rows_as_map(const TensorInfo& tensor) {
@@ -140,8 +149,9 @@ MapExtents rows_as_map(const TensorInfo& tensor) {
   return {1, to_int(rows / width), width, to_int(channels)};
 }
 
-Problem make_problem(const Workload& workload, const Layer& layer, const PlannerConfig& planner,
+Problem make_problem(const Workload& workload, const Layer& layer, const HardwareConfig& hardware,
                      int block_kernels) {
+  const PlannerConfig& planner = hardware.planner;
   Problem p;
   p.name = layer.name;
   const auto& conv = std::get<Conv2d>(layer.operation);
@@ -159,12 +169,14 @@ Problem make_problem(const Workload& workload, const Layer& layer, const Planner
   }
   p.input = workload.tensor(layer.inputs.front());
   p.output = layer.output;
+  if (!hardware.fused && planner.map_layout == MapLayout::kNhwc && is_of_rows(conv, p.input))
+    p.conv.pixels = PixelAxes::kRows;
   const auto dim = [](std::int64_t d) { return to_int(d); };
   if (conv.pixels == PixelAxes::kMatrices) {
     set_product(p, workload, layer);
     return p;
   }
-  if (conv.pixels == PixelAxes::kRows) {
+  if (p.conv.pixels == PixelAxes::kRows) {
     const MapExtents map = rows_as_map(p.input);
     p.channels = map.channels;
     p.width = p.out_width = map.width;

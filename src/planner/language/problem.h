@@ -182,8 +182,10 @@ struct MapExtents {
 /// Rows [..., K] as pixels of one map with K channels, with a width that suits the arrays.
 MapExtents rows_as_map(const TensorInfo& tensor);
 
-/// The problem of a whole layer, in blocks of `block_kernels` kernels. `workload` outlives it.
-Problem make_problem(const Workload& workload, const Layer& layer, const PlannerConfig& planner,
+/// The problem of a whole layer, in blocks of `block_kernels` kernels. `workload` outlives it. Where nothing
+/// is fused, eight and more maps of one pixel under kernels of one tap are rows: fewer, and maps inside
+/// fusion groups, divide better over cores as they are.
+Problem make_problem(const Workload& workload, const Layer& layer, const HardwareConfig& hardware,
                      int block_kernels);
 
 /// Channels [begin, end) that kernels `kernels` read: those of their convolution groups.

@@ -184,7 +184,7 @@ std::vector<int> sizes_of(const Workload& workload, const Layer& layer, const Pr
 ChosenLayer LayersChosenBefore::choose(LayerQuestion question) {
   const auto& conv = std::get<Conv2d>(question.layer.operation);
   if (question.request != nullptr || question.trial || conv.kernels != KernelSource::kWeights ||
-      conv.pixels != PixelAxes::kMap)
+      question.whole->problem().conv.pixels != PixelAxes::kMap)
     return choose_layer(question);
   std::vector<int> sizes = sizes_of(question.workload, question.layer, question.whole->problem());
   sizes.push_back(question.first_of_program ? 1 : 0), sizes.push_back(question.kernels_loaded ? 1 : 0);

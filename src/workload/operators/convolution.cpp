@@ -228,7 +228,6 @@ class Conv2dForm : public AccumulatorForm {
     const bool in_channels = conv.groups > 1 && conv.groups == channels;
     if (conv.requant && depthwise_.value_or(in_channels)) conv.requant->rule = ProductRule::kDepthwise;
     load_kernels({conv.out_channels, conv.kernel[0], conv.kernel[1], channels / conv.groups}, source, conv);
-    if (is_of_rows(conv, source.input())) conv.pixels = PixelAxes::kRows;
     layer.operation = std::move(conv);
   }
 
@@ -258,15 +257,6 @@ class Conv2dForm : public AccumulatorForm {
   }
 
  private:
-  // Several maps of one pixel under kernels of one tap are the rows of a matrix: a convolution over all of
-  // them.
-  static bool is_of_rows(const Conv2d& conv, const TensorInfo& map) {
-    const std::array<int, 2> one{1, 1};
-    const std::array<int, 4> none{0, 0, 0, 0};
-    return map.shape[0] > 1 && map.shape[1] * map.shape[2] == 1 && conv.groups == 1 && conv.kernel == one &&
-           conv.stride == one && conv.pads == none;
-  }
-
   std::optional<bool> depthwise_;
 };
 

@@ -66,7 +66,7 @@ class Lowering : public MatrixLowering {
 class DotLayer : public MatrixLayer {
  public:
   DotLayer(const Workload& workload, const Layer& layer, const HardwareConfig& hardware)
-      : config_(hardware.engine<DotConfig>()), p_(make_problem(workload, layer, hardware.planner, 1)) {}
+      : config_(hardware.engine<DotConfig>()), p_(make_problem(workload, layer, hardware, 1)) {}
 
   const Problem& problem() const override { return p_; }
   Grain grain() const override {
