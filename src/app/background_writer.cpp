@@ -2,6 +2,8 @@
 
 #include "app/signals_blocked.h"
 
+#include <algorithm>
+#include <iterator>
 #include <string_view>
 #include <system_error>
 #include <utility>
@@ -9,7 +11,7 @@
 namespace tilebeat {
 namespace {
 
-constexpr std::size_t kMostWaiting = std::size_t{64} << 20;
+constexpr std::size_t kMostWaiting = std::size_t{16} << 20;
 
 void append_to(OutputFile& file, const std::vector<char>& buffer, std::size_t count) {
   file.append(std::string_view(buffer.data(), count));
@@ -44,9 +46,12 @@ void BackgroundWriter::append(OutputFile& file, std::vector<char>& buffer, std::
   waiting_bytes_ += count;
   waiting_.push_back({&file, std::move(buffer), count});
   buffer = {};
-  if (!spare_.empty()) {
-    buffer = std::move(spare_.back());
-    spare_.pop_back();
+  // One that is large enough for the next piece: new pages cost more than they are written for.
+  const auto spare = std::find_if(spare_.rbegin(), spare_.rend(),
+                                  [count](const std::vector<char>& one) { return one.size() >= count; });
+  if (spare != spare_.rend()) {
+    buffer = std::move(*spare);
+    spare_.erase(std::prev(spare.base()));
   }
   lock.unlock();
   told_.notify_one();

@@ -33,6 +33,7 @@ class PortTrace {
 
   /// `count` bytes are accessed at byte `address` in the cycle that begins at `at`.
   void access(Picoseconds at, std::uint64_t address, const std::uint8_t* bytes, std::size_t count) {
+    if (valid_.is_ignored(trace_, signals_)) return;
     std::uint8_t* const place = valid_.record(trace_, at, at + period_, signals_);
     fill(place != nullptr ? place : shown_.data(), address, bytes, count);
     if (place == nullptr) valid_.high(&trace_, at, at + period_, signals_, shown_.data());
@@ -49,12 +50,13 @@ class PortTrace {
     std::memcpy(to + word_bytes_, &number, kAddressBytes);
   }
 
+  // What every access needs comes first, in as few lines of the cache as possible.
   Trace& trace_;
   Picoseconds period_;
   std::size_t word_bytes_;
   std::uint64_t address_unit_;
-  SignalGroup signals_;  // the data, the address
   Strobe valid_;
+  SignalGroup signals_;              // the data, the address
   std::vector<std::uint8_t> shown_;  // what is told by Strobe::high
 };
 

@@ -3,8 +3,9 @@
 #include "base/types.h"
 
 #include <algorithm>
+#include <array>
 #include <cstring>
-#include <type_traits>
+#include <numeric>
 
 #include <immintrin.h>
 
@@ -155,6 +156,60 @@ void all_steps_vnni(const StepLines& b, std::int32_t* acc) {
   for (; kernel < b.kernels; ++kernel) kernels_vnni<Vectors, 1>(b, kernel, acc);
 }
 
+// Shows the complete sums of `columns` PEs, each of `parts` partial sums: what was added to them since they
+// were `before`, or that and the sums in turn.
+void show_portable(const std::int32_t* from, int parts, int columns, bool with_sums, std::int32_t* before,
+                   std::uint8_t* to) {
+  const std::size_t bytes = sizeof *before * (with_sums ? 2 : 1);
+  for (int column = 0; column < columns; ++column, from += parts, to += bytes) {
+    const auto sum = std::accumulate(from, from + parts, std::uint32_t{0});
+    const std::array<std::uint32_t, 2> shown{sum - static_cast<std::uint32_t>(before[column]), sum};
+    std::memcpy(to, shown.data(), bytes);
+    before[column] = static_cast<std::int32_t>(sum);
+  }
+}
+
+// The sums of eight PEs, each of Parts partial sums.
+template <int Parts>
+__attribute__((target("avx2"))) inline __m256i eight_sums(const std::int32_t* from) {
+  const auto load = [from](int at) __attribute__((target("avx2"), always_inline)) {
+    return _mm256_loadu_si256(reinterpret_cast<const __m256i*>(from + at));
+  };
+  if constexpr (Parts == 1) {
+    return load(0);
+  } else if constexpr (Parts == 2) {
+    return _mm256_permute4x64_epi64(_mm256_hadd_epi32(load(0), load(8)), 0b11'01'10'00);
+  } else {
+    const __m256i halves =
+        _mm256_hadd_epi32(_mm256_hadd_epi32(load(0), load(8)), _mm256_hadd_epi32(load(16), load(24)));
+    return _mm256_permutevar8x32_epi32(halves, _mm256_setr_epi32(0, 4, 1, 5, 2, 6, 3, 7));
+  }
+}
+
+// The same as show_portable, for multiples of eight PEs.
+template <int Parts>
+__attribute__((target("avx2"))) void show_avx2(const std::int32_t* from, int /*parts*/, int columns,
+                                               bool with_sums, std::int32_t* before, std::uint8_t* to) {
+  const auto store = [](void* place, __m256i value) __attribute__((target("avx2"), always_inline)) {
+    _mm256_storeu_si256(static_cast<__m256i*>(place), value);
+  };
+  constexpr std::size_t kVector = sizeof(__m256i);
+  for (int column = 0; column < columns; column += 8, from += 8 * Parts, before += 8) {
+    const __m256i sums = eight_sums<Parts>(from);
+    const __m256i added = _mm256_sub_epi32(sums, _mm256_loadu_si256(reinterpret_cast<__m256i*>(before)));
+    store(before, sums);
+    if (with_sums) {
+      const __m256i low = _mm256_unpacklo_epi32(added, sums), high = _mm256_unpackhi_epi32(added, sums);
+      store(to, _mm256_permute2x128_si256(low, high, 0x20));
+      store(to + kVector, _mm256_permute2x128_si256(low, high, 0x31));
+      to += 2 * kVector;
+    } else {
+      store(to, added);
+      to += kVector;
+    }
+  }
+}
+
 }  // namespace
 
 int padded_channels(int port_channels) {
@@ -239,28 +294,14 @@ void BeatAccumulators::flip(int row, int column, std::uint32_t mask) {
   part = static_cast<std::int32_t>(static_cast<std::uint32_t>(part) + (before ^ mask) - before);
 }
 
-void BeatAccumulators::sums(std::int32_t* to) const {
-  // Sums of a fixed number of partial sums become vector instructions.
-  const auto add = [&](auto parts) {
-    for (int row = 0; row < rows_; ++row, to += columns_) {
-      const std::int32_t* const from = partial_.data() + to_signed(row) * row_stride_;
-      for (int column = 0; column < columns_; ++column) {
-        std::int32_t sum = from[column * parts];
-        for (int i = 1; i < parts; ++i) sum += from[column * parts + i];
-        to[column] = sum;
-      }
-    }
-  };
-  switch (padded_ / 2) {
-    case 1:
-      return add(std::integral_constant<int, 1>());
-    case 2:
-      return add(std::integral_constant<int, 2>());
-    case 4:
-      return add(std::integral_constant<int, 4>());
-    default:
-      return add(padded_ / 2);
-  }
+void BeatAccumulators::show(std::int32_t* before, bool with_sums, std::uint8_t* to) const {
+  const int parts = padded_ / 2;
+  auto* show_row = show_portable;
+  if (have_avx2() && columns_ % 8 == 0 && parts <= 4)
+    show_row = parts == 1 ? show_avx2<1> : parts == 2 ? show_avx2<2> : show_avx2<4>;
+  const std::size_t bytes = to_size(columns_) * sizeof(std::int32_t) * (with_sums ? 2 : 1);
+  for (int row = 0; row < rows_; ++row, before += columns_, to += bytes)
+    show_row(partial_.data() + to_signed(row) * row_stride_, parts, columns_, with_sums, before, to);
 }
 
 }  // namespace tilebeat

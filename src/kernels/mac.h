@@ -27,8 +27,9 @@ class BeatAccumulators {
   void flip(int row, int column, std::uint32_t mask);
   /// The complete sum of one PE.
   std::int32_t sum(int row, int column) const;
-  /// The complete sums of all PEs, row by row.
-  void sums(std::int32_t* to) const;
+  /// Writes to `to`, PE by PE and row by row, what has been added to its complete sum since it was `before`,
+  /// then, `with_sums`, that sum, in four bytes each; `before` becomes the sums.
+  void show(std::int32_t* before, bool with_sums, std::uint8_t* to) const;
 
  private:
   int rows_, columns_, padded_;

@@ -4,6 +4,7 @@
 #include "observe/record_lane.h"
 #include "observe/timeline.h"
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -79,6 +80,9 @@ class Trace {
     pulse(strobe, begin, end);
     change(group, begin, packed);
   }
+  /// Whether nothing is kept of a strobe and the values that it carries, so that they need not be told. Asked
+  /// when all signals are declared.
+  virtual bool ignores(SignalId strobe, const SignalGroup& group);
   /// Where the values that a strobe carries may be put instead, while there is room; null: nowhere. Asked
   /// when all signals are declared.
   virtual RecordLane* lane(SignalId, const SignalGroup&) { return nullptr; }
@@ -113,22 +117,36 @@ class Strobe {
   /// The port carries the values of a group, all the signals that belong to it, from `begin` to `end`.
   void high(Trace* trace, Picoseconds begin, Picoseconds end, const SignalGroup& group,
             const std::uint8_t* packed) const {
-    if (trace == nullptr) return;
+    if (trace == nullptr || is_ignored(*trace, group)) return;
     if (std::uint8_t* const place = record(*trace, begin, end, group); place != nullptr)
       std::memcpy(place, packed, group.total_bytes);
     else
       trace->carry(signal_, group, begin, end, packed);
   }
   /// The place in which the observer keeps the values that the port carries from `begin` to `end`, to be
-  /// filled now; null: they are to be told by `high`. A strobe carries one group.
+  /// filled now; null: they are to be told by `high`.
   std::uint8_t* record(Trace& trace, Picoseconds begin, Picoseconds end, const SignalGroup& group) const {
-    if (!asked_) lane_ = trace.lane(signal_, group), asked_ = true;
-    return lane_ != nullptr && lane_->bytes == group.total_bytes ? lane_->add(begin, end) : nullptr;
+    ask(trace, group);
+    return lane_ != nullptr ? lane_->add(begin, end) : nullptr;
+  }
+  /// Whether the observer keeps nothing of the strobe and the group.
+  bool is_ignored(Trace& trace, const SignalGroup& group) const {
+    ask(trace, group);
+    return ignored_;
   }
 
  private:
+  // A lane has the records of the first group.
+  void ask(Trace& trace, const SignalGroup& group) const {
+    if (group_ == &group) return;
+    const bool is_first = group_ == nullptr;
+    group_ = &group, ignored_ = trace.ignores(signal_, group);
+    lane_ = is_first && !ignored_ ? trace.lane(signal_, group) : nullptr;
+  }
+
   SignalId signal_ = -1;
-  mutable bool asked_ = false;
+  mutable bool ignored_ = false;
+  mutable const SignalGroup* group_ = nullptr;  // the one that was asked about last
   mutable RecordLane* lane_ = nullptr;
 };
 
@@ -147,6 +165,11 @@ inline void Trace::change(const SignalGroup& group, Picoseconds at, const std::u
   for (std::size_t i = 0; i < group.signals.size(); packed += group.bytes[i++]) {
     if (group.signals[i] >= 0) change(group.signals[i], at, packed, group.bytes[i]);
   }
+}
+
+inline bool Trace::ignores(SignalId strobe, const SignalGroup& group) {
+  return strobe < 0 &&
+         std::all_of(group.signals.begin(), group.signals.end(), [](SignalId signal) { return signal < 0; });
 }
 
 /// Whether `a` comes before `b` where runs of digits compare as numbers: b2 before b10.

@@ -30,8 +30,12 @@ VectorRecords::VectorRecords(std::string name, std::vector<std::size_t> fields, 
 void VectorRecords::grow() {
   constexpr std::size_t kFirst = 1 << 10;
   const std::size_t used = filled();
-  waiting_.resize(std::max({kFirst, 2 * waiting_.size(), used + record_bytes_}));
-  lane_.next = waiting_.data() + used, lane_.end = waiting_.data() + waiting_.size();
+  set_room(std::max({kFirst, 2 * waiting_.size(), used + record_bytes_}), used);
+}
+
+void VectorRecords::set_room(std::size_t bytes, std::size_t used) {
+  if (waiting_.size() < bytes + RecordLane::kSlack) waiting_.resize(bytes + RecordLane::kSlack);
+  lane_.next = waiting_.data() + used, lane_.end = waiting_.data() + waiting_.size() - RecordLane::kSlack;
 }
 
 Cycle VectorRecords::clock_at(std::size_t end) const {
@@ -65,16 +69,8 @@ void VectorRecords::pass_on(Cycle end, const VectorSink& sink) {
   if (text_) tilebeat::pass_on(sink, name_ + ".txt", lines({waiting_.data(), last}));
   sink(name_ + ".bin", waiting_, last);
   passed_on_ += to_signed(last / record_bytes_);
-  const std::size_t room = std::max(pass_on_at_, kept.size()) + record_bytes_;
-  if (waiting_.size() < room) waiting_.resize(room);
+  set_room(std::max(pass_on_at_, kept.size()) + record_bytes_, kept.size());
   std::memcpy(waiting_.data(), kept.data(), kept.size());
-  lane_.next = waiting_.data() + kept.size(), lane_.end = waiting_.data() + waiting_.size();
-}
-
-std::string VectorRecords::last_fields() const {
-  const std::string record =
-      filled() > 0 ? std::string(lane_.next - record_bytes_, record_bytes_) : last_passed_on_;
-  return record.substr(sizeof(Cycle));
 }
 
 void VectorRecords::finish(Cycle end, const VectorSink& sink) {
@@ -85,9 +81,10 @@ void VectorRecords::finish(Cycle end, const VectorSink& sink) {
   if (text_) tilebeat::pass_on(sink, name_ + ".txt", "");
 }
 
-RecordLane& VectorRecords::lane(Picoseconds clock_ps, std::size_t bytes, std::string_view tail) {
+RecordLane& VectorRecords::lane(ClockNumbers& clocks, std::size_t bytes, std::string_view tail) {
   tail_ = tail;
-  lane_.clock_ps = clock_ps, lane_.bytes = bytes, lane_.tail_bytes = tail_.size(), lane_.tail = tail_.data();
+  tail_.resize(std::max(tail.size(), RecordLane::kSlack));
+  lane_.clocks = &clocks, lane_.bytes = bytes, lane_.tail_bytes = tail.size(), lane_.tail = tail_.data();
   return lane_;
 }
 

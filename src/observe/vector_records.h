@@ -46,7 +46,7 @@ class VectorRecords {
     if (lane_.end - lane_.next < to_signed(record_bytes_)) grow();
     char* const to = lane_.next;
     std::memcpy(to, &clock, sizeof clock);
-    lane_.next += record_bytes_, lane_.last = clock, lane_.after_last = -1;
+    lane_.next += record_bytes_, lane_.last = clock;
     return to + sizeof clock;
   }
   void add(Cycle clock, std::string_view fields) { std::memcpy(add(clock), fields.data(), fields.size()); }
@@ -57,7 +57,11 @@ class VectorRecords {
   bool is_next(Cycle clock) const { return clock > lane_.last; }
   /// The clock of the last record, and its fields; there is a record.
   Cycle last_clock() const { return lane_.last; }
-  std::string last_fields() const;
+  std::string last_fields() const { return std::string(last_record()); }
+  /// Whether these are the fields of the last record, or zeros where there is none.
+  bool repeats(std::string_view fields) const {
+    return count() > 0 ? fields == last_record() : fields.find_first_not_of('\0') == std::string_view::npos;
+  }
   /// Whether so much waits that it should be passed on.
   bool many() const { return filled() >= pass_on_at_; }
   /// Passes the records of clocks before `end` on to the sink.
@@ -65,15 +69,22 @@ class VectorRecords {
   /// Passes those before `end` on and forgets the others. Complete files are there then, if empty ones.
   void finish(Cycle end, const VectorSink& sink);
   std::int64_t count() const { return passed_on_ + to_signed(filled() / record_bytes_); }
-  /// Where records are added without asking: those of a port whose clocks have the period `clock_ps`, and
+  /// Where records are added without asking: those of a port with these clocks, which must outlive this,
   /// whose fields are `bytes` of values in front of a constant `tail`, which this keeps.
-  RecordLane& lane(Picoseconds clock_ps, std::size_t bytes, std::string_view tail);
+  RecordLane& lane(ClockNumbers& clocks, std::size_t bytes, std::string_view tail);
 
   /// Ends that: nothing is added without asking any more.
-  void close_lane() { lane_.clock_ps = -1; }
+  void close_lane() { lane_.clocks = nullptr; }
 
  private:
   void grow();
+  // Makes room for so many bytes, of which `used` are records.
+  void set_room(std::size_t bytes, std::size_t used);
+  // The fields of the last record; there is one.
+  std::string_view last_record() const {
+    const char* const record = filled() > 0 ? lane_.next - record_bytes_ : last_passed_on_.data();
+    return {record + sizeof(Cycle), record_bytes_ - sizeof(Cycle)};
+  }
   std::size_t filled() const { return to_size(lane_.next - waiting_.data()); }
   // The clock of the record that ends at a place of `waiting_`.
   Cycle clock_at(std::size_t end) const;

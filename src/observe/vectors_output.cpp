@@ -23,7 +23,11 @@ std::uint64_t mask_of(int bits) {
 }  // namespace
 
 VectorsOutput::VectorsOutput(VectorOptions options, VectorSink sink)
-    : options_(std::move(options)), sink_(std::move(sink)), matched_(options_.patterns.size(), false) {}
+    : options_(std::move(options)),
+      sink_(std::move(sink)),
+      matched_(options_.patterns.size(), false),
+      clocks_(options_.clock_ps),
+      dram_clocks_(options_.dram_clock_ps) {}
 
 SignalId VectorsOutput::declare(const SignalInfo& info) {
   check_identifiers(info);
@@ -56,7 +60,7 @@ void VectorsOutput::open() {
 void VectorsOutput::open_port(const VectorPort& description) {
   Port& port = ports_.emplace_back();
   port.wanted = wants(description.name);
-  port.clock_ps = description.of_dram ? options_.dram_clock_ps : options_.clock_ps;
+  port.clocks = description.of_dram ? &dram_clocks_ : &clocks_;
   port.records = VectorRecords(description.name, description.field_bytes(), options_.text);
   if (description.kind == PortRecordKind::kChanges) {
     port.value_bytes = description.fields.back().bytes();
@@ -70,7 +74,6 @@ void VectorsOutput::open_port(const VectorPort& description) {
   port.unknown = to_int(description.fields.size()) - 1;
   for (int first = 0; first < port.unknown; first += 8)
     port.all_known += static_cast<char>(mask_of(std::min(8, port.unknown - first)));
-  port.recorded = port.fields;
 }
 
 // Signals of one bit are 0 until they change, others unknown.
@@ -107,7 +110,7 @@ void VectorsOutput::tell_changes(Port& port) {
   port.records.close_lane();
   if (!has_records || port.records.count() == 0) return;
   // The last record has all fields, so that changes before it make no difference.
-  const Picoseconds last = port.records.last_clock() * port.clock_ps;
+  const Picoseconds last = port.records.last_clock() * port.clocks->period_ps();
   port.fields = port.records.last_fields();
   port.unknown = 0, port.next = port.records.last_clock() + 1;
   const auto is_over = [last](const Change& change) { return change.at <= last; };
@@ -119,13 +122,6 @@ void VectorsOutput::tell_changes(Port& port) {
     place.latest = 0, place.latest_known = true, place.latest_at = last;
     std::memcpy(&place.latest, port.fields.data() + place.offset, place.bytes);
   }
-}
-
-// The clock that begins at `at` or next.
-Cycle VectorsOutput::clock_of(const Port& port, Picoseconds at) {
-  if (port.clock_ps != options_.clock_ps) return (at + port.clock_ps - 1) / port.clock_ps;
-  if (at != latest_.first) latest_ = {at, (at + port.clock_ps - 1) / port.clock_ps};
-  return latest_.second;
 }
 
 // Keeps bytes of a value that waits, of a signal or group that has `of` of them. Returns their place.
@@ -269,10 +265,10 @@ void VectorsOutput::carry(SignalId strobe, const SignalGroup& group, Picoseconds
   Port* const port = carrying_port(strobe, group);
   if (port == nullptr) return Trace::carry(strobe, group, begin, end, packed);
   const Side& side = side_of(group);
-  if (port->records.many()) port->records.pass_on(options_.now() / port->clock_ps, sink_);
-  const Cycle from = clock_of(*port, begin);
-  const Cycle clocks =
-      end - begin == port->clock_ps ? 1 : (end - begin + port->clock_ps - 1) / port->clock_ps;
+  if (port->records.many()) port->records.pass_on(options_.now() / port->clocks->period_ps(), sink_);
+  const Cycle from = port->clocks->from(begin);
+  const Picoseconds period = port->clocks->period_ps();
+  const Cycle clocks = end - begin == period ? 1 : (end - begin + period - 1) / period;
   for (Cycle clock = from; clock < from + clocks; ++clock) {
     char* const to = port->records.is_next(clock) ? port->records.add(clock) : port->records.put(clock);
     side.copy(packed, to);
@@ -280,10 +276,16 @@ void VectorsOutput::carry(SignalId strobe, const SignalGroup& group, Picoseconds
   }
 }
 
+bool VectorsOutput::ignores(SignalId strobe, const SignalGroup& group) {
+  if (!opened_) open();
+  const auto is_kept = [this](SignalId signal) { return nth(places_, signal).port >= 0; };
+  return !is_kept(strobe) && std::none_of(group.signals.begin(), group.signals.end(), is_kept);
+}
+
 RecordLane* VectorsOutput::lane(SignalId strobe, const SignalGroup& group) {
   Port* const port = carrying_port(strobe, group);
   if (port == nullptr || side_of(group).pieces.size() > 1) return nullptr;
-  return &port->records.lane(port->clock_ps, side_of(group).bytes, port->all_known);
+  return &port->records.lane(*port->clocks, side_of(group).bytes, port->all_known);
 }
 
 void VectorsOutput::text(SignalId signal, Picoseconds at, std::string_view text) {
@@ -319,7 +321,7 @@ void VectorsOutput::look(Port& port, Picoseconds limit) {
   if (port.records.many()) {
     // Of a port that is told of whole records, some may be ahead of the present.
     const bool at_once = port.way == Port::Way::kAtOnce;
-    port.records.pass_on(at_once ? options_.now() / port.clock_ps : INT64_MAX, sink_);
+    port.records.pass_on(at_once ? options_.now() / port.clocks->period_ps() : INT64_MAX, sink_);
   }
   forget(port, done);
 }
@@ -406,7 +408,7 @@ void VectorsOutput::record_change(Port& port, const Change& change) {
   if (!differs) return;
   const auto member = static_cast<std::uint16_t>(place.member);
   static_assert(sizeof member * 8 == kMemberBits);
-  char* const to = port.records.add(change.at / port.clock_ps);
+  char* const to = port.records.add(port.clocks->at(change.at));
   std::memcpy(to, &member, sizeof member);
   to[sizeof member] = known ? 1 : 0;
   std::memcpy(to + sizeof member + 1, value.data(), value.size());
@@ -415,14 +417,12 @@ void VectorsOutput::record_change(Port& port, const Change& change) {
 
 // Makes the record of a bank that may have changed at `at`.
 void VectorsOutput::record_bank(Port& port, Picoseconds at) {
-  if (port.fields == port.recorded) return;
-  port.records.add(at / port.clock_ps, port.fields);
-  port.recorded = port.fields;
+  if (!port.records.repeats(port.fields)) port.records.add(port.clocks->at(at), port.fields);
 }
 
 // Makes the records of the clocks that begin before `at` and have none yet.
 void VectorsOutput::emit_before(Port& port, Picoseconds at) {
-  const Cycle end = clock_of(port, at);
+  const Cycle end = port.clocks->from(at);
   if (end <= port.next) return;
   for (Cycle clock = port.next; port.high && clock < end; ++clock) {
     port.records.add(clock, port.fields);
@@ -450,7 +450,7 @@ void VectorsOutput::write_texts(Picoseconds end) {
     append_number(record, to_unsigned(place.member), description.fields[0].bytes());
     append_number(record, 1, description.fields[1].bytes());
     append_number(record, to_unsigned(known - texts.begin()), description.fields[2].bytes());
-    port.records.add(late.at / port.clock_ps, record);
+    port.records.add(port.clocks->at(late.at), record);
   }
 }
 
@@ -468,8 +468,8 @@ void VectorsOutput::finish(Picoseconds end, ProgramVectors& programs,
     look(port, end + 1);
     const bool strobed = descriptions_[i].kind == PortRecordKind::kStrobed;
     if (strobed) emit_before(port, end);
-    port.records.finish(strobed ? clock_of(port, end) : INT64_MAX, sink_);
-    describe(descriptions_[i], port.records, port.clock_ps);
+    port.records.finish(strobed ? port.clocks->from(end) : INT64_MAX, sink_);
+    describe(descriptions_[i], port.records, port.clocks->period_ps());
   }
   if (wants("instructions")) {
     VectorPort port;

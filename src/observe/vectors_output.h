@@ -54,6 +54,7 @@ class VectorsOutput : public Trace {
   void change(const SignalGroup& group, Picoseconds at, const std::uint8_t* packed) override;
   void carry(SignalId strobe, const SignalGroup& group, Picoseconds begin, Picoseconds end,
              const std::uint8_t* packed) override;
+  bool ignores(SignalId strobe, const SignalGroup& group) override;
   RecordLane* lane(SignalId strobe, const SignalGroup& group) override;
   void unknown(SignalId signal, Picoseconds at) override;
   void pulse(SignalId signal, Picoseconds begin, Picoseconds end) override;
@@ -81,7 +82,7 @@ class VectorsOutput : public Trace {
   };
   struct Port {
     bool wanted = true;
-    Picoseconds clock_ps = 0;
+    ClockNumbers* clocks = nullptr;
     std::string fields;     // the record of clock `next`, as far as is known
     std::string all_known;  // the field of the bits that say which others are known, if all are
     int unknown = 0;        // how many are not
@@ -93,7 +94,6 @@ class VectorsOutput : public Trace {
     // Values that the strobe carries become records at once, as long as nothing else was told of the port.
     enum class Way : std::uint8_t { kUnused, kAtOnce, kByChanges } way = Way::kUnused;
     bool is_bank = false;
-    std::string recorded;  // of a bank: the fields of its last record
     std::vector<Change> changes;
     bool in_order = true;                // of their times
     std::size_t value_bytes = 0;         // of a register's change
@@ -150,7 +150,6 @@ class VectorsOutput : public Trace {
   Port* carrying_port(SignalId strobe, const SignalGroup& group);
   void tell_changes(Port& port);
   Side find_side(const SignalGroup& group) const;
-  Cycle clock_of(const Port& port, Picoseconds at);
   Port* port_of(SignalId signal);
   static std::uint64_t keep(Port& port, const std::uint8_t* bytes, std::size_t count, std::size_t of);
   void add(Port& port, const Change& change);
@@ -179,7 +178,7 @@ class VectorsOutput : public Trace {
   std::map<SignalId, std::string> wide_;  // the present values of registers of more than 64 bits
   std::set<std::string, std::less<>> texts_;
   std::vector<Late> late_;
-  std::pair<Picoseconds, Cycle> latest_{0, 0};  // a time, and the clock that begins then
+  ClockNumbers clocks_, dram_clocks_;
 };
 
 }  // namespace tilebeat

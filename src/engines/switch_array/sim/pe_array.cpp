@@ -48,7 +48,7 @@ void PeArray::declare_signals() {
   }
   if (std::all_of(pes_.signals.begin(), pes_.signals.end(), [](SignalId signal) { return signal < 0; }))
     pes_ = {};
-  traced_sums_.resize(shadow_.size()), sums_before_.resize(shadow_.size());
+  sums_before_.resize(shadow_.size());
   shown_.resize(pes_.total_bytes);
 }
 
@@ -118,38 +118,17 @@ void PeArray::drain_cycle(const ArrayOperands::OneBeat& message, Cycle at) {
 
 // Traces a beat, the first one of its sums or not.
 void PeArray::trace_pes(Cycle at, bool begins) {
-  Trace* const trace = context_.observers.trace;
-  if (begins) std::fill(traced_sums_.begin(), traced_sums_.end(), 0);
-  std::swap(traced_sums_, sums_before_);
-  accumulators_.sums(traced_sums_.data());
+  Trace& trace = *context_.observers.trace;
+  if (valid_.is_ignored(trace, pes_)) return;
+  if (begins) std::fill(sums_before_.begin(), sums_before_.end(), 0);
   const Picoseconds begin = context_.clock.at(at), end = context_.clock.at(at + 1);
-  if (std::uint8_t* const place = valid_.record(*trace, begin, end, pes_); place != nullptr) {
-    show_pes(place);
-  } else {
-    show_pes(shown_.data());
-    valid_.high(trace, begin, end, pes_, shown_.data());
-  }
-}
-
-// Writes products and sums of all PEs, as far as they are traced, to `to`.
-void PeArray::show_pes(std::uint8_t* to) const {
-  if (pes_.signals.empty()) return;
-  const std::size_t pes = traced_sums_.size();
-  const auto product = [this](std::size_t pe) {
-    return static_cast<std::uint32_t>(traced_sums_[pe]) - static_cast<std::uint32_t>(sums_before_[pe]);
+  const auto show = [this](std::uint8_t* to) {
+    if (!pes_.signals.empty()) accumulators_.show(sums_before_.data(), traces_accumulators_, to);
   };
-  if (!traces_accumulators_) {
-    for (std::size_t pe = 0; pe < pes; ++pe) {
-      const std::uint32_t value = product(pe);
-      std::memcpy(to + pe * sizeof value, &value, sizeof value);
-    }
-    return;
-  }
-  for (std::size_t pe = 0; pe < pes; ++pe) {
-    const std::uint64_t both = product(pe) | std::uint64_t{static_cast<std::uint32_t>(traced_sums_[pe])}
-                                                 << 32;
-    std::memcpy(to + pe * sizeof both, &both, sizeof both);
-  }
+  if (std::uint8_t* const place = valid_.record(trace, begin, end, pes_); place != nullptr)
+    return show(place);
+  show(shown_.data());
+  valid_.high(&trace, begin, end, pes_, shown_.data());
 }
 
 // ---- tile granularity ----

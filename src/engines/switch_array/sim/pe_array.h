@@ -51,7 +51,6 @@ class PeArray : public sc_core::sc_module {
   void drain_cycle(const ArrayOperands::OneBeat& operands, Cycle at);
   void declare_signals();
   void trace_pes(Cycle at, bool begins);
-  void show_pes(std::uint8_t* to) const;
 
   SimContext context_;
   SwitchArrayConfig config_;
@@ -82,8 +81,8 @@ class PeArray : public sc_core::sc_module {
   // traced. Empty: nothing.
   SignalGroup pes_;
   bool traces_accumulators_ = false;
-  std::vector<std::int32_t> traced_sums_, sums_before_;  // accumulators with the latest beat, without it
-  std::vector<std::uint8_t> shown_;                      // values of `pes_` that are told
+  std::vector<std::int32_t> sums_before_;  // accumulators without the latest beat, while they are traced
+  std::vector<std::uint8_t> shown_;        // values of `pes_` that are told
 };
 
 }  // namespace tilebeat::switch_array

@@ -427,6 +427,7 @@ void SwitchNetwork::trace_switch(Cycle now) {
   const auto p = to_size(config_.port_channels);
   for (std::size_t i = 0; i < switch_.lanes.size(); ++i) {
     const SignalGroup& signals = lane_signals_[i];
+    if (valid_[i].is_ignored(trace, signals)) continue;
     const std::uint8_t* const word = switch_.words.data() + i * p;
     const Selection& selection = switch_.lanes[i].selection;
     if (selection.valid) {

@@ -92,11 +92,14 @@ void WfoldSlave::declare_third() {
 }
 
 void WfoldSlave::trace_beat(const SlaveClock::Beat& beat, const WfoldSchedule& schedule) {
-  const Picoseconds at = now_ps();
+  Trace& trace = *context_.observers.trace;
+  if (valid_.is_ignored(trace, beat_)) return;
+  const Picoseconds at = now_ps(), end = at + context_.clock.period_ps();
+  std::uint8_t* const place = valid_.record(trace, at, end, beat_);
   const WfoldRefill refill = schedule.refill(beat.at.refill);
   const bool kernels_first = schedule.shape().kernels_first();
   const int units = config_.compute_units;
-  std::uint8_t* to = shown_.data();
+  std::uint8_t* to = place != nullptr ? place : shown_.data();
   const auto show = [&to](int number, int bits = kNumberBits) {
     std::memcpy(to, &number, to_size(bits) / 8);
     to += bits / 8;
@@ -122,7 +125,7 @@ void WfoldSlave::trace_beat(const SlaveClock::Beat& beat, const WfoldSchedule& s
     show_line(latched_.data(), units);
     show_line(kernels_first ? window_.data() : kernel_line(beat.slot), 1);
   }
-  valid_.high(context_.observers.trace, at, at + context_.clock.period_ps(), beat_, shown_.data());
+  if (place == nullptr) valid_.high(&trace, at, end, beat_, shown_.data());
 }
 
 // Notes the outputs of a unit, of whose products `pairs` are the sums by twos, and its results behind them.
