@@ -1,6 +1,5 @@
-# What `cmake --install` puts where, and the Debian packages that CPack makes of it (docs/installing.md). Two components: `tilebeat`
-# is what a user runs, `development` what a C++ program is built with.
-include(GNUInstallDirs)
+# What `cmake --install` puts where, and the Debian packages that CPack makes of it (docs/installing.md). Three components: `tilebeat`
+# is what a user runs, `development` what a C or C++ program is built with, `python` the package of Python.
 include(CMakePackageConfigHelpers)
 set(TILEBEAT_BASH_COMPLETIONS ${CMAKE_INSTALL_DATADIR}/bash-completion/completions CACHE STRING
   "Folder for the completion of bash, below the prefix")
@@ -19,6 +18,8 @@ add_custom_command(OUTPUT ${page} ${printed}/tilebeat.bash ${printed}/_tilebeat
 add_custom_target(tilebeat_printed ALL DEPENDS ${page} ${printed}/tilebeat.bash ${printed}/_tilebeat)
 
 install(TARGETS tilebeat COMPONENT tilebeat)
+# The library of C's interface goes with the command that it starts; what programs are linked by is for their development.
+install(TARGETS tilebeat_client EXPORT tilebeat-targets LIBRARY COMPONENT tilebeat NAMELINK_COMPONENT development)
 install(FILES ${page} DESTINATION ${CMAKE_INSTALL_MANDIR}/man1 COMPONENT tilebeat)
 install(FILES ${printed}/tilebeat.bash DESTINATION ${TILEBEAT_BASH_COMPLETIONS} RENAME tilebeat COMPONENT tilebeat)
 install(FILES ${printed}/_tilebeat DESTINATION ${TILEBEAT_ZSH_COMPLETIONS} COMPONENT tilebeat)
@@ -26,6 +27,12 @@ install(DIRECTORY configs models DESTINATION ${CMAKE_INSTALL_DATADIR}/tilebeat C
 install(DIRECTORY docs DESTINATION ${CMAKE_INSTALL_DOCDIR} COMPONENT tilebeat)
 install(FILES README.md CHANGELOG.md CITATION.cff DESTINATION ${CMAKE_INSTALL_DOCDIR} COMPONENT tilebeat)
 install(FILES LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR} RENAME copyright COMPONENT tilebeat)
+
+# The Python package finds the command and the library where they are installed.
+if(TARGET tilebeat_python)
+  install(DIRECTORY ${PROJECT_BINARY_DIR}/python/tilebeat DESTINATION lib/python3/dist-packages COMPONENT python
+    PATTERN bundled EXCLUDE PATTERN __pycache__ EXCLUDE)
+endif()
 
 # The library: the levels from `base` to `embed` in one archive, without the command line and the readers of model files.
 set(library_levels base schema workload config host reference isa program planner_language engines engine_list planner kernels observe report sim
@@ -50,6 +57,9 @@ install(DIRECTORY include/tilebeat DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} COMPO
 install(DIRECTORY examples DESTINATION ${CMAKE_INSTALL_DATADIR}/tilebeat COMPONENT development)
 set(package ${CMAKE_INSTALL_LIBDIR}/cmake/tilebeat)
 install(EXPORT tilebeat-targets NAMESPACE tilebeat:: DESTINATION ${package} COMPONENT development)
+file(RELATIVE_PATH include_from_pkgconfig /${CMAKE_INSTALL_LIBDIR}/pkgconfig /${CMAKE_INSTALL_INCLUDEDIR})
+configure_file(cmake/tilebeat.pc.in ${PROJECT_BINARY_DIR}/tilebeat.pc @ONLY)
+install(FILES ${PROJECT_BINARY_DIR}/tilebeat.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig COMPONENT development)
 configure_package_config_file(cmake/tilebeat-config.cmake.in ${PROJECT_BINARY_DIR}/tilebeat-config.cmake
   INSTALL_DESTINATION ${package} PATH_VARS CMAKE_INSTALL_DATADIR)
 write_basic_package_version_file(${PROJECT_BINARY_DIR}/tilebeat-config-version.cmake COMPATIBILITY SameMinorVersion)
@@ -66,7 +76,7 @@ set(CPACK_PACKAGE_CONTACT "${TILEBEAT_PACKAGE_MAINTAINER}")
 set(CPACK_PACKAGE_DESCRIPTION_SUMMARY "cycle-accurate, bit-exact simulator of a neural-network processor")
 set(CPACK_GENERATOR DEB)
 set(CPACK_STRIP_FILES ON)
-set(CPACK_COMPONENTS_ALL tilebeat development)
+set(CPACK_COMPONENTS_ALL tilebeat development python)
 set(CPACK_DEB_COMPONENT_INSTALL ON)
 set(CPACK_DEBIAN_FILE_NAME DEB-DEFAULT)
 set(CPACK_PACKAGING_INSTALL_PREFIX /usr)
@@ -77,6 +87,13 @@ set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_NAME libtilebeat-dev)
 set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_SECTION libdevel)
 set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_DEPENDS "libsystemc-dev, libfmt-dev, liblz4-dev, pkg-config")
 set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_RECOMMENDS "tilebeat, cmake, g++")
+set(CPACK_DEBIAN_PYTHON_PACKAGE_NAME python3-tilebeat)
+set(CPACK_DEBIAN_PYTHON_PACKAGE_SECTION python)
+set(CPACK_DEBIAN_PYTHON_PACKAGE_DEPENDS "tilebeat (= ${PROJECT_VERSION}), python3, python3-numpy")
+set(CPACK_DEBIAN_PYTHON_PACKAGE_RECOMMENDS "python3-pandas, python3-matplotlib")
+set(CPACK_DEBIAN_PYTHON_PACKAGE_ARCHITECTURE all)
+set(CPACK_DEBIAN_PYTHON_DESCRIPTION "Tilebeat from Python
+NumPy arrays go in and come out of a simulated neural-network processor; tables of cycles, sweeps and plots.")
 set(CPACK_DEBIAN_TILEBEAT_DESCRIPTION "${CPACK_PACKAGE_DESCRIPTION_SUMMARY}
 Two JSON files go in, hardware and a layer or network; out come results, the cycles of every module, a waveform and a timeline.")
 set(CPACK_DEBIAN_DEVELOPMENT_DESCRIPTION "headers and library of Tilebeat

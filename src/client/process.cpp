@@ -1,0 +1,144 @@
+#include "client/process.h"
+
+#include <array>
+#include <cerrno>
+#include <csignal>
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+
+#include <dlfcn.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <spawn.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+extern char** environ;
+
+namespace tilebeat {
+namespace {
+
+constexpr int kTickMs = 100;
+
+// The two ends of a pipe; what is left open is closed.
+class Pipe {
+ public:
+  Pipe() {
+    if (pipe2(ends_.data(), O_CLOEXEC) != 0) ends_ = {-1, -1};
+  }
+  ~Pipe() { close_read(), close_write(); }
+  Pipe(const Pipe&) = delete;
+  Pipe& operator=(const Pipe&) = delete;
+  bool is_open() const { return ends_[0] >= 0; }
+  int read_end() const { return ends_[0]; }
+  int write_end() const { return ends_[1]; }
+  void close_read() { close_end(ends_[0]); }
+  void close_write() { close_end(ends_[1]); }
+
+ private:
+  static void close_end(int& end) {
+    if (end >= 0) ::close(end);
+    end = -1;
+  }
+  std::array<int, 2> ends_{-1, -1};
+};
+
+// Starts the program with nothing on standard input. Returns 0, or the error.
+int start(const std::string& program, const std::vector<std::string>& arguments, const std::string& folder,
+          const Pipe& out, const Pipe& err, pid_t& process) {
+  std::vector<char*> argv;
+  for (const std::string& argument : arguments) argv.push_back(const_cast<char*>(argument.c_str()));
+  argv.push_back(nullptr);
+  posix_spawn_file_actions_t files;
+  posix_spawn_file_actions_init(&files);
+  posix_spawn_file_actions_addopen(&files, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
+  posix_spawn_file_actions_adddup2(&files, out.write_end(), STDOUT_FILENO);
+  posix_spawn_file_actions_adddup2(&files, err.write_end(), STDERR_FILENO);
+  if (!folder.empty()) posix_spawn_file_actions_addchdir_np(&files, folder.c_str());
+  // Signals that the caller blocks or handles are the command's as usual.
+  posix_spawnattr_t attributes;
+  posix_spawnattr_init(&attributes);
+  sigset_t none, usual;
+  sigemptyset(&none), sigemptyset(&usual);
+  for (const int signal : {SIGINT, SIGTERM, SIGHUP, SIGPIPE, SIGCHLD}) sigaddset(&usual, signal);
+  posix_spawnattr_setsigmask(&attributes, &none);
+  posix_spawnattr_setsigdefault(&attributes, &usual);
+  posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
+  const int error = posix_spawnp(&process, program.c_str(), &files, &attributes, argv.data(), environ);
+  posix_spawnattr_destroy(&attributes);
+  posix_spawn_file_actions_destroy(&files);
+  return error;
+}
+
+// Appends what there is to read; false: it has ended.
+bool read_some(int from, std::string& to) {
+  std::array<char, 1 << 16> buffer;
+  const ssize_t count = ::read(from, buffer.data(), buffer.size());
+  if (count > 0) to.append(buffer.data(), static_cast<std::size_t>(count));
+  return count > 0 || (count < 0 && errno == EINTR);
+}
+
+// Tells the lines of `text` that are complete from `told` on; true: the watch wants the end.
+bool tell_lines(const Watch& watch, const std::string& text, std::size_t& told) {
+  for (std::size_t end = text.find('\n', told); end != std::string::npos; end = text.find('\n', told)) {
+    const std::string line = text.substr(told, end - told);
+    told = end + 1;
+    if (watch(line.c_str())) return true;
+  }
+  return false;
+}
+
+}  // namespace
+
+std::string command_path() {
+  namespace fs = std::filesystem;
+  if (const char* named = std::getenv("TILEBEAT_COMMAND"); named != nullptr && *named != '\0') return named;
+  Dl_info info{};
+  std::error_code ignored;
+  if (dladdr(reinterpret_cast<const void*>(&command_path), &info) != 0 && info.dli_fname != nullptr) {
+    const fs::path folder = fs::absolute(info.dli_fname, ignored).parent_path();
+    for (const char* place : {"tilebeat", "../bin/tilebeat", "../../bin/tilebeat"}) {
+      if (access((folder / place).c_str(), X_OK) == 0 && fs::is_regular_file(folder / place, ignored))
+        return (folder / place).lexically_normal();
+    }
+  }
+  return "tilebeat";
+}
+
+ProcessEnd run_process(const std::string& program, const std::vector<std::string>& arguments,
+                       const std::string& folder, const Watch& watch) {
+  ProcessEnd end;
+  Pipe out, err;
+  if (!out.is_open() || !err.is_open()) {
+    end.status = errno;
+    return end;
+  }
+  pid_t process = 0;
+  end.status = start(program, arguments, folder, out, err, process);
+  if (end.status != 0) return end;
+  out.close_write(), err.close_write();
+  std::size_t told = 0;
+  bool cancelled = false;
+  std::array<pollfd, 2> ends{{{out.read_end(), POLLIN, 0}, {err.read_end(), POLLIN, 0}}};
+  while (ends[0].fd >= 0 || ends[1].fd >= 0) {
+    const int ready = poll(ends.data(), ends.size(), watch && !cancelled ? kTickMs : -1);
+    if (ready < 0 && errno != EINTR) break;
+    if (ready > 0) {
+      if (ends[0].revents != 0 && !read_some(ends[0].fd, end.out)) ends[0].fd = -1;
+      if (ends[1].revents != 0 && !read_some(ends[1].fd, end.err)) ends[1].fd = -1;
+    }
+    if (!watch || cancelled) continue;
+    cancelled = ready > 0 ? tell_lines(watch, end.err, told) : watch(nullptr);
+    if (cancelled) kill(process, SIGTERM);
+  }
+  int status = 0;
+  while (waitpid(process, &status, 0) < 0 && errno == EINTR) {
+  }
+  end.how = WIFEXITED(status) ? ProcessEnd::How::kExited : ProcessEnd::How::kSignalled;
+  end.status = WIFEXITED(status) ? WEXITSTATUS(status) : WTERMSIG(status);
+  if (cancelled && end.how == ProcessEnd::How::kSignalled) end.how = ProcessEnd::How::kCancelled;
+  return end;
+}
+
+}  // namespace tilebeat
