@@ -8,11 +8,11 @@ readonly root
 readonly run_packages=(g++ cmake ninja-build pkg-config libsystemc-dev libfmt-dev nlohmann-json3-dev libcli11-dev libssl-dev liblz4-dev
   libprotobuf-dev protobuf-compiler libflatbuffers-dev flatbuffers-compiler)
 readonly test_packages=(libgtest-dev libgmock-dev librapidcheck-dev libvalijson-dev libdnnl-dev libbenchmark-dev
-  libxml2-utils gtkwave xvfb xauth)
+  libxml2-utils gtkwave xvfb xauth python3 python3-numpy python3-pandas python3-matplotlib python3-pytest mypy)
 readonly rtl_packages=(verilator yosys)  # scripts/lockstep
 readonly lint_packages=(clang-format clang-tidy)
 readonly fuzz_packages=(clang)
-readonly package_packages=(dpkg-dev file debootstrap)
+readonly package_packages=(dpkg-dev file debootstrap patchelf python3 python3-setuptools python3-wheel python3-pip python3-venv)
 readonly cluster_packages=(munge slurm-client slurmctld slurmd snakemake)
 
 fail() {
