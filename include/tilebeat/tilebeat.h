@@ -20,6 +20,8 @@
 extern "C" {
 #endif
 
+/* NOLINTBEGIN(readability-identifier-naming,modernize-use-using,modernize-redundant-void-arg): it is C. */
+
 /* The TILEBEAT_ABI that the library was built with: whoever has another one must not call anything else. */
 TILEBEAT_API int tilebeat_abi(void);
 /* The version of the library, such as "0.1.0". */
@@ -27,9 +29,9 @@ TILEBEAT_API const char* tilebeat_version(void);
 
 /* How a call ended. The first three are the exit statuses of the command. */
 typedef enum tilebeat_status {
-  TILEBEAT_OK = 0,        /* everything ran, every check passed */
-  TILEBEAT_FAILED = 1,    /* it ran, and something failed: outputs that differ, a deadlock; there are results */
-  TILEBEAT_INVALID = 2,   /* an input or an argument is wrong; tilebeat_error says which, nothing was made */
+  TILEBEAT_OK = 0,      /* everything ran, every check passed */
+  TILEBEAT_FAILED = 1,  /* it ran, and something failed: outputs that differ, a deadlock; there are results */
+  TILEBEAT_INVALID = 2, /* an input or an argument is wrong; tilebeat_error says which, nothing was made */
   TILEBEAT_CANCELLED = 3, /* the progress function asked for it; nothing was made */
   TILEBEAT_BROKEN = 4     /* the command could not be started, or ended by a signal */
 } tilebeat_status;
@@ -48,19 +50,20 @@ typedef struct tilebeat_tensor {
  * end, or null. Anything but 0 as an answer cancels the call. */
 typedef int (*tilebeat_progress)(void* user, const char* line);
 
-/* What a call works on. Fields that are 0 are not there; a job that is all 0 but for `size` is a beginning. */
+/* What a call works on. Fields that are 0 are not there; a job that is all 0 but for `size` is a beginning.
+ */
 typedef struct tilebeat_job {
-  size_t size;                   /* sizeof(tilebeat_job): later versions add fields at the end */
-  const char* hardware;          /* the text of a hardware file, if its first character is {, or the file's path */
-  const char* workload;          /* likewise of a workload */
-  const char* mapping;           /* likewise of a mapping; 0: the planner chooses */
-  const char* folder;            /* where relative file names in texts begin; 0: the current folder */
+  size_t size;          /* sizeof(tilebeat_job): later versions add fields at the end */
+  const char* hardware; /* the text of a hardware file, if its first character is {, or the file's path */
+  const char* workload; /* likewise of a workload */
+  const char* mapping;  /* likewise of a mapping; 0: the planner chooses */
+  const char* folder;   /* where relative file names in texts begin; 0: the current folder */
   const tilebeat_tensor* inputs; /* elements of inputs, in place of those that the workload names */
   size_t input_count;
-  const char* const* options;    /* further arguments of the command, such as "--granularity", "clock" */
+  const char* const* options; /* further arguments of the command, such as "--granularity", "clock" */
   size_t option_count;
-  tilebeat_progress progress;    /* 0: none */
-  void* user;                    /* handed to `progress` */
+  tilebeat_progress progress; /* 0: none */
+  void* user;                 /* handed to `progress` */
 } tilebeat_job;
 
 /* What a call came to. */
@@ -94,6 +97,8 @@ TILEBEAT_API const char* tilebeat_document(const tilebeat_result* result, const 
 TILEBEAT_API size_t tilebeat_tensor_count(const tilebeat_result* result);
 /* Number `index` of them; 0 beyond the last one. */
 TILEBEAT_API const tilebeat_tensor* tilebeat_tensor_at(const tilebeat_result* result, size_t index);
+
+/* NOLINTEND(readability-identifier-naming,modernize-use-using,modernize-redundant-void-arg) */
 
 #ifdef __cplusplus
 }

@@ -109,8 +109,10 @@ class Run:
         which has to be installed."""
         import matplotlib.pyplot
 
-        axes = matplotlib.pyplot.subplots()[1] if axes is None else axes
         layers = self.report["layers"]
+        if axes is None:
+            size = (9, max(3, 1.5 + 0.25 * len(layers)))
+            axes = matplotlib.pyplot.subplots(figsize=size, layout="constrained")[1]
         names = [layer["name"] for layer in layers]
         lost = [layer["stall_cycles"] for layer in layers]
         causes = sorted({cause for stalls in lost for cause in stalls})
@@ -121,6 +123,7 @@ class Run:
             axes.barh(names, cycles, left=left, label=cause, color=f"C{number % 10}")
             left = [begin + width for begin, width in zip(left, cycles)]
         axes.invert_yaxis()
+        axes.margins(x=0.02)
         axes.set_xlabel("cycles of the matrix units")
         axes.set_title(f"{self.report['workload']} on {self.report['hardware']}")
         axes.legend(fontsize="small")

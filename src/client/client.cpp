@@ -14,6 +14,7 @@
 #include <utility>
 #include <vector>
 
+// NOLINTNEXTLINE(readability-identifier-naming): of C's interface
 struct tilebeat_result {
   tilebeat_status status = TILEBEAT_BROKEN;
   std::string text, error, error_path;

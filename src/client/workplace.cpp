@@ -153,7 +153,7 @@ std::string Workplace::input_file(const tilebeat_tensor& input, std::size_t numb
   }
   if (bytes != input.bytes)
     refuse("has " + std::to_string(input.bytes) + " bytes, its shape " + std::to_string(bytes));
-  const std::string file = "input" + std::to_string(number) + ".npy";
+  std::string file = "input" + std::to_string(number) + ".npy";
   std::string content = npy_header(type->descr, shape);
   content.append(static_cast<const char*>(input.elements), input.bytes);
   write_file(path(file), content);
