@@ -12,8 +12,11 @@
 #include <cstdio>
 #include <cstring>
 #include <filesystem>
+#include <functional>
+#include <memory>
 #include <new>
 #include <optional>
+#include <utility>
 
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
@@ -340,13 +343,21 @@ void define_report(CLI::App& app, ReportCommand& c) {
   tilebeat report dense/report.json fused/report.json --html both.html)");
 }
 
+void define_schema(CLI::App& app, SchemaCommand& c) {
+  app.add_option("kind", c.kind, "hardware, workload, mapping, report, sweep, suite or whatif")
+      ->required()
+      ->check(CLI::IsMember({"hardware", "workload", "mapping", "report", "sweep", "suite", "whatif"}));
+  app.add_flag("--markdown", c.markdown, "a Markdown table instead");
+  app.footer("Example:\n  tilebeat schema hardware --markdown");
+}
+
 // Commands for shells and man.
 void define_completion(CLI::App& app, std::string& shell) {
   app.add_option("shell", shell, "the shell")->required()->check(CLI::IsMember({"bash", "zsh"}));
   app.footer("Example:\n  tilebeat completion bash > ~/.local/share/bash-completion/completions/tilebeat");
 }
 
-void define_manual(CLI::App& app) {
+void define_manual(CLI::App& app, std::string&) {
   app.footer("Example:\n  tilebeat manual > tilebeat.1 && man ./tilebeat.1");
 }
 
@@ -384,6 +395,41 @@ int check_printed(int status) {
   return status == 0 ? kFailed : status;
 }
 
+// The commands with their options, and what each does when it was given.
+std::vector<std::pair<const CLI::App*, std::function<int()>>> add_commands(CLI::App& app) {
+  std::vector<std::pair<const CLI::App*, std::function<int()>>> made;
+  // `define` takes a command's options into an object, which `work` gets.
+  const auto add = [&](const char* name, const char* what, auto object, const auto& define,
+                       const auto& work) {
+    auto options = std::make_shared<decltype(object)>();
+    CLI::App& command = *app.add_subcommand(name, what);
+    define(command, *options);
+    made.emplace_back(&command, [options, work] { return work(*options); });
+  };
+  add("new", "begin a file, with comments", NewCommand(), define_new, begin_file);
+  add("run", "simulate a workload on a hardware configuration", RunCommand(), define_run, run);
+  add("rerun", "repeat the run of a report from the hardware in it, and compare the reports", RerunCommand(),
+      define_rerun, rerun);
+  add("import", "make a workload of an ONNX or TensorFlow Lite model", ImportCommand(), define_import,
+      import_file);
+  add("plan", "show how a workload is mapped, without simulating", PlanCommand(), define_plan, plan);
+  add("schema", "print the JSON Schema of a kind of file", SchemaCommand(), define_schema, schema);
+  add("tables", "compile tables of addresses ahead of runs, or show them", TablesCommand(), define_tables,
+      tables);
+  add("report", "make an HTML page of the reports of runs", ReportCommand(), define_report, report);
+  add("sweep", "run many points, each with other values, and compare", SweepCommand(), define_sweep, sweep);
+  add("whatif", "run the knobs of the hardware up and down, and say what helps", WhatIfCommand(),
+      define_whatif, whatif);
+  add("check", "compare runs with what a suite stores of them", CheckCommand(), define_check, check);
+  add("compare", "reports side by side, or one workload on several chips", CompareCommand(), define_compare,
+      compare);
+  add("completion", "print a script that completes commands in a shell", std::string(), define_completion,
+      [&app](const std::string& shell) { return print_text(completion_script(app, shell)); });
+  add("manual", "print the manual page", std::string(), define_manual,
+      [&app](const std::string&) { return print_text(manual_page(app)); });
+  return made;
+}
+
 int dispatch(int argc, char** argv) {
   CLI::App app{"tilebeat: a cycle-accurate, bit-exact simulator of a neural-network processor"};
   app.require_subcommand(1);
@@ -392,55 +438,7 @@ int dispatch(int argc, char** argv) {
       "Exit status: 0 everything ran and every check passed; 1 a check or the simulation failed; 2 wrong "
       "command line or file.\n"
       "'tilebeat COMMAND --help' shows the options and examples of a command.");
-  RunCommand run_command;
-  PlanCommand plan_command;
-  SchemaCommand schema_command;
-  CompareCommand compare_command;
-  TablesCommand tables_command;
-  ImportCommand import_command;
-  ReportCommand report_command;
-  RerunCommand rerun_command;
-  SweepCommand sweep_command;
-  CheckCommand check_command;
-  WhatIfCommand whatif_command;
-
-  CLI::App& run_app = *app.add_subcommand("run", "simulate a workload on a hardware configuration");
-  define_run(run_app, run_command);
-  CLI::App& rerun_app = *app.add_subcommand(
-      "rerun", "repeat the run of a report from the hardware in it, and compare the reports");
-  define_rerun(rerun_app, rerun_command);
-  CLI::App& import_app = *app.add_subcommand("import", "make a workload of an ONNX or TensorFlow Lite model");
-  define_import(import_app, import_command);
-  CLI::App& plan_app = *app.add_subcommand("plan", "show how a workload is mapped, without simulating");
-  define_plan(plan_app, plan_command);
-  CLI::App& schema_app = *app.add_subcommand("schema", "print the JSON Schema of a kind of file");
-  schema_app
-      .add_option("kind", schema_command.kind, "hardware, workload, mapping, report, sweep, suite or whatif")
-      ->required()
-      ->check(CLI::IsMember({"hardware", "workload", "mapping", "report", "sweep", "suite", "whatif"}));
-  schema_app.add_flag("--markdown", schema_command.markdown, "a Markdown table instead");
-  schema_app.footer("Example:\n  tilebeat schema hardware --markdown");
-  CLI::App& tables_app =
-      *app.add_subcommand("tables", "compile tables of addresses ahead of runs, or show them");
-  define_tables(tables_app, tables_command);
-  CLI::App& report_app = *app.add_subcommand("report", "make an HTML page of the reports of runs");
-  define_report(report_app, report_command);
-  CLI::App& sweep_app = *app.add_subcommand("sweep", "run many points, each with other values, and compare");
-  define_sweep(sweep_app, sweep_command);
-  CLI::App& whatif_app =
-      *app.add_subcommand("whatif", "run the knobs of the hardware up and down, and say what helps");
-  define_whatif(whatif_app, whatif_command);
-  CLI::App& check_app = *app.add_subcommand("check", "compare runs with what a suite stores of them");
-  define_check(check_app, check_command);
-  define_compare(*app.add_subcommand("compare", "reports side by side, or one workload on several chips"),
-                 compare_command);
-  std::string shell;
-  CLI::App& completion_app =
-      *app.add_subcommand("completion", "print a script that completes commands in a shell");
-  define_completion(completion_app, shell);
-  CLI::App& manual_app = *app.add_subcommand("manual", "print the manual page");
-  define_manual(manual_app);
-
+  const auto commands = add_commands(app);
   if (argc > 1) check_command_name(app, argv[1]);
   try {
     app.parse(argc, argv);
@@ -448,19 +446,9 @@ int dispatch(int argc, char** argv) {
     if (error.get_exit_code() == 0) return app.exit(error);  // --help
     refuse(app, error, argc, argv);
   }
-  if (run_app.parsed()) return run(run_command);
-  if (rerun_app.parsed()) return rerun(rerun_command);
-  if (import_app.parsed()) return import_file(import_command);
-  if (plan_app.parsed()) return plan(plan_command);
-  if (schema_app.parsed()) return schema(schema_command);
-  if (report_app.parsed()) return report(report_command);
-  if (sweep_app.parsed()) return sweep(sweep_command);
-  if (whatif_app.parsed()) return whatif(whatif_command);
-  if (check_app.parsed()) return check(check_command);
-  if (tables_app.parsed()) return tables(tables_command);
-  if (completion_app.parsed()) return print_text(completion_script(app, shell));
-  if (manual_app.parsed()) return print_text(manual_page(app));
-  return compare(compare_command);
+  const auto given = std::find_if(commands.begin(), commands.end(),
+                                  [](const auto& command) { return command.first->parsed(); });
+  return given->second();
 }
 
 }  // namespace

@@ -25,6 +25,7 @@ CLI::Option* add_plan_cache(CLI::App& app, std::string& folder);
 void define_sweep(CLI::App& app, SweepCommand& command);
 void define_whatif(CLI::App& app, WhatIfCommand& command);
 void define_check(CLI::App& app, CheckCommand& command);
+void define_new(CLI::App& app, NewCommand& command);
 
 /// The options and positional arguments of a command, in the order of its help; also those of its groups,
 /// which are commands without a name.

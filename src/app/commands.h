@@ -107,6 +107,13 @@ struct SchemaCommand {
 };
 int schema(const SchemaCommand& command);
 
+/// `tilebeat new`: prints the beginning of a file with comments.
+struct NewCommand {
+  std::string kind;
+  std::string out;  ///< is written there, if nothing is there; empty: it is printed
+};
+int begin_file(const NewCommand& command);
+
 /// `tilebeat report`: makes a page about runs.
 struct ReportCommand {
   std::vector<std::string> reports;  ///< report.json files
