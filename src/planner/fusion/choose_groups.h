@@ -28,9 +28,8 @@ std::pair<std::string, std::string> compared(const GroupEstimate& alone, const G
 /// Bytes of the inputs, outputs and weights of a network, once each: no plan moves fewer bytes over DRAM.
 FusionSummary::Totals compulsory_bytes(const Workload& workload);
 
-/// Planned bytes and cycles of a network, and its bytes of maps and kernels together.
+/// Planned bytes and cycles of a network.
 FusionSummary::Totals totals_of(const Plan& plan);
-std::int64_t bytes_of(const FusionSummary::Totals& totals);
 /// Whether a network with fusion groups is worse than its layers one by one. Groups are compared one by one,
 /// but in a network they also start processors and wait at barriers: compares the whole network (SPEC FU-5,
 /// FU-8).
@@ -66,7 +65,10 @@ class GroupSpace {
   /// The estimate of a fusion group; nothing: it does not fit. `careful` is infinite above `limit`.
   std::optional<GroupEstimate> fused(const GroupRequest& request,
                                      double limit = std::numeric_limits<double>::infinity());
-  std::optional<std::int64_t> fused_bytes(const GroupRequest& request);
+  /// All bytes that a fusion group moves over DRAM, instructions and tables included; nothing: it does not
+  /// fit. Above `limit` the number is a lower bound.
+  std::optional<std::int64_t> fused_bytes(const GroupRequest& request,
+                                          double limit = std::numeric_limits<double>::infinity());
   /// Why clusters that could make rows of the output of layers [begin, end) have no work; nothing: all have
   /// some.
   std::optional<std::string> unused_clusters(int begin, int end, const GroupRequest& request) const;

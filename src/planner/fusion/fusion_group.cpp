@@ -10,6 +10,7 @@
 #include "tilebeat/error.h"
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 
 #include <fmt/format.h>
@@ -456,8 +457,26 @@ GroupEstimate estimate_unit(const Workload& workload, const HardwareConfig& hard
 }
 
 std::int64_t bytes_of_unit(const Workload& workload, const HardwareConfig& hardware,
-                           const GroupRequest& request, GroupTrials& parts) {
-  return add_trial_tasks(parts.empty_graph(), trial_of(workload, hardware, request, parts));
+                           const GroupRequest& request, GroupTrials& parts, double limit) {
+  constexpr int kBorders = 2;  // instructions of each processor that end the group: layer.end, and a barrier
+  const FusionGroup group = trial_of(workload, hardware, request, parts);
+  TaskGraph& graph = parts.empty_graph();
+  std::int64_t bytes = add_trial_tasks(graph, group);
+  double instructions = kBorders * static_cast<double>(group.processors().size());
+  for (const Task& task : graph.tasks())
+    instructions += task.cost.instructions, bytes += task.cost.table_bytes;
+  const auto with = [&](double signals) {
+    return bytes + std::llround(kInstructionBytes * (instructions + signals));
+  };
+  if (static_cast<double>(with(0)) > limit) return with(0);
+  // Only the programs know how many signals processors give one another.
+  const std::vector<Dependency> dependencies = dependencies_of(graph);
+  const Schedule times = schedule(graph, dependencies, machine_of(hardware, {}));
+  double signals = -static_cast<double>(graph.tasks().size());
+  for (const auto& [processor, program] :
+       synchronise(graph, dependencies, times, cluster_size(*hardware.chip)))
+    signals += static_cast<double>(program.size());
+  return with(signals);
 }
 
 }  // namespace tilebeat

@@ -101,13 +101,15 @@ class FusionGroup {
 struct GroupEstimate {
   double cycles = 0;
   std::int64_t bytes = 0;
-  double careful = 0;  ///< cycles with a safety margin, for the comparison with its layers one by one
+  double careful = 0;         ///< cycles with a safety margin, for the comparison with its layers one by one
+  std::int64_t overhead = 0;  ///< of layers one by one: bytes of instructions and of tables over DRAM
 };
 /// Both throw UserError when the group is impossible or does not fit. Above `limit`, `careful` is infinite,
 /// and whether the group fits, and its bytes, are unknown.
 GroupEstimate estimate_unit(const Workload& workload, const HardwareConfig& hardware,
                             const GroupRequest& request, GroupTrials& parts, double limit);
+/// All bytes over DRAM: maps, kernels, results, instructions and tables. Above `limit` a lower bound of them.
 std::int64_t bytes_of_unit(const Workload& workload, const HardwareConfig& hardware,
-                           const GroupRequest& request, GroupTrials& parts);
+                           const GroupRequest& request, GroupTrials& parts, double limit);
 
 }  // namespace tilebeat

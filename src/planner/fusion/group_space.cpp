@@ -42,8 +42,10 @@ GroupSpace::GroupSpace(const Workload& workload, const HardwareConfig& hardware,
     const auto plan = std::find_if(alone.layers.begin(), alone.layers.end(),
                                    [&](const LayerPlan& l) { return l.name == layer.name; });
     const std::int64_t kernels = plan->kernel_bytes - plan->bytes_ahead + plan->bytes_before;
-    alone_.push_back(
-        {static_cast<double>(plan->estimated_cycles), plan->input_bytes + kernels + plan->output_bytes});
+    GroupEstimate& estimate = alone_.emplace_back();
+    estimate.cycles = static_cast<double>(plan->estimated_cycles);
+    estimate.bytes = plan->input_bytes + kernels + plan->output_bytes;
+    estimate.overhead = plan->instruction_bytes + plan->table_bytes;
   }
   number_layers();
 }
@@ -142,7 +144,7 @@ GroupEstimate GroupSpace::alone(int begin, int end) const {
   GroupEstimate sum;
   for (int i = begin; i < end; ++i) {
     sum.cycles += nth(alone_, i).cycles;
-    sum.bytes += nth(alone_, i).bytes;
+    sum.bytes += nth(alone_, i).bytes, sum.overhead += nth(alone_, i).overhead;
   }
   return sum;
 }
@@ -184,9 +186,9 @@ std::optional<GroupRequest> GroupSpace::in_reduction_groups(const GroupRequest& 
   if (made.reductions.size() == request.reductions.size()) return std::nullopt;
   return made;
 }
-std::optional<std::int64_t> GroupSpace::fused_bytes(const GroupRequest& request) {
+std::optional<std::int64_t> GroupSpace::fused_bytes(const GroupRequest& request, double limit) {
   try {
-    return bytes_of_unit(workload_, hardware_, request, parts_);
+    return bytes_of_unit(workload_, hardware_, request, parts_, limit);
   } catch (const UserError&) {
     return std::nullopt;
   }
@@ -209,22 +211,23 @@ FusionSummary::Totals totals_of(const Plan& plan) {
   FusionSummary::Totals totals;
   for (const LayerPlan& layer : plan.layers) {
     totals.maps += layer.input_bytes + layer.output_bytes, totals.kernels += layer.kernel_bytes;
-    totals.cycles += layer.estimated_cycles;
+    totals.tables += layer.table_bytes, totals.cycles += layer.estimated_cycles;
   }
+  for (const ProgramImage& program : plan.programs)
+    totals.instructions += ssize(program.instructions) * kInstructionBytes;
+  for (const StartTable& table : plan.start_tables) totals.tables += to_signed(table.bytes);
   return totals;
-}
-
-std::int64_t bytes_of(const FusionSummary::Totals& totals) {
-  return totals.maps + totals.kernels;
 }
 
 bool is_worse(const FusionSummary::Totals& fused, const FusionSummary::Totals& alone,
               const FusionConfig& config) {
   constexpr double kSurely = 0.98;  // estimates of groups and of layers have different errors
   const bool slower = static_cast<double>(fused.cycles) > kSurely * static_cast<double>(alone.cycles);
-  const bool more = bytes_of(fused) > bytes_of(alone);
-  if (config.planner == FusionPlanner::kRules) return (slower || more) && !config.keep_where_slower;
-  return config.objective == FusionObjective::kCycles ? slower : more;
+  if (config.planner == FusionPlanner::kRules) {
+    const bool more = fused.maps + fused.kernels > alone.maps + alone.kernels;
+    return (slower || more) && !config.keep_where_slower;
+  }
+  return config.objective == FusionObjective::kCycles ? slower : fused.bytes() > alone.bytes();
 }
 
 ChosenGroups choose_groups(const Workload& workload, const HardwareConfig& hardware, const Plan& alone) {
@@ -256,7 +259,7 @@ void tell_dropped(const std::vector<ChosenGroup>& way, const FusionSummary::Tota
         fmt::format(
             "{} to {}: with this group and others beside it the network takes {} cycles and {} bytes over "
             "DRAM, both as planned, instead of {} and {}",
-            layers.front(), layers.back(), with.cycles, bytes_of(with), taken.cycles, bytes_of(taken)));
+            layers.front(), layers.back(), with.cycles, with.bytes(), taken.cycles, taken.bytes()));
   }
 }
 
