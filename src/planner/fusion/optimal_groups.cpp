@@ -2,10 +2,14 @@
 #include "planner/fusion/choose_groups.h"
 
 #include <algorithm>
+#include <cstddef>
+#include <iterator>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include <fmt/format.h>
 
@@ -29,24 +33,17 @@ class OptimalChooser {
 
   std::vector<ChosenGroup> run() {
     const int layers = space_.layers();
-    // first layers of the groups, by end
-    std::vector<std::vector<int>> begins(to_size(layers) + 1);
-    for (int begin = 0; begin < layers; ++begin) {
-      for (auto end = space_.next_end(begin, begin + 1); end; end = space_.next_end(begin, *end))
-        nth(begins, *end).push_back(begin);
-    }
     std::vector<Cut> best(to_size(layers) + 1);
     best.front().cost = 0;
     for (int end = 1; end <= layers; ++end) {
       Cut& cut = nth(best, end);
       cut = {best[to_size(end) - 1].cost + cost_of(space_.alone(end - 1, end)), end - 1, {}};
       // Short groups come first: the better the cut so far, the sooner a long group is given up.
-      std::vector<int>& some = nth(begins, end);
-      for (auto begin = some.rbegin(); begin != some.rend(); ++begin) {
-        const double before = nth(best, *begin).cost;
-        const Trial trial = try_unit(*begin, end, cut.cost - before);
+      for (const int begin : begins_worth_a_try(end, best)) {
+        const double before = nth(best, begin).cost;
+        const Trial trial = try_unit(begin, end, cut.cost - before);
         if (!trial.fits) break;  // longer groups need more memory
-        if (trial.group) cut = {before + trial.cost, *begin, trial.group};
+        if (trial.group) cut = {before + trial.cost, begin, trial.group};
       }
     }
     return units_of(best);
@@ -66,6 +63,22 @@ class OptimalChooser {
     std::optional<GroupRequest> group;
     bool in_reduction_groups = false;  ///< whether cores that share channels were tried
   };
+
+  // The first layers of the groups that may be the last of a best cut of the layers before `end`, the nearest
+  // first: some neighbours, and where the last groups of the best cuts that end a little earlier begin. A
+  // long group grows layer by layer.
+  std::vector<int> begins_worth_a_try(int end, const std::vector<Cut>& best) const {
+    constexpr std::ptrdiff_t kNeighbours = 24;
+    std::vector<int> all = space_.begins_of(end);
+    if (ssize(all) <= kNeighbours) return all;
+    const int nearest = all[to_size(kNeighbours) - 1];
+    std::set<int> grown;
+    for (int before = end - 1; before >= nearest; --before) grown.insert(nth(best, before).begin);
+    std::vector<int> some(all.begin(), all.begin() + kNeighbours);
+    std::copy_if(all.begin() + kNeighbours, all.end(), std::back_inserter(some),
+                 [&](int begin) { return grown.count(begin) > 0; });
+    return some;
+  }
 
   double cost_of(const GroupEstimate& estimate) const {
     return objective_ == FusionObjective::kCycles ? estimate.cycles

@@ -139,7 +139,7 @@ class NetworkPlanner {
     }
   }
   void add_group(const GroupRequest& request) {
-    groups_.push_back(std::make_unique<FusionGroup>(workload_, hardware_, request));
+    groups_.push_back(std::make_unique<FusionGroup>(index_, hardware_, request));
     on_chip_.merge(groups_.back()->inner_tensors());
     made_.groups.push_back(groups_.back()->mapping());
   }
@@ -439,6 +439,7 @@ class NetworkPlanner {
   }
 
   const Workload& workload_;
+  const LayerIndex index_{workload_};
   const HardwareConfig& hardware_;
   const NetworkMapping& asked_;
   const MappingTrial& trial_;
