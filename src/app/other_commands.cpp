@@ -53,15 +53,22 @@ std::string fusion_text(const PlannedNetwork& planned, const FusionSummaries& ma
   if (f.kept_alone) text += "the groups that were chosen would take more, all together\n";
   text += fmt::format("least {}: {} groups estimated\n", objective, optimal.visited);
   const auto row = [](const FusionSummary::Totals& t, const char* name, const std::string& cycles) {
-    return std::vector<std::string>{name, grouped(t.maps), grouped(t.kernels), grouped(t.maps + t.kernels),
+    return std::vector<std::string>{name,
+                                    grouped(t.maps),
+                                    grouped(t.kernels),
+                                    grouped(t.instructions),
+                                    grouped(t.tables),
+                                    grouped(t.bytes()),
                                     cycles};
   };
   return text +
-         fmt::format("\n{}\n", format_rows({{"over DRAM, bytes", "maps", "kernels", "all", "cycles"},
-                                            row(f.alone, "layer by layer", grouped(f.alone.cycles)),
-                                            row(rules.fused, "rules", grouped(rules.fused.cycles)),
-                                            row(optimal.fused, "optimal", grouped(optimal.fused.cycles)),
-                                            row(f.compulsory, "inputs, outputs, weights once", "")}));
+         fmt::format(
+             "\n{}\n",
+             format_rows({{"over DRAM, bytes", "maps", "kernels", "instructions", "tables", "all", "cycles"},
+                          row(f.alone, "layer by layer", grouped(f.alone.cycles)),
+                          row(rules.fused, "rules", grouped(rules.fused.cycles)),
+                          row(optimal.fused, "optimal", grouped(optimal.fused.cycles)),
+                          row(f.compulsory, "inputs, outputs, weights once", "")}));
 }
 
 // The text as comments of a program file.

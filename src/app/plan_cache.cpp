@@ -49,7 +49,9 @@ std::string digest_of_programs(const Plan& plan, const HardwareConfig& hardware)
 using Texts = std::vector<std::pair<std::string, std::string>>;
 
 OrderedJson json_of(const FusionSummary& summary) {
-  const auto totals = [](const FusionSummary::Totals& t) { return OrderedJson{t.maps, t.kernels, t.cycles}; };
+  const auto totals = [](const FusionSummary::Totals& t) {
+    return OrderedJson{t.maps, t.kernels, t.instructions, t.tables, t.cycles};
+  };
   return {{"alone", totals(summary.alone)},
           {"fused", totals(summary.fused)},
           {"compulsory", totals(summary.compulsory)},
@@ -63,7 +65,8 @@ FusionSummary summary_of(const OrderedJson& json) {
   };
   const auto totals = [&](const char* key) {
     const OrderedJson& t = json.at(key);
-    return FusionSummary::Totals{whole(t.at(0)), whole(t.at(1)), whole(t.at(2))};
+    return FusionSummary::Totals{whole(t.at(0)), whole(t.at(1)), whole(t.at(2)), whole(t.at(3)),
+                                 whole(t.at(4))};
   };
   return {totals("alone"),
           totals("fused"),

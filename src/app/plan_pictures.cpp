@@ -144,10 +144,6 @@ HardwareConfig with_sram(const HardwareConfig& hardware, int kibibytes) {
   return made;
 }
 
-std::int64_t bytes_of(const FusionSummary::Totals& totals) {
-  return totals.maps + totals.kernels;
-}
-
 }  // namespace
 
 FusionSummaries fusion_summaries(const Workload& workload, const HardwareConfig& hardware,
@@ -187,7 +183,7 @@ std::string sram_curve(const std::vector<int>& sizes, const Workload& workload,
     points.push_back({size, std::nullopt, ""});
     try {
       points.back().made = fusion_summaries(workload, with_sram(hardware, size), file, nullptr, cache);
-      most = std::max(most, bytes_of(points.back().made->optimal.alone));
+      most = std::max(most, points.back().made->optimal.alone.bytes());
     } catch (const UserError& error) {
       points.back().refused = error.what();
     }
@@ -202,14 +198,13 @@ std::string sram_curve(const std::vector<int>& sizes, const Workload& workload,
       continue;
     }
     const FusionSummary &rules = point.made->rules, &optimal = point.made->optimal;
-    const auto length = to_size((bytes_of(optimal.fused) * kLongestBar + most - 1) / most);
+    const auto length = to_size((optimal.fused.bytes() * kLongestBar + most - 1) / most);
     const std::string bar(length, '#');
-    rows.push_back({grouped(point.kibibytes), grouped(bytes_of(optimal.alone)),
-                    grouped(bytes_of(rules.fused)), grouped(bytes_of(optimal.fused)),
-                    grouped(bytes_of(optimal.compulsory)), fmt::format("{:<{}}", bar, kLongestBar)});
+    rows.push_back({grouped(point.kibibytes), grouped(optimal.alone.bytes()), grouped(rules.fused.bytes()),
+                    grouped(optimal.fused.bytes()), grouped(optimal.compulsory.bytes()),
+                    fmt::format("{:<{}}", bar, kLongestBar)});
   }
-  return fmt::format("bytes of maps and kernels over DRAM, over the SRAM of a cluster\n{}{}\n",
-                     format_rows(rows), refused);
+  return fmt::format("bytes over DRAM, over the SRAM of a cluster\n{}{}\n", format_rows(rows), refused);
 }
 
 }  // namespace tilebeat

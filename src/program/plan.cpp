@@ -23,8 +23,9 @@ std::string layer_text(const LayerPlan& layer) {
   for (const auto* decisions : {&layer.choices, &layer.facts}) {
     for (const auto& [name, what] : *decisions) text += fmt::format("  {:<16} {}\n", name, what);
   }
-  text += fmt::format("  DRAM bytes       {} of maps, {} of kernels, {} of results\n", layer.input_bytes,
-                      layer.kernel_bytes, layer.output_bytes);
+  text += fmt::format("  DRAM bytes       {} of maps, {} of kernels, {} of results, {} of instructions{}\n",
+                      layer.input_bytes, layer.kernel_bytes, layer.output_bytes, layer.instruction_bytes,
+                      layer.table_bytes > 0 ? fmt::format(", {} of tables", layer.table_bytes) : "");
   text += fmt::format("  useful MACs      {}\n", layer.macs);
   text += fmt::format("  lower bound      {} cycles of multiplying, {} of beats, {} of DRAM\n",
                       layer.bound.compute, layer.bound.beats, layer.bound.dram);

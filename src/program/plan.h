@@ -31,6 +31,8 @@ struct LayerPlan {
   /// earlier layer prefetches for this one.
   std::int64_t bytes_ahead = 0, bytes_before = 0;
   std::int64_t output_bytes = 0;  ///< planned DRAM writes
+  /// planned DRAM reads of its instructions, and of tables that matrix units read themselves
+  std::int64_t instruction_bytes = 0, table_bytes = 0;
   BoundCycles bound;
   Cycle estimated_cycles = 0;  ///< the planner's estimate (SPEC MA-3); 0: unknown
   bool overlaps = false;       ///< it begins before the previous layer is complete

@@ -34,8 +34,8 @@ TEST(UnitBound, UI_4_FU_2_pixels_that_no_output_needs_do_not_count) {
   const Workload workload = to_one_pixel();
   GroupRequest request;
   request.layers = {"wide", "middle", "last"};
-  FusionGroup group(workload, hardware, request);
   GroupTrials parts(workload, hardware);
+  FusionGroup group(parts.index(), hardware, request);
   group.place_for_trial(parts);
   const std::int64_t peak = hardware.macs_per_clock();
   EXPECT_EQ(group.bound().compute, (4 + 1) * std::int64_t{1024} * 1024 / peak);

@@ -53,8 +53,8 @@ class UnitSums : public ::testing::Test {
     request_.layers = {"first", "second"}, request_.step_rows = 1;
   }
   Done done() const {
-    FusionGroup group(workload_, hardware_, request_);
     GroupTrials parts(workload_, hardware_);
+    FusionGroup group(parts.index(), hardware_, request_);
     group.place_for_trial(parts);
     TaskGraph graph;
     const PlannedUse use = group.add_tasks(graph);
@@ -146,8 +146,8 @@ TEST_F(UnitSums, FU_2_maps_that_fit_no_core_fit_a_reduction_group) {
 TEST_F(UnitSums, FU_2_reduction_groups_are_tried_where_cores_are_idle) {
   const auto idle = [&](int rows, bool to_fit) {
     request_.step_rows = rows;
-    FusionGroup group(workload_, hardware_, request_);
     GroupTrials parts(workload_, hardware_);
+    FusionGroup group(parts.index(), hardware_, request_);
     group.place_for_trial(parts);
     return group.idle_reduction_groups(to_fit);
   };
@@ -162,7 +162,7 @@ TEST_F(UnitSums, FU_2_UI_2_what_cannot_be_cut_is_refused) {
   const auto message = [&](const std::string& layer, int cores) -> std::string {
     request_.reductions = {{layer, cores}};
     try {
-      FusionGroup(workload_, hardware_, request_).check_reductions();
+      FusionGroup(LayerIndex(workload_), hardware_, request_).check_reductions();
     } catch (const UserError& error) {
       return error.what();
     }

@@ -65,8 +65,8 @@ TEST(UnitWram, FU_4_MA_1_all_clusters_have_the_kernels_at_the_same_places) {
       GroupRequest request;
       request.layers = {"wide", "narrow"}, request.clusters = clusters, request.step_rows = 1;
       request.holding = Holding::kWhole;
-      FusionGroup group(workload, hardware, request);
       GroupTrials parts(workload, hardware);
+      FusionGroup group(parts.index(), hardware, request);
       group.place_for_trial(parts);
       TaskGraph graph;
       fetched.insert(group.add_tasks(graph).bytes.kernels);
@@ -92,8 +92,8 @@ class StreamedKernels : public ::testing::Test {
   // The group's use, and where its tasks write in WRAM.
   PlannedUse add(GroupKernels kernels, TaskGraph& graph) {
     request_.kernels = kernels;
-    FusionGroup group(workload_, hardware_, request_);
     GroupTrials parts(workload_, hardware_);
+    FusionGroup group(parts.index(), hardware_, request_);
     group.place_for_trial(parts);
     const PlannedUse use = group.add_tasks(graph);
     EXPECT_EQ(use.wram, group.wram_bytes());

@@ -17,9 +17,11 @@ namespace {
 
 using nlohmann::json;
 
-/// A chain of two or three convolutions, or such a chain and the sum of its last map with the first one.
-json random_workload() {
-  const int channels = 16 * number(1, 3), extent = number(4, 12);
+/// A chain of two or three convolutions, or such a chain and the sum of its last map with the first one, over
+/// a batch of at most `most_images` images, of `most_rows` rows at most.
+json random_workload(int most_images, int most_rows) {
+  const int channels = 16 * number(1, 3), height = number(4, most_rows), width = number(4, most_rows);
+  const int images = number(1, most_images);
   json layers = json::array();
   std::string last = "x";
   const bool block = one_in(2);
@@ -45,18 +47,18 @@ json random_workload() {
   return {{"name", "net"},
           {"inputs",
            {{{"name", "x"},
-             {"shape", {1, extent, extent, channels}},
+             {"shape", {images, height, width, channels}},
              {"dtype", "int8"},
              {"random", {{"seed", 1}}}}}},
           {"layers", layers}};
 }
 
-/// One cluster of two cores, small enough that memories matter.
-HardwareConfig random_hardware() {
+/// Clusters of two cores, small enough that memories matter.
+HardwareConfig random_hardware(int clusters) {
   HardwareConfig hardware;
   hardware.dram = dram_preset(hardware.dram.preset);
   ChipConfig& chip = hardware.chip.emplace();
-  chip.clusters = 1, chip.cores_per_cluster = 2;
+  chip.clusters = clusters, chip.cores_per_cluster = 2;
   chip.sram.size_bytes = 1024 * std::vector<int>{32, 64, 256}[to_size(number(0, 2))];
   chip.cluster_bus.bytes_per_clock = 16 << number(0, 2);
   hardware.interconnect.bytes_per_clock = 4 << number(0, 3);
@@ -70,8 +72,27 @@ double cost_of(GroupSpace& space, const GroupRequest& request) {
   return estimate ? estimate->careful : std::numeric_limits<double>::infinity();
 }
 
-/// The least cost of layers [begin, end) as a group, over all rows of a step, holdings of every tensor, and
-/// ways of the results.
+/// All numbers of clusters with all rows of a step, and all numbers of whole maps.
+std::vector<GroupRequest> steps_of(const GroupSpace& space, int begin, int end, const GroupTensor& output) {
+  std::vector<GroupRequest> steps;
+  GroupRequest request = space.request(begin, end);
+  for (int clusters = 1; clusters <= space.hardware().chip->clusters; ++clusters) {
+    request.clusters = clusters, request.step_maps = 1;
+    const int share = ceil_div(output.images() * output.height(), clusters);
+    for (int rows = 1; rows <= std::min(output.height(), share); ++rows) {
+      request.step_rows = rows;
+      steps.push_back(request);
+    }
+    for (int maps = 2; maps * output.height() <= share; ++maps) {
+      request.step_maps = maps;
+      steps.push_back(request);
+    }
+  }
+  return steps;
+}
+
+/// The least cost of layers [begin, end) as a group, over all numbers of clusters, parts of the output that
+/// are made in a step, holdings of every tensor, and ways of the results.
 double least_of_group(GroupSpace& space, int begin, int end) {
   const GroupGraph graph = space.graph(begin, end);
   const GroupTensor& output = graph.tensors[to_size(graph.output())];
@@ -82,10 +103,8 @@ double least_of_group(GroupSpace& space, int begin, int end) {
   std::int64_t forms = 1;
   for (std::size_t i = 0; i < held.size(); ++i) forms *= ssize(kHoldingNames);
   double least = std::numeric_limits<double>::infinity();
-  for (int rows = 1; rows <= output.height(); ++rows) {
+  for (GroupRequest request : steps_of(space, begin, end, output)) {
     for (std::int64_t form = 0; form < forms; ++form) {
-      GroupRequest request = space.request(begin, end);
-      request.clusters = 1, request.step_rows = rows;
       std::int64_t left = form;
       bool possible = true;
       for (const GroupTensor* tensor : held) {
@@ -103,13 +122,15 @@ double least_of_group(GroupSpace& space, int begin, int end) {
   return least;
 }
 
-TEST(OptimalGroups, FU_13_random_chains_and_blocks_cost_what_the_best_of_all_choices_costs) {
+/// Chains and blocks on `chip_clusters` clusters cost what the best of all choices costs, in `cases` cases.
+void check_least(const std::vector<int>& chip_clusters, int most_images, int most_rows, int cases) {
   int networks = 0, fused = 0;
-  check_cases(budget(200, 5), [&] {
+  check_cases(cases, [&] {
     const TemporaryFolder folder;
-    const std::string text = random_workload().dump();
+    const int clusters = chip_clusters[to_size(number(0, count_of(chip_clusters) - 1))];
+    const std::string text = random_workload(most_images, most_rows).dump();
     const Workload workload = load_workload(folder.write("n.json", text));
-    const HardwareConfig hardware = random_hardware();
+    const HardwareConfig hardware = random_hardware(clusters);
     HardwareConfig unfused = hardware;
     unfused.fused = false;
     const Plan alone = make_plan(workload, unfused);
@@ -145,6 +166,31 @@ TEST(OptimalGroups, FU_13_random_chains_and_blocks_cost_what_the_best_of_all_cho
     RC_ASSERT(chosen <= least.back() * 1.0001);
   });
   EXPECT_GE(fused * 2, networks) << "groups are chosen";
+}
+
+TEST(OptimalGroups, FU_13_random_chains_and_blocks_cost_what_the_best_of_all_choices_costs) {
+  check_least({1}, 1, 12, budget(200, 5));
+}
+
+// A network has up to 10,000 choices of a group here, so there are few networks on a push: 200 at night.
+int several_clusters() {
+  return is_push() ? 4 : 50;
+}
+
+TEST(OptimalGroups, FU_13_on_two_clusters_the_best_of_all_choices_is_found) {
+  check_least({2}, 1, 8, several_clusters());
+}
+
+TEST(OptimalGroups, FU_13_on_four_clusters_the_best_of_all_choices_is_found) {
+  check_least({4}, 1, 8, several_clusters());
+}
+
+TEST(OptimalGroups, FU_13_for_batches_on_one_and_two_clusters_the_best_of_all_choices_is_found) {
+  check_least({1, 2}, 3, 6, several_clusters());
+}
+
+TEST(OptimalGroups, FU_13_for_batches_on_four_clusters_the_best_of_all_choices_is_found) {
+  check_least({4}, 3, 6, several_clusters());
 }
 
 }  // namespace

@@ -41,6 +41,12 @@ std::uint8_t bank_shift(const TableShape& shape, int elements, const OffsetConfi
 using CostKey = std::tuple<int, int, int, int, int, int, int, int, int>;
 using Costs = Memo<CostKey, RunCost>;
 
+ImageLayout layout_of_image(const TableShape& shape) {
+  return image_layout(shape.masks(), shape.kernel_h, shape.kernel_w,
+                      std::int64_t{shape.ragged() ? shape.groups : 1} * shape.segments() * shape.taps(),
+                      shape.groups, shape.threads());
+}
+
 void check_tables_fit(const Problem& p, const ImageLayout& image, const TableShape& shape,
                       const OffsetConfig& config) {
   const std::int64_t groups = ceil_div<std::int64_t>(shape.threads(), config.rows);
@@ -83,6 +89,8 @@ class Lowering : public MatrixLowering {
       TaskCost cost = cost_of_run(shape, run);
       if (first == 0) cost.cycles += loads.cycles, cost.dram_bytes = loads.bytes;
       const OffsetSchedule schedule(shape, setup_, run);
+      if (config_.addresses == Addresses::kTables)
+        read_tables(shape, schedule, first == 0 && loads.bytes > 0, cost);
       cost.beats = beats_of(schedule, shape.threads());
       add(run, accesses, cost);
       run.weights += to_unsigned(schedule.weight_bytes());
@@ -130,10 +138,7 @@ class Lowering : public MatrixLowering {
         return image_of(config_.library ? config_.library->tables_of(p_.name, whole_, shape)
                                         : compile_tables(shape));
       });
-      const ImageLayout image =
-          image_layout(shape.masks(), shape.kernel_h, shape.kernel_w,
-                       std::int64_t{shape.ragged() ? shape.groups : 1} * shape.segments() * shape.taps(),
-                       shape.groups, shape.threads());
+      const ImageLayout image = layout_of_image(shape);
       check_tables_fit(p_, image, shape, config_);
       load.bytes = static_cast<double>(std::min<std::int64_t>(image.end, config_.table_bytes));
       load.cycles = kTableTrip + load.bytes / kTableBytes;
@@ -141,6 +146,27 @@ class Lowering : public MatrixLowering {
     map_ = map;
     add(map, {}, {});
     return load;
+  }
+  // Notes which bytes of its tables a run reads: all of them once, or, where the table cache does not hold
+  // them, in parts for each run.
+  void read_tables(const TableShape& shape, const OffsetSchedule& schedule, bool fresh,
+                   TaskCost& cost) const {
+    const ImageLayout image = layout_of_image(shape);
+    const std::int64_t groups = ceil_div<std::int64_t>(shape.threads(), config_.rows);
+    const TableParts parts = parts_of_image(image, config_.table_bytes, shape.taps(), config_.rows, groups);
+    if (parts.all) {
+      if (fresh) cost.table_bytes = image.end, cost.table = map_->tables;
+      return;
+    }
+    std::int64_t offsets = image.taps;
+    if (!parts.offsets_held) {
+      offsets = 0;
+      for (const Slice& slice : schedule.slices()) {
+        const std::vector<Beat>& beats = schedule.beats(slice.group);
+        offsets += groups * (beats.back().entry - beats.front().entry + 1) * kEntryBytes;
+      }
+    }
+    cost.table_bytes = offsets + image.end - image.taps;
   }
   static bool same_shape(const OffsetMap& a, const OffsetMap& b) {
     const auto all = [](const OffsetMap& m) {

@@ -11,6 +11,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <unordered_map>
 #include <utility>
 #include <vector>
 
@@ -28,9 +29,8 @@ std::pair<std::string, std::string> compared(const GroupEstimate& alone, const G
 /// Bytes of the inputs, outputs and weights of a network, once each: no plan moves fewer bytes over DRAM.
 FusionSummary::Totals compulsory_bytes(const Workload& workload);
 
-/// Planned bytes and cycles of a network, and its bytes of maps and kernels together.
+/// Planned bytes and cycles of a network.
 FusionSummary::Totals totals_of(const Plan& plan);
-std::int64_t bytes_of(const FusionSummary::Totals& totals);
 /// Whether a network with fusion groups is worse than its layers one by one. Groups are compared one by one,
 /// but in a network they also start processors and wait at barriers: compares the whole network (SPEC FU-5,
 /// FU-8).
@@ -57,16 +57,26 @@ class GroupSpace {
   /// chain, or a whole block (rules 3 and 4); nothing: there is no such end.
   std::optional<int> next_end(int begin, int end) const;
   bool is_unit(int begin, int end) const;
+  /// The first layers of all fusion groups of at least two layers that end before layer `end`, the nearest
+  /// first.
+  std::vector<int> begins_of(int end) const;
   GroupGraph graph(int begin, int end) const;
   /// A request for layers [begin, end) that leaves all else open.
   GroupRequest request(int begin, int end) const;
+
+  /// Whether another layer of the network, fused with this one or not, has the kernels of a layer, too
+  /// (document 001 [0105]).
+  bool shares_kernels(int layer) const;
 
   /// The estimate of layers [begin, end) without fusion.
   GroupEstimate alone(int begin, int end) const;
   /// The estimate of a fusion group; nothing: it does not fit. `careful` is infinite above `limit`.
   std::optional<GroupEstimate> fused(const GroupRequest& request,
                                      double limit = std::numeric_limits<double>::infinity());
-  std::optional<std::int64_t> fused_bytes(const GroupRequest& request);
+  /// All bytes that a fusion group moves over DRAM, instructions and tables included; nothing: it does not
+  /// fit. Above `limit` the number is a lower bound.
+  std::optional<std::int64_t> fused_bytes(const GroupRequest& request,
+                                          double limit = std::numeric_limits<double>::infinity());
   /// Why clusters that could make rows of the output of layers [begin, end) have no work; nothing: all have
   /// some.
   std::optional<std::string> unused_clusters(int begin, int end, const GroupRequest& request) const;
@@ -87,6 +97,18 @@ class GroupSpace {
   using Question = std::vector<int>;
   Question question(const GroupRequest& request);
   void number_layers();
+  // What decides which neighbours a layer may be fused with.
+  struct Neighbour {
+    bool by_maps = false, by_rows = false;  // whether its rows are made of rows, seen as TensorView says
+    bool slides = false;                    // it reads a neighbourhood of pixels: the group sees maps
+    bool does_nothing = false;              // a reshape, which is not at the border of a group
+    int last_reader = -1;                   // beyond all layers: the result is read outside any group
+  };
+  void look_at_neighbours();
+  bool is_fusable(const Neighbour& layer) const { return layer.by_maps || layer.by_rows; }
+  bool has_scene_of(int layer, int other) const {
+    return this->layer(layer).scene == this->layer(other).scene;
+  }
   struct Estimated {
     std::optional<GroupEstimate> estimate;
     double limit = 0;  // above which `careful` is infinite
@@ -95,9 +117,11 @@ class GroupSpace {
   const Workload& workload_;
   const HardwareConfig& hardware_;
   GroupTrials parts_;
-  std::vector<GroupEstimate> alone_;    // by layer
-  std::map<std::string, int> numbers_;  // of layers, by name
-  std::vector<int> alike_;              // by layer: the first one that is mapped alike
+  std::vector<GroupEstimate> alone_;                       // by layer
+  std::vector<Neighbour> neighbours_;                      // by layer
+  std::unordered_map<std::string, int> numbers_;           // of layers, by name
+  std::vector<int> alike_;                                 // by layer: the first one that is mapped alike
+  std::unordered_map<std::string, int> users_of_kernels_;  // number of layers, by the source of their kernels
   std::map<Question, Estimated> estimated_;
   std::map<Question, std::optional<GroupNeeds>> needs_;
   // By question and `to_fit`: sizes of reduction groups by layer of the group.
@@ -120,12 +144,13 @@ ChosenGroups choose_groups(const Workload& workload, const HardwareConfig& hardw
 
 /// The cut of a network into fusion groups and single layers with the least `fusion.objective` (SPEC FU-8). A
 /// group consists of neighbours in the workload, so the best cut of the first n layers is a best cut of fewer
-/// layers plus one group or layer: one pass over the layers finds the optimum. The cost of a group is that of
-/// its best form. The forms that are tried: all clusters, half of them and so on (for cycles as long as that
-/// is better); rows of a step halved from a cluster's share down to one; tensors in row buffers or, in the
-/// best of those forms, recomputed or in NRAM. In small networks, and of chosen groups of few layers, other
-/// rows and holdings of single tensors are tried, too.
-/// `visited`: number of groups whose cost was estimated.
+/// layers plus one group or layer: one pass over the layers finds the optimum. Of the groups that end with a
+/// layer those with one of the 24 nearest beginnings are looked at, and those that begin like the best ones
+/// which end a little earlier. The cost of a group is that of its best form. The forms that are tried: all
+/// clusters, half of them and so on (for cycles as long as that is better); rows of a step halved from a
+/// cluster's share down to one; tensors in row buffers or, in the best of those forms, recomputed or in NRAM.
+/// In small networks, and of chosen groups of few layers, other rows and holdings of single tensors are
+/// tried, too. `visited`: number of groups whose cost was estimated.
 std::vector<ChosenGroup> optimal_groups(GroupSpace& space, int& visited);
 
 /// The fusion groups by the rules of document 001 (SPEC FU-2, FU-3, FU-10), as far as they are planned to be

@@ -10,6 +10,7 @@
 #include "tilebeat/error.h"
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 
 #include <fmt/format.h>
@@ -17,19 +18,6 @@
 
 namespace tilebeat {
 namespace {
-
-std::vector<int> numbers_of(const Workload& workload, const std::vector<std::string>& names) {
-  std::vector<int> numbers;
-  for (const std::string& name : names) {
-    const auto found = std::find_if(workload.layers.begin(), workload.layers.end(),
-                                    [&](const Layer& layer) { return layer.name == name; });
-    if (found == workload.layers.end())
-      throw UserError(fmt::format("layer '{}' is not in the workload", name));
-    numbers.push_back(to_int(found - workload.layers.begin()));
-  }
-  std::sort(numbers.begin(), numbers.end());
-  return numbers;
-}
 
 TensorInfo as_map(TensorInfo tensor, const MapExtents& map) {
   tensor.shape = {map.images, map.height, map.width, map.channels};
@@ -56,15 +44,14 @@ ShardedLayer in_shards(const Workload& workload, const Layer& layer, const Hardw
 
 }  // namespace
 
-FusionGroup::FusionGroup(const Workload& workload, const HardwareConfig& hardware,
-                         const GroupRequest& request)
-    : workload_(workload),
+FusionGroup::FusionGroup(const LayerIndex& index, const HardwareConfig& hardware, const GroupRequest& request)
+    : workload_(index.workload()),
       hardware_(hardware),
-      graph_(make_group_graph(workload, numbers_of(workload, request.layers))) {
+      graph_(make_group_graph(index, index.numbers_of(request.layers))) {
   if (!hardware.chip) throw UserError("layers cannot be fused: the hardware has no chip");
   const ChipConfig& chip = *hardware.chip;
-  for (const int number : numbers_of(workload, request.layers))
-    mapping_.layers.push_back(nth(workload.layers, number).name);
+  for (const int number : index.numbers_of(request.layers))
+    mapping_.layers.push_back(nth(workload_.layers, number).name);
   const GroupTensor& output = nth(graph_.tensors, graph_.output());
   const int rows = output.images() * output.height();
   mapping_.clusters = request.clusters.value_or(std::min(chip.clusters, rows));
@@ -396,11 +383,26 @@ int FusionGroup::regions() const {
 std::shared_ptr<const ShardedLayer> GroupTrials::matrix(const Layer& layer, int cores) {
   const auto found = made_.find({layer.name, cores});
   if (found != made_.end()) return found->second;
-  const std::shared_ptr<MatrixLayer> whole =
-      cores > 1 ? matrix(layer)->shards.front().layer : make_matrix_layer(workload_, layer, hardware_);
-  auto made = std::make_shared<ShardedLayer>(in_shards(workload_, layer, hardware_, whole, cores));
+  const std::shared_ptr<MatrixLayer> whole = cores > 1
+                                                 ? matrix(layer)->shards.front().layer
+                                                 : make_matrix_layer(index_.workload(), layer, hardware_);
+  auto made = std::make_shared<ShardedLayer>(in_shards(index_.workload(), layer, hardware_, whole, cores));
+  share_job_costs(layer, *made);
   made_[{layer.name, cores}] = made;
   return made;
+}
+
+// Jobs of layers of the same sizes cost the same.
+void GroupTrials::share_job_costs(const Layer& layer, ShardedLayer& made) {
+  const auto& conv = std::get<Conv2d>(layer.operation);
+  if (conv.kernels != KernelSource::kWeights || conv.pixels != PixelAxes::kMap) return;
+  std::vector<int> sizes = sizes_of(index_.workload(), layer, made.problem);
+  sizes.push_back(made.cores());
+  std::vector<std::shared_ptr<KnownJobCosts>>& costs = job_costs_[std::move(sizes)];
+  for (std::size_t shard = 0; shard < made.shards.size(); ++shard) {
+    if (shard == costs.size()) costs.push_back(made.shards[shard].job_costs);
+    made.shards[shard].job_costs = costs[shard];
+  }
 }
 
 TaskGraph& GroupTrials::empty_graph() {
@@ -418,9 +420,8 @@ constexpr double kGroupMargin = 1.04, kChainMargin = 1.08;
 constexpr double kNever = std::numeric_limits<double>::infinity();
 
 // A fusion group with places for a trial.
-FusionGroup trial_of(const Workload& workload, const HardwareConfig& hardware, const GroupRequest& request,
-                     GroupTrials& parts) {
-  FusionGroup group(workload, hardware, request);
+FusionGroup trial_of(const GroupRequest& request, GroupTrials& parts) {
+  FusionGroup group(parts.index(), parts.hardware(), request);
   group.place_for_trial(parts);
   return group;
 }
@@ -432,9 +433,9 @@ std::int64_t add_trial_tasks(TaskGraph& graph, const FusionGroup& group, const E
 
 }  // namespace
 
-GroupEstimate estimate_unit(const Workload& workload, const HardwareConfig& hardware,
-                            const GroupRequest& request, GroupTrials& parts, double limit) {
-  const FusionGroup group = trial_of(workload, hardware, request, parts);
+GroupEstimate estimate_unit(const GroupRequest& request, GroupTrials& parts, double limit) {
+  const HardwareConfig& hardware = parts.hardware();
+  const FusionGroup group = trial_of(request, parts);
   if (static_cast<double>(group.bound(kernel_fetches(hardware, group.mapping().clusters)).cycles()) >
       static_cast<double>(limit))
     return {kNever, 0, kNever};
@@ -455,9 +456,27 @@ GroupEstimate estimate_unit(const Workload& workload, const HardwareConfig& hard
   return {cycles, bytes, cycles + (margin - 1) * std::max(0.0, cycles - dram)};
 }
 
-std::int64_t bytes_of_unit(const Workload& workload, const HardwareConfig& hardware,
-                           const GroupRequest& request, GroupTrials& parts) {
-  return add_trial_tasks(parts.empty_graph(), trial_of(workload, hardware, request, parts));
+std::int64_t bytes_of_unit(const GroupRequest& request, GroupTrials& parts, double limit) {
+  constexpr int kBorders = 2;  // instructions of each processor that end the group: layer.end, and a barrier
+  const HardwareConfig& hardware = parts.hardware();
+  const FusionGroup group = trial_of(request, parts);
+  TaskGraph& graph = parts.empty_graph();
+  std::int64_t bytes = add_trial_tasks(graph, group);
+  double instructions = kBorders * static_cast<double>(group.processors().size());
+  for (const Task& task : graph.tasks())
+    instructions += task.cost.instructions, bytes += task.cost.table_bytes;
+  const auto with = [&](double signals) {
+    return bytes + std::llround(kInstructionBytes * (instructions + signals));
+  };
+  if (static_cast<double>(with(0)) > limit) return with(0);
+  // Only the programs know how many signals processors give one another.
+  const std::vector<Dependency> dependencies = dependencies_of(graph);
+  const Schedule times = schedule(graph, dependencies, machine_of(hardware, {}));
+  double signals = -static_cast<double>(graph.tasks().size());
+  for (const auto& [processor, program] :
+       synchronise(graph, dependencies, times, cluster_size(*hardware.chip)))
+    signals += static_cast<double>(program.size());
+  return with(signals);
 }
 
 }  // namespace tilebeat

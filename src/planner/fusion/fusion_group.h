@@ -20,15 +20,20 @@ namespace tilebeat {
 class GroupTrials {
  public:
   GroupTrials(const Workload& workload, const HardwareConfig& hardware)
-      : workload_(workload), hardware_(hardware) {}
+      : index_(workload), hardware_(hardware) {}
+  const LayerIndex& index() const { return index_; }
+  const HardwareConfig& hardware() const { return hardware_; }
   std::shared_ptr<const ShardedLayer> matrix(const Layer& layer, int cores = 1);
   /// An empty graph, valid until the next call; it reuses the memory of the previous one.
   TaskGraph& empty_graph();
 
  private:
-  const Workload& workload_;
+  void share_job_costs(const Layer& layer, ShardedLayer& made);
+
+  LayerIndex index_;
   const HardwareConfig& hardware_;
   std::map<std::pair<std::string, int>, std::shared_ptr<const ShardedLayer>> made_;
+  std::map<std::vector<int>, std::vector<std::shared_ptr<KnownJobCosts>>> job_costs_;  // by sizes, then shard
   TaskGraph graph_;
 };
 
@@ -37,7 +42,7 @@ class FusionGroup {
  public:
   /// `request` names layers of the workload; fields that it leaves open are decided here. Throws UserError
   /// when the layers cannot be fused or do not fit.
-  FusionGroup(const Workload& workload, const HardwareConfig& hardware, const GroupRequest& request);
+  FusionGroup(const LayerIndex& index, const HardwareConfig& hardware, const GroupRequest& request);
 
   const GroupMapping& mapping() const { return mapping_; }
   /// Names of the tensors that it reads from DRAM.
@@ -101,13 +106,13 @@ class FusionGroup {
 struct GroupEstimate {
   double cycles = 0;
   std::int64_t bytes = 0;
-  double careful = 0;  ///< cycles with a safety margin, for the comparison with its layers one by one
+  double careful = 0;         ///< cycles with a safety margin, for the comparison with its layers one by one
+  std::int64_t overhead = 0;  ///< of layers one by one: bytes of instructions and of tables over DRAM
 };
 /// Both throw UserError when the group is impossible or does not fit. Above `limit`, `careful` is infinite,
 /// and whether the group fits, and its bytes, are unknown.
-GroupEstimate estimate_unit(const Workload& workload, const HardwareConfig& hardware,
-                            const GroupRequest& request, GroupTrials& parts, double limit);
-std::int64_t bytes_of_unit(const Workload& workload, const HardwareConfig& hardware,
-                           const GroupRequest& request, GroupTrials& parts);
+GroupEstimate estimate_unit(const GroupRequest& request, GroupTrials& parts, double limit);
+/// All bytes over DRAM: maps, kernels, results, instructions and tables. Above `limit` a lower bound of them.
+std::int64_t bytes_of_unit(const GroupRequest& request, GroupTrials& parts, double limit);
 
 }  // namespace tilebeat

@@ -5,7 +5,7 @@
 #include "tilebeat/error.h"
 
 #include <algorithm>
-#include <map>
+#include <unordered_map>
 
 #include <fmt/format.h>
 
@@ -111,14 +111,11 @@ std::optional<RowAxis> row_axis(const Workload& workload, const Layer& layer, st
 
 namespace {
 
-bool leaves(const Workload& workload, const std::string& tensor, const std::vector<int>& layers) {
-  if (std::count(workload.outputs.begin(), workload.outputs.end(), tensor) > 0) return true;
-  for (std::size_t i = 0; i < workload.layers.size(); ++i) {
-    const std::vector<std::string>& inputs = workload.layers[i].inputs;
-    const bool reads = std::count(inputs.begin(), inputs.end(), tensor) > 0;
-    if (reads && std::count(layers.begin(), layers.end(), to_int(i)) == 0) return true;
-  }
-  return false;
+// Whether the result of a layer is read outside some layers, whose numbers rise, or written by the run.
+bool leaves(const LayerIndex& index, int layer, const std::vector<int>& layers) {
+  const std::vector<int>& readers = index.readers(layer);
+  return index.is_output(layer) ||
+         !std::includes(layers.begin(), layers.end(), readers.begin(), readers.end());
 }
 
 // Maps if any window slides over them, else rows.
@@ -131,10 +128,11 @@ TensorView view_of(const Workload& workload, const std::vector<int>& layers) {
 
 }  // namespace
 
-GroupGraph make_group_graph(const Workload& workload, const std::vector<int>& layers) {
+GroupGraph make_group_graph(const LayerIndex& index, const std::vector<int>& layers) {
+  const Workload& workload = index.workload();
   GroupGraph group;
   group.view = view_of(workload, layers);
-  std::map<std::string, int> numbers;
+  std::unordered_map<std::string, int> numbers;
   const auto number_of = [&](const std::string& name) {
     const auto [found, added] = numbers.try_emplace(name, count_of(group.tensors));
     if (added) {
@@ -155,7 +153,7 @@ GroupGraph make_group_graph(const Workload& workload, const std::vector<int>& la
     for (std::size_t i = 0; i < layer.inputs.size(); ++i) {
       if (!row_axis(workload, layer, i, group.view)) refuse("its rows are not made of rows of its inputs");
     }
-    if (number != layers.back() && leaves(workload, layer.name, layers))
+    if (number != layers.back() && leaves(index, number, layers))
       refuse("its output is read outside the group, which has one output, that of its last layer");
     if (std::holds_alternative<Reshape>(layer.operation)) {
       if (number == layers.front() || number == layers.back())

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "planner/fusion/layer_index.h"
 #include "planner/language/mapping_file.h"
 #include "planner/language/problem.h"
 #include "planner/vector/vector_work.h"
@@ -119,7 +120,7 @@ struct GroupGraph {
 /// The group of the layers with these numbers, which rise. Throws UserError that names the layer that cannot
 /// be fused, belongs to another scene, or has an output that is read outside the group or written by the run
 /// although the layer is not the last.
-GroupGraph make_group_graph(const Workload& workload, const std::vector<int>& layers);
+GroupGraph make_group_graph(const LayerIndex& index, const std::vector<int>& layers);
 
 /// A part of a group's output that a cluster makes: rows of one image, `step_rows` at a time, or all rows of
 /// several images at once; only columns `columns` of them.

@@ -38,14 +38,18 @@ FusionSummary::Totals compulsory_bytes(const Workload& workload) {
 
 GroupSpace::GroupSpace(const Workload& workload, const HardwareConfig& hardware, const Plan& alone)
     : workload_(workload), hardware_(hardware), parts_(workload, hardware) {
+  std::unordered_map<std::string, const LayerPlan*> plans;
+  for (const LayerPlan& plan : alone.layers) plans.emplace(plan.name, &plan);
   for (const Layer& layer : workload.layers) {
-    const auto plan = std::find_if(alone.layers.begin(), alone.layers.end(),
-                                   [&](const LayerPlan& l) { return l.name == layer.name; });
+    const LayerPlan* plan = plans.at(layer.name);
     const std::int64_t kernels = plan->kernel_bytes - plan->bytes_ahead + plan->bytes_before;
-    alone_.push_back(
-        {static_cast<double>(plan->estimated_cycles), plan->input_bytes + kernels + plan->output_bytes});
+    GroupEstimate& estimate = alone_.emplace_back();
+    estimate.cycles = static_cast<double>(plan->estimated_cycles);
+    estimate.bytes = plan->input_bytes + kernels + plan->output_bytes;
+    estimate.overhead = plan->instruction_bytes + plan->table_bytes;
   }
   number_layers();
+  look_at_neighbours();
 }
 
 void GroupSpace::number_layers() {
@@ -55,6 +59,7 @@ void GroupSpace::number_layers() {
     numbers_[one.name] = i;
     alike_.push_back(i);
     const auto* conv = std::get_if<Conv2d>(&one.operation);
+    if (conv != nullptr) ++users_of_kernels_[conv->weights_source];
     // Orders of maps in DRAM depend on all layers that use them.
     if (conv == nullptr || conv->kernels != KernelSource::kWeights || conv->pixels != PixelAxes::kMap ||
         hardware_.planner.map_layout != MapLayout::kNhwc)
@@ -105,31 +110,67 @@ std::optional<std::string> GroupSpace::unused_clusters(int begin, int end,
                      hardware_.chip->clusters - *request.clusters, hardware_.chip->clusters);
 }
 
+void GroupSpace::look_at_neighbours() {
+  const LayerIndex& index = parts_.index();
+  for (int i = 0; i < layers(); ++i) {
+    const Layer& one = layer(i);
+    Neighbour& of = neighbours_.emplace_back();
+    const auto made_of_rows = [&](TensorView view) {
+      for (std::size_t input = 0; input < one.inputs.size(); ++input) {
+        if (!row_axis(workload_, one, input, view)) return false;
+      }
+      return true;
+    };
+    of.by_maps = made_of_rows(TensorView::kMaps), of.by_rows = made_of_rows(TensorView::kRows);
+    of.slides = slides_over_maps(one);
+    of.does_nothing = std::holds_alternative<Reshape>(one.operation);
+    const std::vector<int>& readers = index.readers(i);
+    of.last_reader = readers.empty() || index.is_output(i) ? layers() : readers.back();
+  }
+}
+
 std::optional<int> GroupSpace::next_end(int begin, int end) const {
-  for (int last = end; last < layers(); ++last) {
-    const Layer& added = layer(last);
-    if (added.scene != layer(begin).scene) return std::nullopt;
-    for (std::size_t i = 0; i < added.inputs.size(); ++i) {
-      if (!row_axis(workload_, added, i, TensorView::kMaps) &&
-          !row_axis(workload_, added, i, TensorView::kRows))
-        return std::nullopt;
-    }
-    if (is_unit(begin, last + 1)) return last + 1;  // else a branch is open: it has several outputs
+  int last_reader = begin;  // of the results of all layers but the last one
+  for (int i = begin; i < end; ++i) last_reader = std::max(last_reader, nth(neighbours_, i).last_reader);
+  for (int last = end; last < layers() && last_reader < layers(); ++last) {
+    const Neighbour& added = nth(neighbours_, last);
+    if (!has_scene_of(last, begin) || !is_fusable(added)) return std::nullopt;
+    // Else a branch is open: the group has several outputs.
+    if (last_reader <= last && is_unit(begin, last + 1)) return last + 1;
+    last_reader = std::max(last_reader, added.last_reader);
   }
   return std::nullopt;
 }
 
 bool GroupSpace::is_unit(int begin, int end) const {
-  try {
-    graph(begin, end);
-    return true;
-  } catch (const UserError&) {
-    return false;
+  if (nth(neighbours_, begin).does_nothing || nth(neighbours_, end - 1).does_nothing) return false;
+  bool slides = false, by_maps = true, by_rows = true;
+  for (int i = begin; i < end; ++i) {
+    const Neighbour& of = nth(neighbours_, i);
+    if (!has_scene_of(i, begin) || (i + 1 < end && of.last_reader >= end)) return false;
+    slides = slides || of.slides, by_maps = by_maps && of.by_maps, by_rows = by_rows && of.by_rows;
   }
+  return slides ? by_maps : by_rows;
+}
+
+std::vector<int> GroupSpace::begins_of(int end) const {
+  std::vector<int> begins;
+  if (!is_fusable(nth(neighbours_, end - 1))) return begins;
+  for (int begin = end - 2; begin >= 0; --begin) {
+    const Neighbour& of = nth(neighbours_, begin);
+    if (!has_scene_of(begin, end - 1) || !is_fusable(of) || of.last_reader >= end) break;
+    if (is_unit(begin, end)) begins.push_back(begin);
+  }
+  return begins;
+}
+
+bool GroupSpace::shares_kernels(int number) const {
+  const auto* conv = std::get_if<Conv2d>(&layer(number).operation);
+  return conv != nullptr && !conv->weights_source.empty() && users_of_kernels_.at(conv->weights_source) > 1;
 }
 
 GroupGraph GroupSpace::graph(int begin, int end) const {
-  return make_group_graph(workload_, numbers(begin, end));
+  return make_group_graph(parts_.index(), numbers(begin, end));
 }
 
 GroupRequest GroupSpace::request(int begin, int end) const {
@@ -142,7 +183,7 @@ GroupEstimate GroupSpace::alone(int begin, int end) const {
   GroupEstimate sum;
   for (int i = begin; i < end; ++i) {
     sum.cycles += nth(alone_, i).cycles;
-    sum.bytes += nth(alone_, i).bytes;
+    sum.bytes += nth(alone_, i).bytes, sum.overhead += nth(alone_, i).overhead;
   }
   return sum;
 }
@@ -155,7 +196,7 @@ std::optional<GroupEstimate> GroupSpace::fused(const GroupRequest& request, doub
   if (added || (!exact && limit > of.limit)) {
     of.limit = limit;
     try {
-      of.estimate = estimate_unit(workload_, hardware_, request, parts_, limit);
+      of.estimate = estimate_unit(request, parts_, limit);
     } catch (const UserError&) {
       of.estimate.reset();
     }
@@ -168,7 +209,7 @@ std::optional<GroupRequest> GroupSpace::in_reduction_groups(const GroupRequest& 
   const auto [known, added] = reductions_.try_emplace({question(request), to_fit});
   if (added) {
     try {
-      FusionGroup group(workload_, hardware_, request);
+      FusionGroup group(parts_.index(), hardware_, request);
       group.place_for_trial(parts_);
       known->second.emplace();
       for (const auto& [name, cores] : group.idle_reduction_groups(to_fit))
@@ -184,9 +225,9 @@ std::optional<GroupRequest> GroupSpace::in_reduction_groups(const GroupRequest& 
   if (made.reductions.size() == request.reductions.size()) return std::nullopt;
   return made;
 }
-std::optional<std::int64_t> GroupSpace::fused_bytes(const GroupRequest& request) {
+std::optional<std::int64_t> GroupSpace::fused_bytes(const GroupRequest& request, double limit) {
   try {
-    return bytes_of_unit(workload_, hardware_, request, parts_);
+    return bytes_of_unit(request, parts_, limit);
   } catch (const UserError&) {
     return std::nullopt;
   }
@@ -195,7 +236,7 @@ std::optional<GroupNeeds> GroupSpace::needs(const GroupRequest& request) {
   const auto [known, added] = needs_.try_emplace(question(request));
   if (added) {
     try {
-      FusionGroup group(workload_, hardware_, request);
+      FusionGroup group(parts_.index(), hardware_, request);
       group.place_for_trial(parts_);
       known->second = group.needs();
     } catch (const UserError&) {
@@ -209,22 +250,23 @@ FusionSummary::Totals totals_of(const Plan& plan) {
   FusionSummary::Totals totals;
   for (const LayerPlan& layer : plan.layers) {
     totals.maps += layer.input_bytes + layer.output_bytes, totals.kernels += layer.kernel_bytes;
-    totals.cycles += layer.estimated_cycles;
+    totals.tables += layer.table_bytes, totals.cycles += layer.estimated_cycles;
   }
+  for (const ProgramImage& program : plan.programs)
+    totals.instructions += ssize(program.instructions) * kInstructionBytes;
+  for (const StartTable& table : plan.start_tables) totals.tables += to_signed(table.bytes);
   return totals;
-}
-
-std::int64_t bytes_of(const FusionSummary::Totals& totals) {
-  return totals.maps + totals.kernels;
 }
 
 bool is_worse(const FusionSummary::Totals& fused, const FusionSummary::Totals& alone,
               const FusionConfig& config) {
   constexpr double kSurely = 0.98;  // estimates of groups and of layers have different errors
   const bool slower = static_cast<double>(fused.cycles) > kSurely * static_cast<double>(alone.cycles);
-  const bool more = bytes_of(fused) > bytes_of(alone);
-  if (config.planner == FusionPlanner::kRules) return (slower || more) && !config.keep_where_slower;
-  return config.objective == FusionObjective::kCycles ? slower : more;
+  if (config.planner == FusionPlanner::kRules) {
+    const bool more = fused.maps + fused.kernels > alone.maps + alone.kernels;
+    return (slower || more) && !config.keep_where_slower;
+  }
+  return config.objective == FusionObjective::kCycles ? slower : fused.bytes() > alone.bytes();
 }
 
 ChosenGroups choose_groups(const Workload& workload, const HardwareConfig& hardware, const Plan& alone) {
@@ -256,7 +298,7 @@ void tell_dropped(const std::vector<ChosenGroup>& way, const FusionSummary::Tota
         fmt::format(
             "{} to {}: with this group and others beside it the network takes {} cycles and {} bytes over "
             "DRAM, both as planned, instead of {} and {}",
-            layers.front(), layers.back(), with.cycles, bytes_of(with), taken.cycles, bytes_of(taken)));
+            layers.front(), layers.back(), with.cycles, with.bytes(), taken.cycles, taken.bytes()));
   }
 }
 

@@ -2,8 +2,14 @@
 #include "planner/fusion/choose_groups.h"
 
 #include <algorithm>
+#include <cstddef>
+#include <iterator>
+#include <map>
 #include <optional>
+#include <set>
+#include <string>
 #include <utility>
+#include <vector>
 
 #include <fmt/format.h>
 
@@ -27,24 +33,17 @@ class OptimalChooser {
 
   std::vector<ChosenGroup> run() {
     const int layers = space_.layers();
-    // first layers of the groups, by end
-    std::vector<std::vector<int>> begins(to_size(layers) + 1);
-    for (int begin = 0; begin < layers; ++begin) {
-      for (auto end = space_.next_end(begin, begin + 1); end; end = space_.next_end(begin, *end))
-        nth(begins, *end).push_back(begin);
-    }
     std::vector<Cut> best(to_size(layers) + 1);
     best.front().cost = 0;
     for (int end = 1; end <= layers; ++end) {
       Cut& cut = nth(best, end);
       cut = {best[to_size(end) - 1].cost + cost_of(space_.alone(end - 1, end)), end - 1, {}};
       // Short groups come first: the better the cut so far, the sooner a long group is given up.
-      std::vector<int>& some = nth(begins, end);
-      for (auto begin = some.rbegin(); begin != some.rend(); ++begin) {
-        const double before = nth(best, *begin).cost;
-        const Trial trial = try_unit(*begin, end, cut.cost - before);
+      for (const int begin : begins_worth_a_try(end, best)) {
+        const double before = nth(best, begin).cost;
+        const Trial trial = try_unit(begin, end, cut.cost - before);
         if (!trial.fits) break;  // longer groups need more memory
-        if (trial.group) cut = {before + trial.cost, *begin, trial.group};
+        if (trial.group) cut = {before + trial.cost, begin, trial.group};
       }
     }
     return units_of(best);
@@ -65,8 +64,25 @@ class OptimalChooser {
     bool in_reduction_groups = false;  ///< whether cores that share channels were tried
   };
 
+  // The first layers of the groups that may be the last of a best cut of the layers before `end`, the nearest
+  // first: some neighbours, and where the last groups of the best cuts that end a little earlier begin. A
+  // long group grows layer by layer.
+  std::vector<int> begins_worth_a_try(int end, const std::vector<Cut>& best) const {
+    constexpr std::ptrdiff_t kNeighbours = 24;
+    std::vector<int> all = space_.begins_of(end);
+    if (ssize(all) <= kNeighbours) return all;
+    const int nearest = all[to_size(kNeighbours) - 1];
+    std::set<int> grown;
+    for (int before = end - 1; before >= nearest; --before) grown.insert(nth(best, before).begin);
+    std::vector<int> some(all.begin(), all.begin() + kNeighbours);
+    std::copy_if(all.begin() + kNeighbours, all.end(), std::back_inserter(some),
+                 [&](int begin) { return grown.count(begin) > 0; });
+    return some;
+  }
+
   double cost_of(const GroupEstimate& estimate) const {
-    return objective_ == FusionObjective::kCycles ? estimate.cycles : static_cast<double>(estimate.bytes);
+    return objective_ == FusionObjective::kCycles ? estimate.cycles
+                                                  : static_cast<double>(estimate.bytes + estimate.overhead);
   }
 
   // Layers [begin, end) as a fusion group, if it costs less than `limit`: a dearer one is not part of the
@@ -120,33 +136,31 @@ class OptimalChooser {
     return trial;
   }
 
-  // Tries all rows of a step with all holdings of the tensors and both ways of the results, where these are
-  // few. Returns whether they are.
+  // Tries all numbers of clusters and all parts of a step with all holdings of the tensors and both ways of
+  // the results, where these are few. Returns whether they are.
   bool try_all(int begin, int end, const GroupGraph& graph, Trial& trial) {
-    constexpr int kSmallMap = 12, kMostForms = 5000;
+    constexpr int kSmallMap = 12, kMostForms = 10000;
     const GroupTensor& output = nth(graph.tensors, graph.output());
-    const int clusters = std::min(chip_.clusters, output.images() * output.height());
-    const int most = std::min(output.height(), ceil_div(output.images() * output.height(), clusters));
+    if (output.height() > kSmallMap) return false;
+    const std::vector<GroupRequest> steps = all_steps(begin, end, output);
     std::vector<const GroupTensor*> held;
     int forms = 1;
     for (const GroupTensor& tensor : graph.tensors) {
       if (tensor.name == output.name) continue;
       held.push_back(&tensor);
       forms *= count_of(holdings_of(tensor, graph));
-      if (output.height() > kSmallMap || 2 * most * forms > kMostForms) return false;
+      if (2 * count_of(steps) * forms > kMostForms) return false;
     }
-    GroupRequest request = trial.group.value_or(space_.request(begin, end));
-    if (!request.clusters) request.clusters = clusters;
-    request.holding.reset(), request.step_maps.reset(), request.reductions.clear();
     for (int form = 0; form < forms; ++form) {
+      std::map<std::string, Holding> holdings;
       int left = form;
       for (const GroupTensor* tensor : held) {
-        const std::vector<Holding> holdings = holdings_of(*tensor, graph);
-        request.holdings[tensor->name] = nth(holdings, left % count_of(holdings));
-        left /= count_of(holdings);
+        const std::vector<Holding> some = holdings_of(*tensor, graph);
+        holdings[tensor->name] = nth(some, left % count_of(some));
+        left /= count_of(some);
       }
-      for (int rows = 1; rows <= most; ++rows) {
-        request.step_rows = rows;
+      for (GroupRequest request : steps) {
+        request.holdings = holdings;
         for (const DataPath results : {DataPath::kDirect, DataPath::kSram}) {
           const bool forced = chip_.dram_path != DramPath::kAuto;
           if (forced && (results == DataPath::kSram) != (chip_.dram_path == DramPath::kSram)) continue;
@@ -156,6 +170,26 @@ class OptimalChooser {
       }
     }
     return true;
+  }
+  // Every number of clusters with every part of the output that a cluster may make in a step: rows of a map,
+  // or several maps of a batch.
+  std::vector<GroupRequest> all_steps(int begin, int end, const GroupTensor& output) const {
+    const int height = output.height(), rows = output.images() * height;
+    GroupRequest request = space_.request(begin, end);
+    std::vector<GroupRequest> steps;
+    for (int clusters = std::min(chip_.clusters, rows); clusters > 0; --clusters) {
+      const int share = ceil_div(rows, clusters);
+      request.clusters = clusters, request.step_maps.reset();
+      for (int step = 1; step <= std::min(height, share); ++step) {
+        request.step_rows = step;
+        steps.push_back(request);
+      }
+      for (int maps = 2; maps * height <= share; ++maps) {
+        request.step_rows = height, request.step_maps = maps;
+        steps.push_back(request);
+      }
+    }
+    return steps;
   }
   // The ways to hold a tensor of a group.
   std::vector<Holding> holdings_of(const GroupTensor& tensor, const GroupGraph& graph) const {
@@ -314,7 +348,7 @@ class OptimalChooser {
     std::optional<double> cost;
     if (objective_ == FusionObjective::kCycles) {
       if (const auto estimate = space_.fused(request, reach * trial.cost)) cost = estimate->careful;
-    } else if (const auto bytes = space_.fused_bytes(request)) {
+    } else if (const auto bytes = space_.fused_bytes(request, trial.cost)) {
       cost = static_cast<double>(*bytes);
     }
     if (!cost) return Outcome::kDoesNotFit;

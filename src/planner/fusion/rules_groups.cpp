@@ -5,7 +5,9 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <numeric>
 #include <optional>
+#include <vector>
 
 #include <fmt/format.h>
 
@@ -32,12 +34,6 @@ bool has_computed_kernels(const Layer& layer) {
   const auto* conv = std::get_if<Conv2d>(&layer.operation);
   return conv != nullptr && conv->kernels != KernelSource::kWeights;
 }
-// Where the kernels of a layer are read from; empty: it has none.
-const std::string& kernels_of(const Layer& layer) {
-  static const std::string none;
-  const auto* conv = std::get_if<Conv2d>(&layer.operation);
-  return conv == nullptr ? none : conv->weights_source;
-}
 // The stride redundancy of a layer's kernels along an axis.
 std::int64_t reach(const Layer& layer, std::size_t axis) {
   if (const auto* conv = std::get_if<Conv2d>(&layer.operation))
@@ -47,18 +43,20 @@ std::int64_t reach(const Layer& layer, std::size_t axis) {
   return 0;
 }
 
-// Number of tensors that are live between layers `cut` - 1 and `cut` of a group: more than one inside a
-// block. An input counts from its first reader on.
-int tensors_across(const GroupGraph& graph, int cut) {
-  return to_int(std::count_if(graph.tensors.begin(), graph.tensors.end(), [&](const GroupTensor& t) {
-    if (t.consumers.empty()) return false;  // the output of the group
-    const int begin = t.producer >= 0 ? t.producer : t.consumers.front();
-    return begin < cut && t.consumers.back() >= cut;
-  }));
-}
-// Whether a layer belongs to a block of several branches, which rule 19 does not limit (SPEC FU-10).
-bool in_block(const GroupGraph& graph, int layer) {
-  return tensors_across(graph, layer) > 1 || tensors_across(graph, layer + 1) > 1;
+// Which layers belong to a block of several branches, which rule 19 does not limit (SPEC FU-10): more than
+// one tensor is live in front of them, or behind. An input counts from its first reader on.
+std::vector<bool> layers_in_blocks(const GroupGraph& graph) {
+  const std::size_t layers = graph.layers.size();
+  std::vector<int> live(layers + 1, 0);  // changes at first, then numbers, in front of each layer
+  for (const GroupTensor& tensor : graph.tensors) {
+    if (tensor.consumers.empty()) continue;  // the output of the group
+    ++nth(live, (tensor.producer >= 0 ? tensor.producer : tensor.consumers.front()) + 1);
+    --nth(live, tensor.consumers.back() + 1);
+  }
+  std::partial_sum(live.begin(), live.end(), live.begin());
+  std::vector<bool> in_block;
+  for (std::size_t l = 0; l < layers; ++l) in_block.push_back(live[l] > 1 || live[l + 1] > 1);
+  return in_block;
 }
 
 // Layers that are tried as a fusion group.
@@ -276,7 +274,7 @@ class RulesChooser {
     f.sram_is_all_nram = f.sram == chip_.cores_per_cluster * f.nram;
     for (int i = layers.begin; i < layers.end; ++i) {
       f.weights_are_output = f.weights_are_output || has_computed_kernels(space_.layer(i));
-      f.weights_are_shared = f.weights_are_shared || shares_kernels(i);
+      f.weights_are_shared = f.weights_are_shared || space_.shares_kernels(i);
     }
     // A core has the kernel blocks that it computes alone (the variant of rule 10 in [0109]).
     f.weights = needs->kernels;
@@ -285,22 +283,13 @@ class RulesChooser {
     f.sub_in = needs->step_in, f.sub_out = needs->step_out;
     f.step_weights = needs->step_kernels, f.step_wram = needs->step_wram;
     f.sub_map = needs->nram;
+    const std::vector<bool> in_block = layers_in_blocks(layers.graph);
     for (std::size_t l = 0; l < layers.graph.layers.size(); ++l) {
-      if (in_block(layers.graph, to_int(l))) continue;
+      if (in_block[l]) continue;
       for (std::size_t axis = 0; axis < 2; ++axis)
         f.stride_redundancy[axis] += reach(*layers.graph.layers[l].layer, axis);
     }
     return f;
-  }
-
-  // Whether another layer of the network, fused with this one or not, has the kernels of a layer, too
-  // ([0105]).
-  bool shares_kernels(int number) const {
-    const std::string& source = kernels_of(space_.layer(number));
-    for (int i = 0; i < space_.layers() && !source.empty(); ++i) {
-      if (i != number && kernels_of(space_.layer(i)) == source) return true;
-    }
-    return false;
   }
 
   Found violated(const Candidate& layers, const UnitMap& map) {

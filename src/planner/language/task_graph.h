@@ -173,6 +173,10 @@ struct TaskCost {
   double instructions = 1;  ///< instructions fetched for the task
   /// The beats of a matrix engine by its schedule: exact, not an estimate. 0 for other units.
   std::int64_t beats = 0;
+  /// Bytes of tables that a matrix unit reads from DRAM through a port of its own, exact: those at `table`
+  /// only where they are not the last ones that the unit has read; where `table` is 0, in any case.
+  std::int64_t table_bytes = 0;
+  std::uint64_t table = 0;
   /// The place of its DRAM bytes: `dram_parts` parts of kControllerBytes from part `dram_part` on; 0 parts:
   /// anywhere.
   std::int64_t dram_part = 0, dram_parts = 0;

@@ -18,7 +18,7 @@ using Totals = FusionSummary::Totals;
 std::optional<std::size_t> best_way(const std::vector<Totals>& ways, std::size_t first, const Totals& alone,
                                     const FusionConfig& fusion) {
   const bool cycles = fusion.objective == FusionObjective::kCycles;
-  const auto cost_of = [&](const Totals& t) { return cycles ? t.cycles : bytes_of(t); };
+  const auto cost_of = [&](const Totals& t) { return cycles ? t.cycles : t.bytes(); };
   std::optional<std::size_t> best;
   for (std::size_t way = first; way < ways.size(); ++way) {
     if (is_worse(ways[way], alone, fusion)) continue;

@@ -139,7 +139,7 @@ class NetworkPlanner {
     }
   }
   void add_group(const GroupRequest& request) {
-    groups_.push_back(std::make_unique<FusionGroup>(workload_, hardware_, request));
+    groups_.push_back(std::make_unique<FusionGroup>(index_, hardware_, request));
     on_chip_.merge(groups_.back()->inner_tensors());
     made_.groups.push_back(groups_.back()->mapping());
   }
@@ -357,6 +357,7 @@ class NetworkPlanner {
 
   void lower(DecidedLayer& d) {
     if (on_host(*d.layer)) return add_host_layer(workload_, *d.layer, std::move(d.plan), made_.plan);
+    const std::int64_t fetched = program_bytes();
     TaskGraph graph;
     graph.place_constants([&](std::vector<std::uint8_t> bytes) { return constant(d.name, bytes); });
     const PlannedUse use = d.part->build(graph, d.prefetch);
@@ -373,7 +374,7 @@ class NetworkPlanner {
     if (d.started && decided_.size() > 1)  // starting processors fill their instruction buffers
       machine.fetched_bytes = static_cast<double>(workers.size()) * hardware_.host.instruction_buffer_bytes;
     const Schedule times = schedule(graph, dependencies, machine);
-    for (const Task& task : graph.tasks()) d.plan.beats += task.cost.beats;
+    for (const Task& task : graph.tasks()) d.plan.beats += task.cost.beats, count_tables(task, d.plan);
     d.plan.bound.beats = ceil_div<std::int64_t>(d.plan.beats, is_board() ? 1 : hardware_.chip->cores());
     d.plan.estimated_cycles = std::max<Cycle>(
         std::llround(times.cycles) + end_cycles(hardware_, count_of(workers)), d.plan.bound.cycles());
@@ -388,6 +389,7 @@ class NetworkPlanner {
     d.plan.ends = count_of(workers);
     for (const int processor : workers)
       program_of(d.layer->scene, processor).push_back({{}, {}, {}, LayerEnd{number}});
+    d.plan.instruction_bytes = program_bytes() - fetched;
     made_.plan.layers.push_back(std::move(d.plan));
     d.part.reset();
   }
@@ -412,6 +414,20 @@ class NetworkPlanner {
     for (const int processor : workers)
       program_of(d.layer->scene, processor).push_back({{}, {}, {}, operation});
   }
+  // Bytes of all programs so far.
+  std::int64_t program_bytes() const {
+    std::int64_t bytes = 0;
+    for (const ProgramImage& program : made_.plan.programs)
+      bytes += ssize(program.instructions) * kInstructionBytes;
+    return bytes;
+  }
+  // Counts the tables that the task's unit reads, unless they are those that it has read last.
+  void count_tables(const Task& task, LayerPlan& plan) {
+    if (task.cost.table_bytes == 0) return;
+    std::uint64_t& held = tables_held_[task.processor];
+    if (task.cost.table == 0 || task.cost.table != held) plan.table_bytes += task.cost.table_bytes;
+    held = task.cost.table;
+  }
   std::vector<Instruction>& program_of(const std::string& scene, int processor) {
     auto& programs = made_.plan.programs;
     const auto found = std::find_if(programs.begin(), programs.end(), [&](const ProgramImage& p) {
@@ -423,6 +439,7 @@ class NetworkPlanner {
   }
 
   const Workload& workload_;
+  const LayerIndex index_{workload_};
   const HardwareConfig& hardware_;
   const NetworkMapping& asked_;
   const MappingTrial& trial_;
@@ -439,6 +456,7 @@ class NetworkPlanner {
   std::map<std::vector<std::uint8_t>, std::uint64_t> constants_;
   // by layer: kernel bytes that an earlier layer prefetches
   std::map<std::string, std::int64_t> bytes_before_;
+  std::map<int, std::uint64_t> tables_held_;          // by processor: address of its unit's tables; 0: none
   std::map<std::string, std::set<int>> workers_;      // by scene: the processors that have a program
   std::map<std::string, BarrierPlacement> programs_;  // by scene
 };

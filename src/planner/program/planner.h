@@ -30,10 +30,13 @@ class PlanError : public UserError {
 
 /// The planned effect of layer fusion (SPEC FU-5, FU-8).
 struct FusionSummary {
-  /// DRAM bytes of maps and results, and of kernels and factors; estimated cycles.
+  /// DRAM bytes of maps and results, of kernels and factors, of instructions, and of tables (those by which a
+  /// chip starts its programs included); estimated cycles.
   struct Totals {
-    std::int64_t maps = 0, kernels = 0;
+    std::int64_t maps = 0, kernels = 0, instructions = 0, tables = 0;
     Cycle cycles = 0;
+    /// All bytes that the report of a run counts.
+    std::int64_t bytes() const { return maps + kernels + instructions + tables; }
   };
   Totals alone, fused;
   Totals compulsory;        ///< bytes of inputs, outputs and weights, once each
