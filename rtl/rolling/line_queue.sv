@@ -1,0 +1,137 @@
+// Lines on their way from memory into registers (RO-6): a line has a place from its first request on, its bytes come
+// `latency` cycles behind each request, and it enters in the cycle after its last one, PORT elements a cycle.
+// Records of bias and scale are lines, too.
+module line_queue #(
+    parameter X = 4,           // elements of a line
+    parameter W = 16,          // bytes of a place: a line, a record
+    parameter PORT = 4,
+    parameter PLACES = 64,
+    parameter MAX_LATENCY = 16
+) (
+    input  logic              clk,
+    input  logic              reset,
+    input  logic [15:0]       option_queue,    // lines requested ahead of the registers
+    input  logic [7:0]        option_latency,  // of the memory
+    // A request.
+    output logic              room,            // a line may begin
+    input  logic              request,
+    input  logic              first,           // of its line
+    input  logic              last,
+    input  logic              access,          // the memory is accessed; 0: all of the line is padding
+    input  logic [7:0]        lane,            // of its first byte
+    input  logic [7:0]        count,           // bytes
+    input  logic [7:0]        elements,        // of the line
+    input  logic              record,
+    input  logic [10:0]       zero,            // its elements' zero point; bit 10: they are unsigned
+    input  logic [7:0]        group,
+    input  logic [7:0]        line,
+    input  logic [15:0]       tag,
+    input  logic              across,
+    input  logic              opens,           // its first line of this group
+    input  logic              last_of_round,
+    input  logic [8*PORT-1:0] data,
+    // The oldest line.
+    output logic              waits,           // it could enter
+    output logic              pending,         // there is one
+    output logic              head_record,
+    input  logic              free,            // its registers are
+    output logic              enters,
+    output logic              writes,          // elements of it go into registers
+    output logic              finishes,        // the last ones do
+    output logic [7:0]        write_lane,
+    output logic [7:0]        write_count,
+    output logic [W*8-1:0]    write_bytes,
+    output logic [W-1:0]      write_present,   // not padding
+    output logic [7:0]        write_elements,
+    output logic              write_record,
+    output logic [10:0]       write_zero,
+    output logic [7:0]        write_group,
+    output logic [7:0]        write_line,
+    output logic [15:0]       write_tag,
+    output logic              write_across,
+    output logic              write_opens,
+    output logic              write_last
+);
+  localparam META = 8 + 1 + 11 + 8 + 8 + 16 + 1 + 1 + 1;
+
+  logic [W*8-1:0]  bytes[0:PLACES-1];
+  logic [W-1:0]    present[0:PLACES-1];
+  logic            complete[0:PLACES-1];
+  logic [META-1:0] meta[0:PLACES-1];
+  logic [15:0]     head, tail, lines;
+  logic [15:0]     place;  // of the request's line
+
+  // What a request asked for, until its bytes are there.
+  localparam FLIGHT = 1 + 1 + 1 + 16 + 8 + 8;
+  logic [MAX_LATENCY*FLIGHT-1:0] flight;
+  logic [FLIGHT-1:0] asked, arrives;
+  logic arrives_valid, arrives_last, arrives_access;
+  logic [15:0] arrives_place;
+  logic [7:0] arrives_lane, arrives_count;
+
+  logic [15:0] newest;
+  always_comb begin
+    newest = tail == 16'd0 ? PLACES - 1 : tail - 16'd1;
+    place = first ? tail : newest;
+    asked = {request, last, access, place, lane, count};
+    arrives = option_latency == 8'd0 ? asked : flight[(option_latency-8'd1)*FLIGHT+:FLIGHT];
+    {arrives_valid, arrives_last, arrives_access, arrives_place, arrives_lane, arrives_count} = arrives;
+  end
+
+  // The line that is entering.
+  logic           entering;
+  logic [7:0]     written;
+  logic [W*8-1:0] entering_bytes;
+  logic [W-1:0]   entering_present;
+  logic [META-1:0] entering_meta;
+
+  always_comb begin
+    pending = lines != 16'd0;
+    waits = pending && complete[head] && !entering;
+    head_record = meta[head][META-9];
+    enters = waits && free;
+    room = lines - {15'd0, enters} < option_queue;
+    writes = enters || entering;
+    write_lane = enters ? 8'd0 : written;
+    write_bytes = enters ? bytes[head] : entering_bytes;
+    write_present = enters ? present[head] : entering_present;
+    {write_elements, write_record, write_zero, write_group, write_line, write_tag, write_across, write_opens, write_last} = enters ? meta[head] : entering_meta;
+    write_count = write_elements - write_lane < PORT ? write_elements - write_lane : PORT;
+    finishes = writes && write_lane + write_count == write_elements;
+  end
+
+  always_ff @(posedge clk) begin
+    flight <= {flight[(MAX_LATENCY-1)*FLIGHT-1:0], asked};
+    if (request && first) begin
+      meta[tail] <= {elements, record, zero, group, line, tag, across, opens, last_of_round};
+      present[tail] <= '0;
+      complete[tail] <= 1'b0;
+      tail <= tail == PLACES - 1 ? 16'd0 : tail + 16'd1;
+    end
+    if (arrives_valid) begin
+      if (arrives_access)
+        for (int i = 0; i < PORT; i = i + 1)
+          if (i < arrives_count && arrives_lane + i < W) begin
+            bytes[arrives_place][(arrives_lane+i)*8+:8] <= data[i*8+:8];
+            present[arrives_place][arrives_lane+i] <= 1'b1;
+          end
+      if (arrives_last) complete[arrives_place] <= 1'b1;
+    end
+    lines <= lines + {15'd0, request && first} - {15'd0, enters};
+    if (enters) begin
+      head <= head == PLACES - 1 ? 16'd0 : head + 16'd1;
+      entering_bytes <= bytes[head];
+      entering_present <= present[head];
+      entering_meta <= meta[head];
+    end
+    entering <= writes && !finishes;
+    written <= write_lane + write_count;
+    if (reset) begin
+      flight <= '0;
+      head <= 16'd0;
+      tail <= 16'd0;
+      lines <= 16'd0;
+      entering <= 1'b0;
+    end
+  end
+endmodule
