@@ -83,7 +83,8 @@ module array_control #(
   logic [7:0] member_group[0:GROUPS-1];   // of block x cut, in order
   logic [7:0] member_ring[0:GROUPS-1];
   logic [7:0] member_block[0:GROUPS-1];
-  logic [GROUPS-1:0] member_used, member_rolls;
+  logic [GROUPS-1:0] member_used, member_moves, member_rolls;
+  logic [7:0] member_turn[0:GROUPS-1];    // of its ring among those that roll
   logic last_of_computation, last_computation, last_phase, waits_for_half;
 
   always_comb begin
@@ -108,6 +109,7 @@ module array_control #(
     turns = 16'd0;
     used = '0;
     member_used = '0;
+    member_moves = '0;
     member_rolls = '0;
     full = '0;
     ring = '0;
@@ -130,6 +132,7 @@ module array_control #(
           member_block[members] = b;
           full[members] = fixed != 8'd0 && (whole || moving != 8'd0);
           member_used[members] = 1'b1;
+          member_moves[members] = full[members];
           if (full[members] && length > turns[7:0]) turns = length;
           members = members + 8'd1;
         end
@@ -166,7 +169,8 @@ module array_control #(
     rings = 8'd0;
     for (int k = 0; k < GROUPS; k = k + 1) begin
       member_rolls[k] = member_used[k] && (whole || at_computation < member_ring[k]);
-      rings = rings + {7'd0, member_used[k]};
+      member_turn[k] = rings;
+      rings = rings + {7'd0, member_moves[k]};
     end
     wraps = 8'd0;
     if (job.rolling.wrap_buffer) wraps = rings + rings;
@@ -192,7 +196,7 @@ module array_control #(
         if (last_computation && last_phase) round_ends = 1'b1;
         else begin
           if (!job.rolling.wrap_buffer)
-            for (int k = 0; k < GROUPS; k = k + 1) if (member_rolls[k] && (!shared_spare || k == 0)) roll[member_group[k]] = 1'b1;
+            for (int k = 0; k < GROUPS; k = k + 1) if (member_rolls[k] && (!shared_spare || member_turn[k] == 8'd0)) roll[member_group[k]] = 1'b1;
           if (wraps != 8'd0) next_step = STEP_WRAP;
           else if (whole) next_step = STEP_CORRECT;
           else if (last_computation) next_step = STEP_EXCHANGE;
@@ -200,8 +204,8 @@ module array_control #(
       end
       STEP_WRAP: begin
         for (int k = 0; k < GROUPS; k = k + 1)
-          if (member_rolls[k]) begin
-            if (job.rolling.wrap_buffer ? wrap == 8'd2 * k + 8'd1 : wrap + 8'd1 == k) roll[member_group[k]] = 1'b1;
+          if (member_rolls[k] && member_moves[k]) begin
+            if (job.rolling.wrap_buffer ? wrap == 8'd2 * member_turn[k] + 8'd1 : wrap + 8'd1 == member_turn[k]) roll[member_group[k]] = 1'b1;
           end
         if (wrap + 8'd1 == wraps) next_step = whole ? STEP_CORRECT : last_computation ? STEP_EXCHANGE : STEP_BEAT;
       end

@@ -28,7 +28,8 @@ module kernel_lines #(
     output logic [7:0]                       line,
     output logic [15:0]                      tag,
     output logic                             across,
-    output logic                             opens,
+    output logic [7:0]                       opens,    // register groups of the round, with its first line
+    output logic [7:0]                       base,     // the first one of them
     output logic                             last_of_round,
     output logic [7:0]                       round_size
 );
@@ -59,50 +60,67 @@ module kernel_lines #(
   logic [15:0] number;   // of the record
   logic [7:0]  block, cut, in_cut, position;
 
-  logic [7:0]  lanes, length, block_lines, lines, unit_elements;
+  // Where the block of kernels in memory begins that holds the stack's first kernel, this block's, and the line's.
+  logic [15:0] stack_begin, block_begin, line_begin;
+
+  logic [7:0]  lanes, length, block_lines, lines, end_at;
   logic [31:0] cut_element, left;
-  logic [47:0] cut_address, unit_address, words;
-  logic [15:0] kernel;
+  logic [47:0] words, n;
+  logic [X*48-1:0] addresses;
+  logic [15:0] kernel, at_kernel, at_begin, at_size, next_begin;
   logic        more, last_unit, last_cut, last_block, round_end, has_records, done;
 
   always_comb begin
     lanes = rolling_pkg::left_transposed(job.rolling.variant) ? R : C;
     across = job.rolling.while_loading;
+    n = {16'd0, round.elements};
     cut_element = round.element + lanes * cut;
     left = round.elements - cut_element;
     length = left < {24'd0, lanes} ? left[7:0] : lanes;
     block_lines = rolling_pkg::lines_of(round.kernels, round.block, block);
     kernel = round.block * block;
-    cut_address = job.run.weights + {32'd0, round.kernel} * round.elements + {16'd0, cut_element} * round.kernels;
     lines = across ? length : block_lines;
-    unit_elements = across ? block_lines : length;
-    unit_address = cut_address + (across ? {40'd0, in_cut} * round.kernels + kernel : ({32'd0, kernel} + in_cut) * length);
-    if (records) begin
-      unit_elements = 8'd16;
-      unit_address = job.run.post + ({32'd0, round.kernel} + number) * 48'd16;
+    elements = records ? 8'd16 : across ? block_lines : length;
+
+    // All bytes of the line. Across, it is an element of each kernel of the block.
+    at_kernel = round.kernel + kernel + (across ? 16'd0 : {8'd0, in_cut});
+    at_begin = line_begin;
+    at_size = 16'd0;
+    addresses = '0;
+    for (int i = 0; i < X; i = i + 1) begin
+      at_size = job.run.kernels - at_begin < job.rolling.block_kernels ? job.run.kernels - at_begin : job.rolling.block_kernels;
+      if (across) begin
+        addresses[i*48+:48] = job.run.weights + at_begin * n + ({16'd0, cut_element} + in_cut) * at_size + (at_kernel - at_begin);
+        if (i < block_lines) begin
+          at_kernel = at_kernel + 16'd1;
+          if (at_kernel == at_begin + job.rolling.block_kernels) at_begin = at_kernel;
+        end
+      end else addresses[i*48+:48] = job.run.weights + at_begin * n + {16'd0, cut_element} * at_size + (at_kernel - at_begin) * length + i;
     end
-    address = unit_address + position;
-    words = 48'd0;
+    next_begin = across ? at_begin : at_kernel + 16'd1 == at_begin + job.rolling.block_kernels ? at_kernel + 16'd1 : at_begin;
+
+    address = records ? job.run.post + ({32'd0, round.kernel} + number) * 48'd16 + position : addresses[position*48+:48];
     more = 1'b1;
-    count = 8'd0;
-    for (int i = 0; i < PORT; i = i + 1) begin
-      words = ((address + i) >> option_bank_shift) - (address >> option_bank_shift);
-      if (more && position + i < unit_elements && words < option_banks) count = i + 1;
-      else more = 1'b0;
-    end
-    last = position + count == unit_elements;
+    words = 48'd0;
+    end_at = position;
+    for (int i = 0; i < 16 || i < X; i = i + 1)
+      if (i >= position && more) begin
+        words = ((address + (i - position)) >> option_bank_shift) - (address >> option_bank_shift);
+        if (i < elements && i - position < PORT && words < option_banks && (records || addresses[i*48+:48] == address + (i - position))) end_at = i + 1;
+        else more = 1'b0;
+      end
+    count = end_at - position;
+    last = end_at == elements;
     first = position == 8'd0;
     request = job_valid && (room || !first);
     done = request && last;
     lane = position;
-    elements = unit_elements;
     record = records;
     group = round.base + block * (assigned ? round_size / round.blocks : job.rolling.stacked_cuts) + cut;
     line = in_cut;
-    tag = kernel + in_cut;
-    if (across) tag = kernel;
-    if (records) tag = round.kernels;
-    opens = in_cut == 8'd0;
+    tag = records ? round.kernels : across ? kernel : kernel + in_cut;
+    base = round.base;
+    opens = in_cut == 8'd0 && cut == 8'd0 && block == 8'd0 && !records ? (assigned ? round_size : round.blocks * job.rolling.stacked_cuts) : 8'd0;
     last_unit = in_cut + 8'd1 == lines;
     last_cut = cut + 8'd1 == job.rolling.stacked_cuts || left <= {24'd0, lanes};
     last_block = kernel + round.block >= round.kernels;
@@ -117,15 +135,26 @@ module kernel_lines #(
     if (request) position <= last ? 8'd0 : position + count;
     if (done && !records) begin
       in_cut <= in_cut + 8'd1;
+      line_begin <= across ? line_begin : next_begin;
       if (last_unit) begin
         in_cut <= 8'd0;
         cut <= cut + 8'd1;
+        line_begin <= block_begin;
         if (last_cut) begin
           cut <= 8'd0;
           block <= block + 8'd1;
+          block_begin <= next_begin;
+          line_begin <= next_begin;
           if (last_block) begin
             block <= 8'd0;
             records <= has_records;
+            block_begin <= stack_begin;
+            line_begin <= stack_begin;
+            if (round.last_cut && round.last_row) begin
+              stack_begin <= round.ends_run ? 16'd0 : next_begin;
+              block_begin <= round.ends_run ? 16'd0 : next_begin;
+              line_begin <= round.ends_run ? 16'd0 : next_begin;
+            end
           end
         end
       end
@@ -144,6 +173,9 @@ module kernel_lines #(
       cut <= 8'd0;
       in_cut <= 8'd0;
       position <= 8'd0;
+      stack_begin <= 16'd0;
+      block_begin <= 16'd0;
+      line_begin <= 16'd0;
     end
   end
 endmodule

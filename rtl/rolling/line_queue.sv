@@ -27,12 +27,14 @@ module line_queue #(
     input  logic [7:0]        line,
     input  logic [15:0]       tag,
     input  logic              across,
-    input  logic              opens,           // its first line of this group
+    input  logic [7:0]        opens,           // it is the first line of its round, which has so many groups
+    input  logic [7:0]        base,            // from this one on
     input  logic              last_of_round,
     input  logic [8*PORT-1:0] data,
     // The oldest line.
     output logic              waits,           // it could enter
     output logic              pending,         // there is one
+    output logic              empty,           // behind this cycle no line is left
     output logic              head_record,
     input  logic              free,            // its registers are
     output logic              enters,
@@ -49,10 +51,11 @@ module line_queue #(
     output logic [7:0]        write_line,
     output logic [15:0]       write_tag,
     output logic              write_across,
-    output logic              write_opens,
+    output logic [7:0]        write_opens,
+    output logic [7:0]        write_base,
     output logic              write_last
 );
-  localparam META = 8 + 1 + 11 + 8 + 8 + 16 + 1 + 1 + 1;
+  localparam META = 8 + 1 + 11 + 8 + 8 + 16 + 1 + 8 + 8 + 1;
 
   logic [W*8-1:0]  bytes[0:PLACES-1];
   logic [W-1:0]    present[0:PLACES-1];
@@ -86,24 +89,26 @@ module line_queue #(
   logic [META-1:0] entering_meta;
 
   always_comb begin
-    pending = lines != 16'd0;
+    pending = lines != {15'd0, entering};
     waits = pending && complete[head] && !entering;
     head_record = meta[head][META-9];
     enters = waits && free;
-    room = lines - {15'd0, enters} < option_queue;
     writes = enters || entering;
     write_lane = enters ? 8'd0 : written;
     write_bytes = enters ? bytes[head] : entering_bytes;
     write_present = enters ? present[head] : entering_present;
-    {write_elements, write_record, write_zero, write_group, write_line, write_tag, write_across, write_opens, write_last} = enters ? meta[head] : entering_meta;
+    {write_elements, write_record, write_zero, write_group, write_line, write_tag, write_across, write_opens, write_base, write_last} = enters ? meta[head] : entering_meta;
     write_count = write_elements - write_lane < PORT ? write_elements - write_lane : PORT;
     finishes = writes && write_lane + write_count == write_elements;
+    room = lines - {15'd0, finishes} < option_queue;
   end
+
+  assign empty = lines == {15'd0, finishes} && !request;
 
   always_ff @(posedge clk) begin
     flight <= {flight[(MAX_LATENCY-1)*FLIGHT-1:0], asked};
     if (request && first) begin
-      meta[tail] <= {elements, record, zero, group, line, tag, across, opens, last_of_round};
+      meta[tail] <= {elements, record, zero, group, line, tag, across, opens, base, last_of_round};
       present[tail] <= '0;
       complete[tail] <= 1'b0;
       tail <= tail == PLACES - 1 ? 16'd0 : tail + 16'd1;
@@ -117,7 +122,7 @@ module line_queue #(
           end
       if (arrives_last) complete[arrives_place] <= 1'b1;
     end
-    lines <= lines + {15'd0, request && first} - {15'd0, enters};
+    lines <= lines + {15'd0, request && first} - {15'd0, finishes};
     if (enters) begin
       head <= head == PLACES - 1 ? 16'd0 : head + 16'd1;
       entering_bytes <= bytes[head];

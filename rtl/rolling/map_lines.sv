@@ -27,7 +27,8 @@ module map_lines #(
     output logic [7:0]                       group,
     output logic [7:0]                       line,
     output logic [15:0]                      tag,
-    output logic                             opens,
+    output logic [7:0]                       opens,    // register groups of the round, with its first line
+    output logic [7:0]                       base,     // the first one of them
     output logic                             last_of_round,
     output logic [7:0]                       round_size
 );
@@ -141,7 +142,8 @@ module map_lines #(
     group = round.base + block * (assigned ? round_size / round.blocks : job.rolling.stacked_cuts) + cut;
     line = in_block;
     tag = row;
-    opens = in_block == 8'd0;
+    base = round.base;
+    opens = row == 16'd0 && cut == 8'd0 ? (assigned ? round_size : round.blocks * job.rolling.stacked_cuts) : 8'd0;
     last_cut = cut + 8'd1 == job.rolling.stacked_cuts || left <= {24'd0, lanes};
     last_row = row + 16'd1 == round.rows;
     done = request && line_done;

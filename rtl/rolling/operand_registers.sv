@@ -15,14 +15,14 @@ module operand_registers #(
     input  logic [7:0]              load_group,
     input  logic [7:0]              load_line,
     input  logic                    load_across,  // an element of every line
-    input  logic                    load_opens,   // the group's lines are gone
+    input  logic [7:0]              load_opens,   // so many groups are cleared
+    input  logic [7:0]              load_base,    // from this one on
     input  logic [7:0]              load_lane,    // of the first element that is written
     input  logic [7:0]              load_count,
     input  logic                    load_first,   // the line's first elements
     input  logic [7:0]              load_lines,   // across: lines that the column has
     input  logic [15:0]             load_tag,
     input  logic [(R>C?R:C)*9-1:0]  load_data,
-    input  logic [GROUPS-1:0]       clear,
     // Rings.
     input  logic [GROUPS-1:0]       roll,
     input  logic                    down,
@@ -60,7 +60,7 @@ module operand_registers #(
           if (roll[g] && line < length)
             next_values[((g*R+r)*C+c)*9+:9] = left ? values[((g*R+r)*C+source)*9+:9] : values[((g*R+source)*C+c)*9+:9];
           if (exchange[g] || (correct[g] && line == edge_line)) next_values[((g*R+r)*C+c)*9+:9] = values[((from[g*8+:8]*R+r)*C+c)*9+:9];
-          if ((load && load_first && load_opens && load_group == g) || clear[g]) next_values[((g*R+r)*C+c)*9+:9] = 9'd0;
+          if (load && load_first && g >= load_base && g < load_base + load_opens) next_values[((g*R+r)*C+c)*9+:9] = 9'd0;
           if (load && load_group == g) begin
             if (load_across) begin
               if (lane == load_line && line >= load_lane && line < load_lane + load_count)
@@ -79,7 +79,7 @@ module operand_registers #(
           next_valid[g*X+l] = valid[from[g*8+:8]*X+l];
           next_tags[(g*X+l)*16+:16] = tags[(from[g*8+:8]*X+l)*16+:16];
         end
-        if ((load && load_first && load_opens && load_group == g) || clear[g]) next_valid[g*X+l] = 1'b0;
+        if (load && load_first && g >= load_base && g < load_base + load_opens) next_valid[g*X+l] = 1'b0;
         if (load && load_first && load_group == g && (load_across ? l < load_lines : l == load_line)) begin
           next_valid[g*X+l] = 1'b1;
           next_tags[(g*X+l)*16+:16] = load_across ? load_tag + l : load_tag;

@@ -94,31 +94,37 @@ module rolling_unit #(
   localparam DEPTH = $clog2(X) + $clog2(M) + 1;
 
   // Runs.
-  logic [3:0] job_done, job_valid;
-  logic [rolling_pkg::JOB_BITS-1:0] a_job_bits, b_job_bits, array_job_bits;
-  rolling_pkg::job_t a_job, b_job, job;
-  assign a_job = a_job_bits;
-  assign b_job = b_job_bits;
+  logic a_asked, b_asked, a_asks_last, b_asks_last, loaded, array_done;
+  logic [1:0] job_valid;  // of loaders, of the array
+  logic [rolling_pkg::JOB_BITS-1:0] load_job_bits, array_job_bits;
+  rolling_pkg::job_t load_job, job;
+  assign load_job = load_job_bits;
   // Without a run the array stays as the last one left it.
   logic [rolling_pkg::JOB_BITS-1:0] last_job;
-  assign job = job_valid[2] ? array_job_bits : last_job;
-  always_ff @(posedge clk) if (job_valid[2]) last_job <= array_job_bits;
+  assign job = job_valid[1] ? array_job_bits : last_job;
+  always_ff @(posedge clk) if (job_valid[1]) last_job <= array_job_bits;
 
   run_queue runs (
       .clk(clk),
       .reset(reset),
       .instruction_valid(instruction_valid),
       .instruction(instruction),
-      .done(job_done),
+      .done({array_done, loaded}),
       .valid(job_valid),
-      .a_job(a_job_bits),
-      .b_job(b_job_bits),
+      .load_job(load_job_bits),
       .array_job(array_job_bits)
   );
 
+  // The lines of the next run follow when all lines and records of this one are in registers.
+  assign loaded = job_valid[0] && (a_asked || a_asks_last) && (b_asked || b_asks_last) && a_empty && b_empty;
+  always_ff @(posedge clk) begin
+    a_asked <= (a_asked || a_asks_last) && !loaded && !reset;
+    b_asked <= (b_asked || b_asks_last) && !loaded && !reset;
+  end
+
   // Loader of A.
-  logic a_room, a_access, a_first, a_last, a_opens, a_round_last, a_asks;
-  logic [7:0] a_count, a_lane, a_elements, a_group, a_line, a_size;
+  logic a_room, a_access, a_first, a_last, a_round_last, a_asks;
+  logic [7:0] a_opens, a_base, a_count, a_lane, a_elements, a_group, a_line, a_size;
   logic [15:0] a_tag;
 
   map_lines #(
@@ -132,9 +138,9 @@ module rolling_unit #(
       .option_bank_shift(option_a_bank_shift),
       .option_banks(option_a_banks),
       .assigned(option_assigned),
-      .job_valid(job_valid[0]),
-      .job_bits(a_job_bits),
-      .job_done(job_done[0]),
+      .job_valid(job_valid[0] && !a_asked),
+      .job_bits(load_job_bits),
+      .job_done(a_asks_last),
       .room(a_room),
       .request(a_asks),
       .access(a_access),
@@ -148,13 +154,14 @@ module rolling_unit #(
       .line(a_line),
       .tag(a_tag),
       .opens(a_opens),
+      .base(a_base),
       .last_of_round(a_round_last),
       .round_size(a_size)
   );
   assign a_request = a_asks && a_access;
 
-  logic a_waits, a_pending, a_head_record, a_free, a_enters, a_writes, a_finishes, aw_record, aw_across, aw_opens, aw_last;
-  logic [7:0] aw_lane, aw_count, aw_elements, aw_group, aw_line;
+  logic a_waits, a_pending, a_head_record, a_free, a_enters, a_writes, a_finishes, aw_record, aw_across, aw_last, a_empty;
+  logic [7:0] aw_opens, aw_base, aw_lane, aw_count, aw_elements, aw_group, aw_line;
   logic [W*8-1:0] aw_bytes;
   logic [W-1:0] aw_present;
   logic [15:0] aw_tag;
@@ -180,16 +187,18 @@ module rolling_unit #(
       .count(a_count),
       .elements(a_elements),
       .record(1'b0),
-      .zero({a_job.conv.input_type == conv_pkg::TYPE_UINT8, a_job.conv.input_zero_point[9:0]}),
+      .zero({load_job.conv.input_type == conv_pkg::TYPE_UINT8, load_job.conv.input_zero_point[9:0]}),
       .group(a_group),
       .line(a_line),
       .tag(a_tag),
       .across(1'b0),
       .opens(a_opens),
+      .base(a_base),
       .last_of_round(a_round_last),
       .data(a_data),
       .waits(a_waits),
       .pending(a_pending),
+      .empty(a_empty),
       .head_record(a_head_record),
       .free(a_free),
       .enters(a_enters),
@@ -207,12 +216,13 @@ module rolling_unit #(
       .write_tag(aw_tag),
       .write_across(aw_across),
       .write_opens(aw_opens),
+      .write_base(aw_base),
       .write_last(aw_last)
   );
 
   // Loader of B and of records.
-  logic b_room, b_first, b_last, b_record, b_across, b_opens, b_round_last;
-  logic [7:0] b_count, b_lane, b_elements, b_group, b_line, b_size;
+  logic b_room, b_first, b_last, b_record, b_across, b_round_last;
+  logic [7:0] b_opens, b_base, b_count, b_lane, b_elements, b_group, b_line, b_size;
   logic [15:0] b_tag;
 
   kernel_lines #(
@@ -226,9 +236,9 @@ module rolling_unit #(
       .option_bank_shift(option_b_bank_shift),
       .option_banks(option_b_banks),
       .assigned(option_assigned),
-      .job_valid(job_valid[1]),
-      .job_bits(b_job_bits),
-      .job_done(job_done[1]),
+      .job_valid(job_valid[0] && !b_asked),
+      .job_bits(load_job_bits),
+      .job_done(b_asks_last),
       .room(b_room),
       .request(b_request),
       .address(b_address),
@@ -243,12 +253,13 @@ module rolling_unit #(
       .tag(b_tag),
       .across(b_across),
       .opens(b_opens),
+      .base(b_base),
       .last_of_round(b_round_last),
       .round_size(b_size)
   );
 
-  logic b_waits, b_pending, b_head_record, b_free, b_enters, b_writes, b_finishes, bw_record, bw_across, bw_opens, bw_last;
-  logic [7:0] bw_lane, bw_count, bw_elements, bw_group, bw_line;
+  logic b_waits, b_pending, b_head_record, b_free, b_enters, b_writes, b_finishes, bw_record, bw_across, bw_last, b_empty;
+  logic [7:0] bw_opens, bw_base, bw_lane, bw_count, bw_elements, bw_group, bw_line;
   logic [W*8-1:0] bw_bytes;
   logic [W-1:0] bw_present;
   logic [15:0] bw_tag;
@@ -274,16 +285,18 @@ module rolling_unit #(
       .count(b_count),
       .elements(b_elements),
       .record(b_record),
-      .zero({b_job.conv.weight_type == conv_pkg::TYPE_UINT8, b_job.conv.weight_zero_point[9:0]}),
+      .zero({load_job.conv.weight_type == conv_pkg::TYPE_UINT8, load_job.conv.weight_zero_point[9:0]}),
       .group(b_group),
       .line(b_line),
       .tag(b_tag),
       .across(b_across),
       .opens(b_opens),
+      .base(b_base),
       .last_of_round(b_round_last),
       .data(b_data),
       .waits(b_waits),
       .pending(b_pending),
+      .empty(b_empty),
       .head_record(b_head_record),
       .free(b_free),
       .enters(b_enters),
@@ -301,6 +314,7 @@ module rolling_unit #(
       .write_tag(bw_tag),
       .write_across(bw_across),
       .write_opens(bw_opens),
+      .write_base(bw_base),
       .write_last(bw_last)
   );
 
@@ -359,9 +373,9 @@ module rolling_unit #(
       .reset(reset),
       .assigned(option_assigned),
       .shared_spare(option_shared_spare),
-      .job_valid(job_valid[2]),
+      .job_valid(job_valid[1]),
       .job_bits(array_job_bits),
-      .job_done(job_done[2]),
+      .job_done(array_done),
       .a_loaded(a_ready != 16'd0),
       .b_loaded(b_ready != 16'd0),
       .half_busy(half_busy),
@@ -432,13 +446,13 @@ module rolling_unit #(
       .load_line(aw_line),
       .load_across(aw_across),
       .load_opens(aw_opens),
+      .load_base(aw_base),
       .load_lane(aw_lane),
       .load_count(aw_count),
       .load_first(a_enters),
       .load_lines(aw_elements),
       .load_tag(aw_tag),
       .load_data(a_elements_in),
-      .clear({GROUPS{1'b0}}),
       .roll(a_roll),
       .down(down),
       .ring(ring),
@@ -466,13 +480,13 @@ module rolling_unit #(
       .load_line(bw_line),
       .load_across(bw_across),
       .load_opens(bw_opens),
+      .load_base(bw_base),
       .load_lane(bw_lane),
       .load_count(bw_count),
       .load_first(b_enters),
       .load_lines(bw_elements),
       .load_tag(bw_tag),
       .load_data(b_elements_in),
-      .clear({GROUPS{1'b0}}),
       .roll(b_roll),
       .down(down),
       .ring(ring),
@@ -600,7 +614,7 @@ module rolling_unit #(
       .clk(clk),
       .clear(clear),
       .clear_half(clear_half),
-      .clear_lines(round.rows > round.kernels ? round.rows : round.kernels),
+      .clear_lines(job.rolling.scheme == rolling_pkg::SCHEME_WHOLE ? round.blocks * round.block : round.rows > round.kernels ? round.rows : round.kernels),
       .add(add),
       .add_half(add_half),
       .add_line(add_line),
@@ -707,7 +721,6 @@ module rolling_unit #(
       .run_written(written),
       .state(write_state)
   );
-  assign job_done[3] = written;
   always_ff @(posedge clk) run_done <= reset ? 1'b0 : written;
 
   // What loaders do.
@@ -724,9 +737,9 @@ module rolling_unit #(
     load_b_across = bw_record ? b_last_across : bw_across;
     a_request_state = a_asks ? rolling_pkg::STATE_BUSY : rolling_pkg::STATE_IDLE;
     b_request_state = b_request ? rolling_pkg::STATE_BUSY : rolling_pkg::STATE_IDLE;
-    a_load_state = a_writes ? rolling_pkg::STATE_BUSY : a_waits ? rolling_pkg::STATE_INPUT_RELEASE : a_pending || job_valid[0] ? rolling_pkg::STATE_LINE_LOAD : rolling_pkg::STATE_IDLE;
-    b_load_state = b_writes ? rolling_pkg::STATE_BUSY : b_waits ? (b_head_record ? rolling_pkg::STATE_WEIGHT_RELEASE : rolling_pkg::STATE_INPUT_RELEASE)
-                   : b_pending || job_valid[1] ? rolling_pkg::STATE_LINE_LOAD : rolling_pkg::STATE_IDLE;
+    a_load_state = a_writes ? rolling_pkg::STATE_BUSY : a_waits ? rolling_pkg::STATE_INPUT_RELEASE : a_pending || (job_valid[0] && !a_asked) ? rolling_pkg::STATE_LINE_LOAD : rolling_pkg::STATE_IDLE;
+    b_load_state = b_writes ? rolling_pkg::STATE_BUSY : b_waits ? rolling_pkg::STATE_WEIGHT_RELEASE
+                   : b_pending || (job_valid[0] && !b_asked) ? rolling_pkg::STATE_LINE_LOAD : rolling_pkg::STATE_IDLE;
   end
   always_ff @(posedge clk)
     if (b_enters && !bw_record) begin

@@ -1,5 +1,5 @@
 // Instructions and the runs that wait or are under way: a run takes the registers along that hold when it is dispatched.
-// Loaders, array and results read the queue at their own pace; rolling.setup waits until no run is left.
+// Loaders and array read the queue at their own pace; rolling.setup waits until no run is left.
 module run_queue #(
     parameter PLACES = 8
 ) (
@@ -7,10 +7,9 @@ module run_queue #(
     input  logic                             reset,
     input  logic                             instruction_valid,
     input  logic [511:0]                     instruction,
-    input  logic [3:0]                       done,       // a reader has done with its oldest run: A, B, array, results
-    output logic [3:0]                       valid,
-    output logic [rolling_pkg::JOB_BITS-1:0] a_job,
-    output logic [rolling_pkg::JOB_BITS-1:0] b_job,
+    input  logic [1:0]                       done,       // loaders, array have done with their oldest run
+    output logic [1:0]                       valid,
+    output logic [rolling_pkg::JOB_BITS-1:0] load_job,
     output logic [rolling_pkg::JOB_BITS-1:0] array_job
 );
   conv_pkg::setup_t conv;
@@ -18,7 +17,7 @@ module run_queue #(
   rolling_pkg::run_t run;
   rolling_pkg::job_t job;
   logic [rolling_pkg::JOB_BITS-1:0] jobs[0:PLACES-1];
-  logic [15:0] write, read[0:3], left[0:3];
+  logic [15:0] write, read[0:1], left[0:1];
   logic push;
   logic [15:0] group, in_group;
 
@@ -37,10 +36,10 @@ module run_queue #(
     job.conv = conv;
     job.first_group = group;
     job.first_in_group = in_group;
-    for (int i = 0; i < 4; i = i + 1) valid[i] = left[i] != 16'd0;
-    a_job = jobs[read[0]];
-    b_job = jobs[read[1]];
-    array_job = jobs[read[2]];
+    valid[0] = left[0] != 16'd0;
+    valid[1] = left[1] != 16'd0 && left[1] >= left[0];  // a run is the array's when its lines are asked for
+    load_job = jobs[read[0]];
+    array_job = jobs[read[1]];
   end
 
   always_ff @(posedge clk) begin
@@ -50,13 +49,13 @@ module run_queue #(
       jobs[write] <= job;
       write <= write == PLACES - 1 ? 16'd0 : write + 16'd1;
     end
-    for (int i = 0; i < 4; i = i + 1) begin
+    for (int i = 0; i < 2; i = i + 1) begin
       left[i] <= left[i] + {15'd0, push} - {15'd0, done[i]};
       if (done[i]) read[i] <= read[i] == PLACES - 1 ? 16'd0 : read[i] + 16'd1;
     end
     if (reset) begin
       write <= 16'd0;
-      for (int i = 0; i < 4; i = i + 1) begin
+      for (int i = 0; i < 2; i = i + 1) begin
         left[i] <= 16'd0;
         read[i] <= 16'd0;
       end

@@ -126,6 +126,8 @@ LockStep::LockStep(const std::string& folder, bool compares)
   a_.port = &rtl_["pe.a"], b_.port = &rtl_["pe.b"];
   a_tags_.port = &rtl_["tags.a"], b_tags_.port = &rtl_["tags.b"];
   spare_.port = &rtl_["spare"], half_.port = &rtl_["half"];
+  a_.before.assign(kGroups * kRows * kColumns, {true, 0});
+  b_.before = a_.before;
   spare_.before.assign(kGroups * kLanes, {true, 0});
   half_.before.assign(2 * kLines * kLines, {true, 0});
   set_options();
@@ -288,13 +290,12 @@ void LockStep::record_sums(std::uint64_t clock) {
 }
 
 void LockStep::record_registers(std::uint64_t clock) {
-  const bool left = model_->left;
   for (int g = 0; g < kGroups; g++) {
     for (int r = 0; r < kRows; r++)
       for (int c = 0; c < kColumns; c++) {
-        const int line = g * kLanes + (left ? c : r), element = (g * kRows + r) * kColumns + c;
-        a_.look(clock, element, bits(model_->a_valid, line, 1), bits(model_->a_values, element * 9, 9));
-        b_.look(clock, element, bits(model_->b_valid, line, 1), bits(model_->b_values, element * 9, 9));
+        const int element = (g * kRows + r) * kColumns + c;
+        a_.look(clock, element, true, bits(model_->a_values, element * 9, 9));
+        b_.look(clock, element, true, bits(model_->b_values, element * 9, 9));
       }
     for (int l = 0; l < kLanes; l++) {
       const int line = g * kLanes + l;

@@ -83,7 +83,7 @@ void write_registers(Changes& changes, Ports& ports) {
   for (const char* name : {"pe.a", "pe.b", "tags.a", "tags.b", "spare", "half"}) {
     Port& to = ports[name];
     to.fields = {{"element", 32}, {"known", 1}, {"value", 32}};
-    const bool zeros = to.fields.size() && (std::string(name) == "spare" || std::string(name) == "half");
+    const bool zeros = std::string(name).compare(0, 4, "tags") != 0;
     auto& of = changes[name];
     std::stable_sort(of.begin(), of.end(), [](const Change& a, const Change& b) {
       return std::tie(a.clock, a.element) < std::tie(b.clock, b.element);
