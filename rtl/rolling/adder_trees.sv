@@ -39,13 +39,20 @@ module adder_trees #(
         end
   end
 
-  always_ff @(posedge clk) begin
-    level[0] <= products;
-    for (int k = 1; k <= LEVELS; k = k + 1)
-      for (int t = 0; t < M * X; t = t + 1)
-        for (int i = 0; i < (WIDTH >> k); i = i + 1)
-          level[k][(t*WIDTH+i)*32+:32] <= level[k-1][(t*WIDTH+2*i)*32+:32] + level[k-1][(t*WIDTH+2*i+1)*32+:32];
-  end
+  genvar k;
+  generate
+    for (k = 1; k <= LEVELS; k = k + 1) begin : halving
+      logic [M*X*WIDTH*32-1:0] halved;
+      always_comb begin
+        halved = '0;
+        for (int t = 0; t < M * X; t = t + 1)
+          for (int i = 0; i < (WIDTH >> k); i = i + 1)
+            halved[(t*WIDTH+i)*32+:32] = level[k-1][(t*WIDTH+2*i)*32+:32] + level[k-1][(t*WIDTH+2*i+1)*32+:32];
+      end
+      always_ff @(posedge clk) level[k] <= halved;
+    end
+  endgenerate
+  always_ff @(posedge clk) level[0] <= products;
 
   // A tree of fewer lanes has fewer levels.
   always_comb begin

@@ -29,7 +29,7 @@ module array_control #(
     output logic [M*16-1:0]                    place,         // of a group's sums in their lines: the first one of its phase
     output logic [M*16-1:0]                    moving_first,  // number of the first line of the rolling block
     output logic [M*8-1:0]                     turn,          // lines of its ring, over all blocks in whole rolling
-    output logic [M*8-1:0]                     lines,         // and in its registers
+    output logic [7:0]                         lines,         // of the longest ring of the stack
     output logic                               half,
     output logic                               stack_begins,  // the half is cleared
     output logic                               stack_ends,    // the beat is the stack's last one
@@ -76,7 +76,7 @@ module array_control #(
   logic [1:0]  at_step;
   logic [7:0]  at_scan;
 
-  logic        a_rolls, down, whole;
+  logic        a_rolls, down, whole, corrects;
   logic [7:0]  lanes, stride, cuts, fixed, moving, number, partner, picked, members, length, rings, wraps, beat_end;
   logic [15:0] turns, ends_at, whole_ring;
   logic [GROUPS-1:0] full;                // groups with a beat in this computation
@@ -114,6 +114,7 @@ module array_control #(
     full = '0;
     ring = '0;
     from = '0;
+    corrects = whole && round.blocks > 8'd1;
     whole_ring = round.blocks * round.block;
     for (int k = 0; k < GROUPS; k = k + 1) begin
       member_group[k] = 8'd0;
@@ -132,7 +133,7 @@ module array_control #(
           member_block[members] = b;
           full[members] = fixed != 8'd0 && (whole || moving != 8'd0);
           member_used[members] = 1'b1;
-          member_moves[members] = full[members];
+          member_moves[members] = whole || full[members];
           if (full[members] && length > turns[7:0]) turns = length;
           members = members + 8'd1;
         end
@@ -147,7 +148,7 @@ module array_control #(
     place = '0;
     moving_first = '0;
     turn = '0;
-    lines = '0;
+    lines = whole ? round.block : rolling_pkg::lines_of(round.rows > round.kernels ? round.rows : round.kernels, round.block, 8'd0);
     picked = 8'd0;
     beat_end = at_scan;
     for (int k = 0; k < GROUPS; k = k + 1)
@@ -157,7 +158,6 @@ module array_control #(
         place[picked*16+:16] = at_phase * round.block;
         moving_first[picked*16+:16] = whole ? 16'd0 : rolling_pkg::partner(member_block[k], at_phase, round.blocks, down) * round.block;
         turn[picked*8+:8] = whole ? whole_ring[7:0] : member_ring[k];
-        lines[picked*8+:8] = member_ring[k];
         picked = picked + 8'd1;
         beat_end = k + 1;
       end
@@ -168,9 +168,9 @@ module array_control #(
     // Rolls.
     rings = 8'd0;
     for (int k = 0; k < GROUPS; k = k + 1) begin
-      member_rolls[k] = member_used[k] && (whole || at_computation < member_ring[k]);
+      member_rolls[k] = member_used[k] && member_moves[k] && (whole || at_computation < member_ring[k]);
       member_turn[k] = rings;
-      rings = rings + {7'd0, member_moves[k]};
+      rings = rings + {7'd0, member_rolls[k]};
     end
     wraps = 8'd0;
     if (job.rolling.wrap_buffer) wraps = rings + rings;
@@ -198,16 +198,16 @@ module array_control #(
           if (!job.rolling.wrap_buffer)
             for (int k = 0; k < GROUPS; k = k + 1) if (member_rolls[k] && (!shared_spare || member_turn[k] == 8'd0)) roll[member_group[k]] = 1'b1;
           if (wraps != 8'd0) next_step = STEP_WRAP;
-          else if (whole) next_step = STEP_CORRECT;
-          else if (last_computation) next_step = STEP_EXCHANGE;
+          else if (corrects) next_step = STEP_CORRECT;
+          else if (last_computation && !whole) next_step = STEP_EXCHANGE;
         end
       end
       STEP_WRAP: begin
         for (int k = 0; k < GROUPS; k = k + 1)
-          if (member_rolls[k] && member_moves[k]) begin
+          if (member_rolls[k]) begin
             if (job.rolling.wrap_buffer ? wrap == 8'd2 * member_turn[k] + 8'd1 : wrap + 8'd1 == member_turn[k]) roll[member_group[k]] = 1'b1;
           end
-        if (wrap + 8'd1 == wraps) next_step = whole ? STEP_CORRECT : last_computation ? STEP_EXCHANGE : STEP_BEAT;
+        if (wrap + 8'd1 == wraps) next_step = corrects ? STEP_CORRECT : last_computation && !whole ? STEP_EXCHANGE : STEP_BEAT;
       end
       STEP_EXCHANGE: begin
         for (int k = 0; k < GROUPS; k = k + 1) if (member_used[k]) exchange[member_group[k]] = 1'b1;

@@ -81,6 +81,19 @@ module line_queue #(
     {arrives_valid, arrives_last, arrives_access, arrives_place, arrives_lane, arrives_count} = arrives;
   end
 
+  // The line with the bytes that are there in this cycle.
+  logic [W*8-1:0] filled;
+  logic [W-1:0]   filled_present;
+  always_comb begin
+    filled = bytes[arrives_place];
+    filled_present = request && first && arrives_place == tail ? '0 : present[arrives_place];
+    for (int i = 0; i < W; i = i + 1)
+      if (arrives_access && i >= arrives_lane && i < arrives_lane + arrives_count) begin
+        filled[i*8+:8] = data[(i-arrives_lane)*8+:8];
+        filled_present[i] = 1'b1;
+      end
+  end
+
   // The line that is entering.
   logic           entering;
   logic [7:0]     written;
@@ -114,12 +127,8 @@ module line_queue #(
       tail <= tail == PLACES - 1 ? 16'd0 : tail + 16'd1;
     end
     if (arrives_valid) begin
-      if (arrives_access)
-        for (int i = 0; i < PORT; i = i + 1)
-          if (i < arrives_count && arrives_lane + i < W) begin
-            bytes[arrives_place][(arrives_lane+i)*8+:8] <= data[i*8+:8];
-            present[arrives_place][arrives_lane+i] <= 1'b1;
-          end
+      bytes[arrives_place] <= filled;
+      present[arrives_place] <= filled_present;
       if (arrives_last) complete[arrives_place] <= 1'b1;
     end
     lines <= lines + {15'd0, request && first} - {15'd0, finishes};

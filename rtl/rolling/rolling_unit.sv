@@ -351,7 +351,8 @@ module rolling_unit #(
   logic [M-1:0] multiply;
   logic [M*8-1:0] group;
   logic [M*16-1:0] place_first, moving_first;
-  logic [M*8-1:0] turn, ring_lines;
+  logic [M*8-1:0] turn;
+  logic [7:0] ring_lines;
   logic half, stack_begins, stack_ends;
   logic [rolling_pkg::ROUND_BITS-1:0] round_bits;
   rolling_pkg::round_t round;
@@ -550,7 +551,7 @@ module rolling_unit #(
         moving = (rolls_a ? a_tags[at*16+:16] : b_tags[at*16+:16]) - moving_first[m*16+:16];
         if (down && moving != 16'd0) moving = turn[m*8+:8] - moving;
         beat_index[(m*X+l)*16+:16] = place_first[m*16+:16] + (job.rolling.by_tags ? moving : computation);
-        beat_lines[m*X+l] = multiply[m] && l < ring_lines[m*8+:8];
+        beat_lines[m*X+l] = multiply[m] && l < ring_lines;
       end
     beat_place = {multiply, stack_ends, half, beat_lines, beat_add, beat_line, beat_index};
     depth = (left ? $clog2(R) : $clog2(C)) + $clog2(M) + 1;
@@ -614,7 +615,7 @@ module rolling_unit #(
       .clk(clk),
       .clear(clear),
       .clear_half(clear_half),
-      .clear_lines(job.rolling.scheme == rolling_pkg::SCHEME_WHOLE ? round.blocks * round.block : round.rows > round.kernels ? round.rows : round.kernels),
+      .clear_lines(round.blocks * ring_lines),
       .add(add),
       .add_half(add_half),
       .add_line(add_line),

@@ -110,6 +110,7 @@ class LockStep {
   Memory a_memory_, b_memory_;
   VerilatedContext context_;
   std::unique_ptr<Vrolling_unit> model_;
+  std::vector<std::pair<std::uint32_t, std::uint32_t>> added_[kMultipliers];
   Registers a_, b_, a_tags_, b_tags_, spare_, half_;
 };
 
@@ -277,16 +278,24 @@ void LockStep::record_sums(std::uint64_t clock) {
       port.add(l, 1);
       port.add(bits(model_->sums, (m * kLanes + l) * 32, 32), 4);
     }
-  int lane = 0;  // sums that are added stand side by side
-  for (int i = 0; i < kMultipliers * kLanes; i++) {
-    if (bits(model_->add, i, 1) == 0) continue;
-    Port& port = rtl_["add"];
-    port.begin(clock);
-    port.add(lane++, 1);
-    port.add(model_->add_half, 1);
-    port.add(bits(model_->add_line, i * 16, 16), 2);
-    port.add(bits(model_->add_index, i * 16, 16), 2);
+  // Sums of a multiplier that are added stand side by side. One without a group keeps its places.
+  for (int m = 0; m < kMultipliers; m++) {
+    if (bits(model_->sums_valid, m, 1) == 0) continue;
+    added_[m].clear();
+    for (int i = m * kLanes; i < (m + 1) * kLanes; i++)
+      if (bits(model_->add, i, 1) != 0)
+        added_[m].emplace_back(bits(model_->add_line, i * 16, 16), bits(model_->add_index, i * 16, 16));
   }
+  if (bits(model_->add, 0, kMultipliers * kLanes) == 0) return;
+  for (int m = 0; m < kMultipliers; m++)
+    for (std::size_t i = 0; i < added_[m].size(); i++) {
+      Port& port = rtl_["add"];
+      port.begin(clock);
+      port.add(m * kLanes + i, 1);
+      port.add(model_->add_half, 1);
+      port.add(added_[m][i].first, 2);
+      port.add(added_[m][i].second, 2);
+    }
 }
 
 void LockStep::record_registers(std::uint64_t clock) {
