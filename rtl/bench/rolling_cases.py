@@ -29,10 +29,10 @@ def parameters(geometry, hardware=None):
             "QUEUE": LARGEST["queue"], "WRITES": LARGEST["writes"], "SLOTS": LARGEST["slots"], "MAX_LATENCY": LARGEST["latency"]}
 
 
-def memory(rng, port):
+def memory(rng, sizes):
     """A memory whose banks together hold what goes over a port, or less."""
     bank_bytes = rng.choice([4, 8, 16, 32])
-    return {"size_bytes": 65536, "banks": rng.choice([1, 2, 4, 8, 16]), "bank_bytes": bank_bytes, "latency_cycles": rng.choice([1, 1, 1, 0, 2, 3, 7])}
+    return {"size_bytes": rng.choice(sizes), "banks": rng.choice([1, 2, 4, 8, 16]), "bank_bytes": bank_bytes, "latency_cycles": rng.choice([1, 1, 1, 0, 2, 3, 7])}
 
 
 def random_unit(rng, geometry):
@@ -45,6 +45,8 @@ def random_unit(rng, geometry):
             "wrap": pick(["register", "register", "register", "buffer"]), "transposition": pick(["in_memory", "in_memory", "while_loading"])}
     if unit["wrap"] == "register":
         unit["spare_lines"] = pick(["ring", "ring", "shared"])
+    if rng.random() < 0.15:
+        unit["registers"] = "assigned"
     blocks = rng.randint(1, stack)
     unit["blocking"] = pick(["plain", "group_rolling", "whole_rolling"]) if blocks > 1 else "plain"
     if unit["blocking"] != "plain":
@@ -72,6 +74,9 @@ def random_case(rng, geometry, on_chip=False):
         height = max(1, reach[0] - pads[0] - pads[2]) + rng.randint(0, 4)
         width = max(1, reach[1] - pads[1] - pads[3]) + rng.randint(0, 6)
         channels = conv_groups * rng.randint(1, max(1, 4 * max(rows, columns) // conv_groups))
+    batch = pick([1, 1, 1, 2])
+    if kernel == [1, 1] and rng.random() < 0.15:
+        batch, height, width = rng.randint(2, 3 * lines), 1, 1  # images are rows of one product
     in_type, weight_type = pick(["int8", "int8", "uint8"]), pick(["int8", "int8", "int8", "uint8"])
 
     def zero(kind):
@@ -90,12 +95,16 @@ def random_case(rng, geometry, on_chip=False):
         else:
             layer["requant"].update({"input_scale": 0.05, "weight_scale": 0.02, "output_scale": 0.4})
     layer["activation"] = pick(["none", "relu"])
-    workload = {"name": "lockstep", "inputs": [{"name": "x", "shape": [pick([1, 1, 1, 2]), height, width, channels], "dtype": in_type, "random": {"seed": 1},
-                                                "zero_point": zero(in_type)}], "layers": [layer], "outputs": ["conv"]}
+    layers = [layer]
+    if "requant" in layer and rng.random() < 0.2:  # its set-up waits for the first one's runs
+        layers.append({"name": "conv2", "op": "conv2d", "inputs": ["conv"], "out_channels": rng.randint(1, 2 * lines), "kernel": [1, 1], "stride": [1, 1],
+                       "dilation": [1, 1], "pads": [0, 0, 0, 0], "weights": {"random": {"seed": 4}}})
+    workload = {"name": "lockstep", "inputs": [{"name": "x", "shape": [batch, height, width, channels], "dtype": in_type, "random": {"seed": 1},
+                                                "zero_point": zero(in_type)}], "layers": layers, "outputs": [layers[-1]["name"]]}
     hardware = {
         "name": "lockstep", "clock_mhz": 1000, "dataflow": "rolling", "rolling": random_unit(rng, geometry), "dram": {"preset": "ddr4_2400"},
         "chip": {"clusters": 1, "cores_per_cluster": 1, "memory_controllers": 1, "cluster_bus": {"bytes_per_clock": 32},
-                 "core": {"nram": memory(rng, port), "wram": memory(rng, port), "bus": {"bytes_per_clock": 32}}},
+                 "core": {"nram": memory(rng, [65536, 65536, 4096]), "wram": memory(rng, [65536, 65536, 2048, 1024]), "bus": {"bytes_per_clock": 32}}},
     }
     return {"geometry": list(geometry), "workload": workload, "hardware": hardware}
 

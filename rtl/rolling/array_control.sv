@@ -61,7 +61,8 @@ module array_control #(
       .assigned(assigned),
       .step(round_ends),
       .round_bits(round_bits),
-      .size(round_size)
+      .size(round_size),
+      .cuts(cuts)
   );
 
   localparam [1:0] STEP_BEAT = 2'd0, STEP_WRAP = 2'd1, STEP_EXCHANGE = 2'd2, STEP_CORRECT = 2'd3;
@@ -83,11 +84,17 @@ module array_control #(
   logic [7:0] member_group[0:GROUPS-1];   // of block x cut, in order
   logic [7:0] member_ring[0:GROUPS-1];
   logic [7:0] member_block[0:GROUPS-1];
+  logic [7:0] member_cut[0:GROUPS-1];
   logic [GROUPS-1:0] member_used, member_moves, member_rolls;
   logic [7:0] member_turn[0:GROUPS-1];    // of its ring among those that roll
   logic last_of_computation, last_computation, last_phase, waits_for_half;
 
   always_comb begin
+    partner = 8'd0;
+    fixed = 8'd0;
+    moving = 8'd0;
+    length = 8'd0;
+    number = 8'd0;
     a_rolls = rolling_pkg::rolls_a(job.rolling.variant);
     down = rolling_pkg::rolls_down(job.rolling.variant);
     whole = job.rolling.scheme == rolling_pkg::SCHEME_WHOLE;
@@ -102,8 +109,6 @@ module array_control #(
     at_scan = active ? scan : 8'd0;
 
     // Register groups of the round: block by block, in each cut by cut.
-    cuts = 8'd0;
-    for (int i = 0; i < GROUPS; i = i + 1) if (i < job.rolling.stacked_cuts && round.element + lanes * i < round.elements) cuts = cuts + 8'd1;
     stride = assigned ? cuts : job.rolling.stacked_cuts;
     members = 8'd0;
     turns = 16'd0;
@@ -120,6 +125,7 @@ module array_control #(
       member_group[k] = 8'd0;
       member_ring[k] = 8'd1;
       member_block[k] = 8'd0;
+      member_cut[k] = 8'd0;
     end
     for (int b = 0; b < GROUPS; b = b + 1)
       for (int c = 0; c < GROUPS; c = c + 1)
@@ -128,9 +134,10 @@ module array_control #(
           fixed = rolling_pkg::lines_of(a_rolls ? round.kernels : round.rows, round.block, b);
           moving = rolling_pkg::lines_of(a_rolls ? round.rows : round.kernels, round.block, partner);
           length = whole ? round.block : fixed > moving ? fixed : moving;
-          member_group[members] = round.base + b * stride + c;
+          member_group[members] = rolling_pkg::group_at(round.base, b * stride + c, GROUPS);
           member_ring[members] = length;
           member_block[members] = b;
+          member_cut[members] = c;
           full[members] = fixed != 8'd0 && (whole || moving != 8'd0);
           member_used[members] = 1'b1;
           member_moves[members] = whole || full[members];
@@ -188,7 +195,7 @@ module array_control #(
         used[member_group[k]] = 1'b1;
         number = down ? (member_block[k] == 8'd0 ? round.blocks - 8'd1 : member_block[k] - 8'd1)
                       : (member_block[k] + 8'd1 == round.blocks ? 8'd0 : member_block[k] + 8'd1);
-        from[member_group[k]*8+:8] = member_group[k] + number * stride - member_block[k] * stride;
+        from[member_group[k]*8+:8] = rolling_pkg::group_at(round.base, number * stride + member_cut[k], GROUPS);
       end
     case (at_step)
       STEP_BEAT:

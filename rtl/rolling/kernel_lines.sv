@@ -36,9 +36,12 @@ module kernel_lines #(
   localparam X = R > C ? R : C;
 
   rolling_pkg::job_t job;
+  conv_pkg::setup_t conv;
+  assign conv = job.conv;
   rolling_pkg::round_t round;
   logic [rolling_pkg::ROUND_BITS-1:0] round_bits;
   logic step;
+  logic [7:0] round_cuts;
   assign job = job_bits;
   assign round = round_bits;
 
@@ -53,7 +56,8 @@ module kernel_lines #(
       .assigned(assigned),
       .step(step),
       .round_bits(round_bits),
-      .size(round_size)
+      .size(round_size),
+      .cuts(round_cuts)
   );
 
   logic        records;  // they are asked for
@@ -66,7 +70,8 @@ module kernel_lines #(
   logic [7:0]  lanes, length, block_lines, lines, end_at;
   logic [31:0] cut_element, left;
   logic [47:0] words, n;
-  logic [X*48-1:0] addresses;
+  localparam WIDEST = X > 16 ? X : 16;
+  logic [WIDEST*48-1:0] addresses;
   logic [15:0] kernel, at_kernel, at_begin, at_size, next_begin;
   logic        more, last_unit, last_cut, last_block, round_end, has_records, done;
 
@@ -103,7 +108,7 @@ module kernel_lines #(
     more = 1'b1;
     words = 48'd0;
     end_at = position;
-    for (int i = 0; i < 16 || i < X; i = i + 1)
+    for (int i = 0; i < WIDEST; i = i + 1)
       if (i >= position && more) begin
         words = ((address + (i - position)) >> option_bank_shift) - (address >> option_bank_shift);
         if (i < elements && i - position < PORT && words < option_banks && (records || addresses[i*48+:48] == address + (i - position))) end_at = i + 1;
@@ -116,7 +121,7 @@ module kernel_lines #(
     done = request && last;
     lane = position;
     record = records;
-    group = round.base + block * (assigned ? round_size / round.blocks : job.rolling.stacked_cuts) + cut;
+    group = rolling_pkg::group_at(round.base, block * (assigned ? round_cuts : job.rolling.stacked_cuts) + cut, GROUPS);
     line = in_cut;
     tag = records ? round.kernels : across ? kernel : kernel + in_cut;
     base = round.base;
@@ -125,7 +130,7 @@ module kernel_lines #(
     last_cut = cut + 8'd1 == job.rolling.stacked_cuts || left <= {24'd0, lanes};
     last_block = kernel + round.block >= round.kernels;
     last_of_round = !records && last_unit && last_cut && last_block;
-    has_records = job.conv.post_parameters && job.run.last && round.first_row && round.last_cut;
+    has_records = conv.post_parameters && job.run.last && round.first_row && round.last_cut;
     round_end = records ? done && number + 16'd1 == round.kernels : done && last_of_round && !has_records;
     step = round_end;
     job_done = step && round.ends_run;

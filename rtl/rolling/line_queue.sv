@@ -29,6 +29,7 @@ module line_queue #(
     input  logic              across,
     input  logic [7:0]        opens,           // it is the first line of its round, which has so many groups
     input  logic [7:0]        base,            // from this one on
+    input  logic [7:0]        size,            // groups that its round holds
     input  logic              last_of_round,
     input  logic [8*PORT-1:0] data,
     // The oldest line.
@@ -36,6 +37,7 @@ module line_queue #(
     output logic              pending,         // there is one
     output logic              empty,           // behind this cycle no line is left
     output logic              head_record,
+    output logic [7:0]        head_size,
     input  logic              free,            // its registers are
     output logic              enters,
     output logic              writes,          // elements of it go into registers
@@ -53,9 +55,10 @@ module line_queue #(
     output logic              write_across,
     output logic [7:0]        write_opens,
     output logic [7:0]        write_base,
+    output logic [7:0]        write_size,
     output logic              write_last
 );
-  localparam META = 8 + 1 + 11 + 8 + 8 + 16 + 1 + 8 + 8 + 1;
+  localparam META = 8 + 1 + 11 + 8 + 8 + 16 + 1 + 8 + 8 + 8 + 1;
 
   logic [W*8-1:0]  bytes[0:PLACES-1];
   logic [W-1:0]    present[0:PLACES-1];
@@ -105,12 +108,13 @@ module line_queue #(
     pending = lines != {15'd0, entering};
     waits = pending && complete[head] && !entering;
     head_record = meta[head][META-9];
+    head_size = meta[head][8:1];
     enters = waits && free;
     writes = enters || entering;
     write_lane = enters ? 8'd0 : written;
     write_bytes = enters ? bytes[head] : entering_bytes;
     write_present = enters ? present[head] : entering_present;
-    {write_elements, write_record, write_zero, write_group, write_line, write_tag, write_across, write_opens, write_base, write_last} = enters ? meta[head] : entering_meta;
+    {write_elements, write_record, write_zero, write_group, write_line, write_tag, write_across, write_opens, write_base, write_size, write_last} = enters ? meta[head] : entering_meta;
     write_count = write_elements - write_lane < PORT ? write_elements - write_lane : PORT;
     finishes = writes && write_lane + write_count == write_elements;
     room = lines - {15'd0, finishes} < option_queue;
@@ -121,7 +125,7 @@ module line_queue #(
   always_ff @(posedge clk) begin
     flight <= {flight[(MAX_LATENCY-1)*FLIGHT-1:0], asked};
     if (request && first) begin
-      meta[tail] <= {elements, record, zero, group, line, tag, across, opens, base, last_of_round};
+      meta[tail] <= {elements, record, zero, group, line, tag, across, opens, base, size, last_of_round};
       present[tail] <= '0;
       complete[tail] <= 1'b0;
       tail <= tail == PLACES - 1 ? 16'd0 : tail + 16'd1;

@@ -35,9 +35,12 @@ module map_lines #(
   localparam X = R > C ? R : C;
 
   rolling_pkg::job_t job;
+  conv_pkg::setup_t conv;
+  assign conv = job.conv;
   rolling_pkg::round_t round;
   logic [rolling_pkg::ROUND_BITS-1:0] round_bits;
   logic step;
+  logic [7:0] round_cuts;
   assign job = job_bits;
   assign round = round_bits;
 
@@ -52,7 +55,8 @@ module map_lines #(
       .assigned(assigned),
       .step(step),
       .round_bits(round_bits),
-      .size(round_size)
+      .size(round_size),
+      .cuts(round_cuts)
   );
 
   // The line at hand: row of the stack, block and line in it, cut; the next element to ask for.
@@ -92,8 +96,8 @@ module map_lines #(
     addresses = '0;
     for (int i = 0; i < X; i = i + 1)
       if (i < elements) begin
-        h = $signed({16'd0, oh}) * $signed({1'b0, job.conv.stride_h}) + $signed(job.run.h_offset) + $signed({16'd0, at_h}) * $signed({1'b0, job.conv.dilation_h});
-        w = $signed({16'd0, ow}) * $signed({1'b0, job.conv.stride_w}) + $signed(job.run.w_offset) + $signed({16'd0, at_w}) * $signed({1'b0, job.conv.dilation_w});
+        h = $signed({16'd0, oh}) * $signed({1'b0, conv.stride_h}) + $signed(job.run.h_offset) + $signed({16'd0, at_h}) * $signed({1'b0, conv.dilation_h});
+        w = $signed({16'd0, ow}) * $signed({1'b0, conv.stride_w}) + $signed(job.run.w_offset) + $signed({16'd0, at_w}) * $signed({1'b0, conv.dilation_w});
         pad[i] = h < 0 || h >= $signed({16'd0, job.run.height}) || w < 0 || w >= $signed({16'd0, job.run.width});
         addresses[i*48+:48] = job.run.map_address + (({32'd0, image} * job.run.height + {16'd0, h}) * job.run.width + {16'd0, w}) * job.rolling.pixel_bytes
                               + round.group * job.rolling.group_channels + job.run.first_channel + at_block + at_channel;
@@ -102,10 +106,10 @@ module map_lines #(
         if (at_channel == block_channels) begin
           at_channel = 16'd0;
           at_w = at_w + 16'd1;
-          if (at_w == job.conv.kernel_w) begin
+          if (at_w == conv.kernel_w) begin
             at_w = 16'd0;
             at_h = at_h + 16'd1;
-            if (at_h == job.conv.kernel_h) begin
+            if (at_h == conv.kernel_h) begin
               at_h = 16'd0;
               at_block = at_block + lanes * 4;
             end
@@ -139,7 +143,7 @@ module map_lines #(
     access = found;
     last = line_done;
     lane = begin_at;
-    group = round.base + block * (assigned ? round_size / round.blocks : job.rolling.stacked_cuts) + cut;
+    group = rolling_pkg::group_at(round.base, block * (assigned ? round_cuts : job.rolling.stacked_cuts) + cut, GROUPS);
     line = in_block;
     tag = row;
     base = round.base;

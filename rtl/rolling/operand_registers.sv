@@ -39,6 +39,11 @@ module operand_registers #(
   localparam X = R > C ? R : C;
 
   logic [7:0] line, lane, source, length;
+  logic [GROUPS-1:0] opened;
+  always_comb begin
+    opened = '0;
+    for (int i = 0; i < GROUPS; i = i + 1) if (i < load_opens) opened[rolling_pkg::group_at(load_base, i, GROUPS)] = 1'b1;
+  end
   logic [GROUPS*R*C*9-1:0]  next_values;
   logic [GROUPS*X-1:0]      next_valid;
   logic [GROUPS*X*16-1:0]   next_tags;
@@ -60,7 +65,7 @@ module operand_registers #(
           if (roll[g] && line < length)
             next_values[((g*R+r)*C+c)*9+:9] = left ? values[((g*R+r)*C+source)*9+:9] : values[((g*R+source)*C+c)*9+:9];
           if (exchange[g] || (correct[g] && line == edge_line)) next_values[((g*R+r)*C+c)*9+:9] = values[((from[g*8+:8]*R+r)*C+c)*9+:9];
-          if (load && load_first && g >= load_base && g < load_base + load_opens) next_values[((g*R+r)*C+c)*9+:9] = 9'd0;
+          if (load && load_first && opened[g]) next_values[((g*R+r)*C+c)*9+:9] = 9'd0;
           if (load && load_group == g) begin
             if (load_across) begin
               if (lane == load_line && line >= load_lane && line < load_lane + load_count)
@@ -79,7 +84,7 @@ module operand_registers #(
           next_valid[g*X+l] = valid[from[g*8+:8]*X+l];
           next_tags[(g*X+l)*16+:16] = tags[(from[g*8+:8]*X+l)*16+:16];
         end
-        if (load && load_first && g >= load_base && g < load_base + load_opens) next_valid[g*X+l] = 1'b0;
+        if (load && load_first && opened[g]) next_valid[g*X+l] = 1'b0;
         if (load && load_first && load_group == g && (load_across ? l < load_lines : l == load_line)) begin
           next_valid[g*X+l] = 1'b1;
           next_tags[(g*X+l)*16+:16] = load_across ? load_tag + l : load_tag;

@@ -40,6 +40,8 @@ module result_drain #(
     output logic [3:0]                        state
 );
   rolling_pkg::half_t now;
+  conv_pkg::setup_t conv;
+  assign conv = now.job.conv;
   logic [rolling_pkg::HALF_BITS-1:0] held[0:1];
   logic [1:0]  full;
   logic [7:0]  shifted;
@@ -92,13 +94,13 @@ module result_drain #(
     end
 
     columns = now.round.kernels;
-    waits_records = now.job.conv.post_parameters && !records_there;
+    waits_records = conv.post_parameters && !records_there;
     waits_queue = column == 16'd0 && waiting >= option_writes;
     drain = present && aligned && !waits_records && !waits_queue;
     row_ends = drain && column + SUMS >= columns;
     free = '0;
     free[half] = row_ends && row + 16'd1 == now.round.rows;
-    column_ends = free != 2'd0 && now.ends_column && now.job.conv.post_parameters;
+    column_ends = free != 2'd0 && now.ends_column && conv.post_parameters;
 
     // Where sum (row, column) lies.
     read_valid = '0;

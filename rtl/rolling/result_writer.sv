@@ -34,6 +34,8 @@ module result_writer #(
   localparam PLACES = WRITES + MAX_LATENCY + 2;
 
   rolling_pkg::half_t now;
+  conv_pkg::setup_t conv;
+  assign conv = now.job.conv;
   assign now = drains;
   logic [SUMS*32-1:0] results;
   genvar i;
@@ -42,7 +44,7 @@ module result_writer #(
       result_unit unit (
           .accumulator(sums[i*32+:32]),
           .record(records[i*128+:128]),
-          .setup(now.job.conv),
+          .setup(conv),
           .result(results[i*32+:32])
       );
     end
@@ -55,7 +57,7 @@ module result_writer #(
   logic [MAX_LATENCY*ENTRY-1:0] stages;  // the youngest row stands in the lowest place
 
   always_comb begin
-    size = now.job.conv.requantise && now.job.conv.output_type != conv_pkg::TYPE_INT32 ? 16'd1 : 16'd4;
+    size = conv.requantise && conv.output_type != conv_pkg::TYPE_INT32 ? 16'd1 : 16'd4;
     gathering = column == 16'd0 ? '0 : gathered;
     for (int k = 0; k < SUMS; k = k + 1)
       if (column + k < columns) begin

@@ -72,7 +72,7 @@ package rolling_pkg;
   typedef struct packed {
     logic [15:0]      first_group;     // the convolution group of its first kernel
     logic [15:0]      first_in_group;  // that kernel's number there
-    conv_pkg::setup_t conv;
+    logic [383:0]     conv;            // conv_pkg::setup_t: yosys finds no types of another package here
     setup_t           rolling;
     run_t             run;
   } job_t;
@@ -111,6 +111,11 @@ package rolling_pkg;
   endfunction
   function automatic rolls_down(input [2:0] variant);
     rolls_down = variant[0];
+  endfunction
+
+  // The register group `number` groups behind `base`.
+  function automatic [7:0] group_at(input [7:0] base, input [7:0] number, input integer groups);
+    group_at = base + number >= groups ? base + number - groups : base + number;
   endfunction
 
   // Lines of block `number`, where an operand has so many lines in blocks of `size`.

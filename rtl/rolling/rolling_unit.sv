@@ -32,7 +32,7 @@ module rolling_unit #(
     // Instructions.
     input  logic                        instruction_valid,
     input  logic [511:0]                instruction,
-    output logic                        run_done,
+    output logic [1:0]                  run_done,
     // The ports.
     output logic                        a_request,
     output logic [47:0]                 a_address,
@@ -98,6 +98,8 @@ module rolling_unit #(
   logic [1:0] job_valid;  // of loaders, of the array
   logic [rolling_pkg::JOB_BITS-1:0] load_job_bits, array_job_bits;
   rolling_pkg::job_t load_job, job;
+  conv_pkg::setup_t load_conv;
+  assign load_conv = load_job.conv;
   assign load_job = load_job_bits;
   // Without a run the array stays as the last one left it.
   logic [rolling_pkg::JOB_BITS-1:0] last_job;
@@ -161,7 +163,7 @@ module rolling_unit #(
   assign a_request = a_asks && a_access;
 
   logic a_waits, a_pending, a_head_record, a_free, a_enters, a_writes, a_finishes, aw_record, aw_across, aw_last, a_empty;
-  logic [7:0] aw_opens, aw_base, aw_lane, aw_count, aw_elements, aw_group, aw_line;
+  logic [7:0] a_head_size, aw_size, aw_opens, aw_base, aw_lane, aw_count, aw_elements, aw_group, aw_line;
   logic [W*8-1:0] aw_bytes;
   logic [W-1:0] aw_present;
   logic [15:0] aw_tag;
@@ -187,19 +189,21 @@ module rolling_unit #(
       .count(a_count),
       .elements(a_elements),
       .record(1'b0),
-      .zero({load_job.conv.input_type == conv_pkg::TYPE_UINT8, load_job.conv.input_zero_point[9:0]}),
+      .zero({load_conv.input_type == conv_pkg::TYPE_UINT8, load_conv.input_zero_point[9:0]}),
       .group(a_group),
       .line(a_line),
       .tag(a_tag),
       .across(1'b0),
       .opens(a_opens),
       .base(a_base),
+      .size(a_size),
       .last_of_round(a_round_last),
       .data(a_data),
       .waits(a_waits),
       .pending(a_pending),
       .empty(a_empty),
       .head_record(a_head_record),
+      .head_size(a_head_size),
       .free(a_free),
       .enters(a_enters),
       .writes(a_writes),
@@ -217,6 +221,7 @@ module rolling_unit #(
       .write_across(aw_across),
       .write_opens(aw_opens),
       .write_base(aw_base),
+      .write_size(aw_size),
       .write_last(aw_last)
   );
 
@@ -259,7 +264,7 @@ module rolling_unit #(
   );
 
   logic b_waits, b_pending, b_head_record, b_free, b_enters, b_writes, b_finishes, bw_record, bw_across, bw_last, b_empty;
-  logic [7:0] bw_opens, bw_base, bw_lane, bw_count, bw_elements, bw_group, bw_line;
+  logic [7:0] b_head_size, bw_size, bw_opens, bw_base, bw_lane, bw_count, bw_elements, bw_group, bw_line;
   logic [W*8-1:0] bw_bytes;
   logic [W-1:0] bw_present;
   logic [15:0] bw_tag;
@@ -285,19 +290,21 @@ module rolling_unit #(
       .count(b_count),
       .elements(b_elements),
       .record(b_record),
-      .zero({load_job.conv.weight_type == conv_pkg::TYPE_UINT8, load_job.conv.weight_zero_point[9:0]}),
+      .zero({load_conv.weight_type == conv_pkg::TYPE_UINT8, load_conv.weight_zero_point[9:0]}),
       .group(b_group),
       .line(b_line),
       .tag(b_tag),
       .across(b_across),
       .opens(b_opens),
       .base(b_base),
+      .size(b_size),
       .last_of_round(b_round_last),
       .data(b_data),
       .waits(b_waits),
       .pending(b_pending),
       .empty(b_empty),
       .head_record(b_head_record),
+      .head_size(b_head_size),
       .free(b_free),
       .enters(b_enters),
       .writes(b_writes),
@@ -315,29 +322,24 @@ module rolling_unit #(
       .write_across(bw_across),
       .write_opens(bw_opens),
       .write_base(bw_base),
+      .write_size(bw_size),
       .write_last(bw_last)
   );
 
-  // Rounds whose lines are in registers, and that the array has not begun, not ended.
+  // Rounds whose lines are in registers and that the array has not begun; register groups of those that it has not ended.
   logic [15:0] a_ready, b_ready, a_held, b_held;
   logic a_round_loads, b_round_loads, round_begins, round_ends, slot_free, records_there, column_ends;
   logic [7:0] round_size;
-  logic [31:0] set_size;
   assign a_round_loads = a_finishes && aw_last;
   assign b_round_loads = b_finishes && bw_last && !bw_record;
-  assign set_size = a_held_size;
-  logic [31:0] a_held_size;
-  rolling_pkg::setup_t newest;
-  assign newest = job.rolling;
-  assign a_held_size = newest.stacked_blocks * newest.stacked_cuts;
-  assign a_free = ({16'd0, a_held} + 32'd1) * set_size <= GROUPS;
-  assign b_free = b_head_record ? slot_free : ({16'd0, b_held} + 32'd1) * set_size <= GROUPS;
+  assign a_free = a_held + {8'd0, a_head_size} <= GROUPS;
+  assign b_free = b_head_record ? slot_free : b_held + {8'd0, b_head_size} <= GROUPS;
 
   always_ff @(posedge clk) begin
     a_ready <= a_ready + {15'd0, a_round_loads} - {15'd0, round_begins};
     b_ready <= b_ready + {15'd0, b_round_loads} - {15'd0, round_begins};
-    a_held <= a_held + {15'd0, a_round_loads} - {15'd0, round_ends};
-    b_held <= b_held + {15'd0, b_round_loads} - {15'd0, round_ends};
+    a_held <= a_held + (a_round_loads ? {8'd0, aw_size} : 16'd0) - (round_ends ? {8'd0, round_size} : 16'd0);
+    b_held <= b_held + (b_round_loads ? {8'd0, bw_size} : 16'd0) - (round_ends ? {8'd0, round_size} : 16'd0);
     if (reset) begin
       a_ready <= 16'd0;
       b_ready <= 16'd0;
@@ -523,7 +525,7 @@ module rolling_unit #(
   );
 
   // Where the sums of a beat go travels beside them.
-  localparam PLACE = M + 1 + 1 + M * X + M * X + M * X * 32;
+  localparam PLACE = M + 1 + 1 + 1 + M * X + M * X + M * X * 32;
   logic [M*X-1:0] beat_add;
   logic [M*X*16-1:0] beat_line, beat_index;
   logic [PLACE-1:0] beat_place, place;
@@ -531,7 +533,7 @@ module rolling_unit #(
   logic [7:0] depth;
   logic [M-1:0] place_multiply;
   logic [M*X-1:0] place_add;
-  logic add_ends;
+  logic add_ends, add_stays;
   logic [15:0] at, moving;
   logic [M*X-1:0] beat_lines, place_lines, held_known;
   logic [M*X*32-1:0] held, tree_sums;
@@ -553,10 +555,10 @@ module rolling_unit #(
         beat_index[(m*X+l)*16+:16] = place_first[m*16+:16] + (job.rolling.by_tags ? moving : computation);
         beat_lines[m*X+l] = multiply[m] && l < ring_lines;
       end
-    beat_place = {multiply, stack_ends, half, beat_lines, beat_add, beat_line, beat_index};
+    beat_place = {multiply, array_done && !job.run.last, stack_ends, half, beat_lines, beat_add, beat_line, beat_index};
     depth = (left ? $clog2(R) : $clog2(C)) + $clog2(M) + 1;
     place = places[(depth-8'd1)*PLACE+:PLACE];
-    {place_multiply, add_ends, add_half, place_lines, place_add, add_line, add_index} = place;
+    {place_multiply, add_stays, add_ends, add_half, place_lines, place_add, add_line, add_index} = place;
     // A line that is not in its ring keeps its sum.
     for (int i = 0; i < M * X; i = i + 1) sums[i*32+:32] = place_lines[i] ? tree_sums[i*32+:32] : held[i*32+:32];
     sums_known = held_known | place_lines;
@@ -722,7 +724,15 @@ module rolling_unit #(
       .run_written(written),
       .state(write_state)
   );
-  always_ff @(posedge clk) run_done <= reset ? 1'b0 : written;
+  run_completion completion (
+      .clk(clk),
+      .reset(reset),
+      .ends(array_done),
+      .stays(!job.run.last),
+      .written(written),
+      .added(add_stays),
+      .done(run_done)
+  );
 
   // What loaders do.
   logic [7:0] a_last_group, a_last_line, b_last_group, b_last_line;

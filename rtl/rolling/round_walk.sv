@@ -11,11 +11,14 @@ module round_walk #(
     input  logic                               assigned,  // register addresses are assigned by the loader
     input  logic                               step,      // to the next round
     output logic [rolling_pkg::ROUND_BITS-1:0] round_bits,
-    output logic [7:0]                         size       // register groups of the round
+    output logic [7:0]                         size,      // register groups of the round
+    output logic [7:0]                         cuts       // cuts of the inner dimension in it
 );
   localparam X = R > C ? R : C;
 
   rolling_pkg::job_t job;
+  conv_pkg::setup_t conv;
+  assign conv = job.conv;
   rolling_pkg::round_t round;
   assign job = job_bits;
   assign round_bits = round;
@@ -28,7 +31,7 @@ module round_walk #(
   logic        left;
   logic [15:0] lines, span, left_here, longer;
   logic [31:0] rows, n, step_elements;
-  logic [7:0]  lanes, cuts, set_size;
+  logic [7:0]  lanes, set_size;
 
   always_comb begin
     left = rolling_pkg::left_transposed(job.rolling.variant);
@@ -36,7 +39,7 @@ module round_walk #(
     lanes = left ? R : C;
     span = lines * job.rolling.stacked_blocks;
     rows = job.rolling.images * job.run.rows * job.run.columns;
-    n = job.run.channels * job.conv.kernel_h * job.conv.kernel_w;
+    n = job.run.channels * conv.kernel_h * conv.kernel_w;
     round = '0;
     round.base = base;
     round.group = begun ? group : job.first_group;
@@ -78,7 +81,8 @@ module round_walk #(
       base <= 8'd0;
     end else if (step) begin
       begun <= !round.ends_run;
-      base <= base + set_size + set_size > GROUPS ? 8'd0 : base + set_size;
+      if (assigned) base <= rolling_pkg::group_at(base, set_size, GROUPS);
+      else base <= base + set_size + set_size > GROUPS ? 8'd0 : base + set_size;
       group <= round.group;
       group_left <= left_here;
       element <= element + step_elements;

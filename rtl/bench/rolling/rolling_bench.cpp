@@ -237,7 +237,7 @@ void LockStep::record_ports(std::uint64_t clock) {
   if (model_->b_request) access("b.port", model_->b_address, false);
   if (model_->write)
     add_bytes(access("results.port", model_->write_address, true), model_->write_data, 0, kPort);
-  if (model_->run_done) rtl_["completed"].begin(clock);
+  for (int i = 0; i < model_->run_done; i++) rtl_["completed"].begin(clock);
 }
 
 void LockStep::record_array(std::uint64_t clock) {
