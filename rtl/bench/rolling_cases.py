@@ -42,7 +42,7 @@ def random_unit(rng, geometry):
     unit = {"rows": rows, "columns": columns, "groups": groups, "multipliers": multipliers, "port_bytes": port, "result_blocks": stack * stack,
             "drain_bytes": 4 * sums, "line_queue": pick([64, 64, 1, 2, 3, 5, 9]), "write_queue": pick([16, 16, 1, 2, 4]),
             "record_slots": pick([0, 0, 0, 1, 2, 3]), "post_latency_cycles": pick([4, 4, 0, 1, 7]), "variant": pick(VARIANTS), "realign": pick(["rolling", "tags"]),
-            "wrap": pick(["register", "register", "register", "buffer"]), "transposition": pick(["in_memory", "in_memory", "while_loading"])}
+            "wrap": pick(["register", "register", "register", "buffer"]), "transposition": pick(["in_memory", "in_memory", "while_loading", "step"])}
     if unit["wrap"] == "register":
         unit["spare_lines"] = pick(["ring", "ring", "shared"])
     if rng.random() < 0.15:

@@ -38,7 +38,10 @@ module rolling_unit #(
     output logic [47:0]                 a_address,
     input  logic [PORT*8-1:0]           a_data,
     output logic                        b_request,
+    output logic                        b_write,        // kernels that are transposed
     output logic [47:0]                 b_address,
+    output logic [PORT*8-1:0]           b_write_data,
+    output logic                        b_transposing,
     input  logic [PORT*8-1:0]           b_data,
     output logic                        write,
     output logic [47:0]                 write_address,
@@ -225,7 +228,39 @@ module rolling_unit #(
       .write_last(aw_last)
   );
 
+  // Kernels that are transposed in their place first.
+  logic turns_request;
+  logic [47:0] turns_address;
+
+  kernel_transposer #(
+      .R(R),
+      .C(C),
+      .PORT(PORT),
+      .KERNELS(LINES),
+      .MAX_LATENCY(MAX_LATENCY)
+  ) transposer (
+      .clk(clk),
+      .reset(reset),
+      .option_latency(option_b_latency),
+      .option_bank_shift(option_b_bank_shift),
+      .option_banks(option_b_banks),
+      .job_valid(job_valid[0]),
+      .job_bits(load_job_bits),
+      .job_ends(loaded),
+      .active(b_transposing),
+      .request(turns_request),
+      .write(b_write),
+      .address(turns_address),
+      .write_data(b_write_data),
+      .data(b_data)
+  );
+
   // Loader of B and of records.
+  logic b_asks;
+  logic [47:0] b_line_address;
+  assign b_request = b_asks || turns_request;
+  assign b_address = b_transposing ? turns_address : b_line_address;
+
   logic b_room, b_first, b_last, b_record, b_across, b_round_last;
   logic [7:0] b_opens, b_base, b_count, b_lane, b_elements, b_group, b_line, b_size;
   logic [15:0] b_tag;
@@ -241,12 +276,12 @@ module rolling_unit #(
       .option_bank_shift(option_b_bank_shift),
       .option_banks(option_b_banks),
       .assigned(option_assigned),
-      .job_valid(job_valid[0] && !b_asked),
+      .job_valid(job_valid[0] && !b_asked && !b_transposing),
       .job_bits(load_job_bits),
       .job_done(b_asks_last),
       .room(b_room),
-      .request(b_request),
-      .address(b_address),
+      .request(b_asks),
+      .address(b_line_address),
       .count(b_count),
       .first(b_first),
       .last(b_last),
@@ -282,7 +317,7 @@ module rolling_unit #(
       .option_queue(option_queue),
       .option_latency(option_b_latency),
       .room(b_room),
-      .request(b_request),
+      .request(b_asks),
       .first(b_first),
       .last(b_last),
       .access(1'b1),

@@ -191,7 +191,8 @@ void LockStep::step(std::uint64_t clock) {
   a_memory_.drive(model_->a_data, clock);
   b_memory_.drive(model_->b_data, clock);
   model_->eval();
-  const bool asks_a = model_->a_request, asks_b = model_->b_request;
+  const bool asks_a = model_->a_request,
+             asks_b = model_->b_request && !(model_->b_transposing && model_->b_write);
   if (asks_a) a_memory_.ask(clock);
   if (asks_b) b_memory_.ask(clock);
   if (asks_a && a_memory_.at_once()) a_memory_.drive(model_->a_data, clock);
@@ -234,7 +235,12 @@ void LockStep::record_ports(std::uint64_t clock) {
     return port;
   };
   if (model_->a_request) access("a.port", model_->a_address, false);
-  if (model_->b_request) access("b.port", model_->b_address, false);
+  if (model_->b_request) access("b.port", model_->b_address, model_->b_transposing && model_->b_write);
+  if (model_->b_request && model_->b_transposing && model_->b_write) {
+    rtl_["b.write"].begin(clock);
+    add_bytes(rtl_["b.write"], model_->b_write_data, 0, kPort);
+  }
+  if (model_->b_transposing) rtl_["b.transposing"].begin(clock);
   if (model_->write)
     add_bytes(access("results.port", model_->write_address, true), model_->write_data, 0, kPort);
   for (int i = 0; i < model_->run_done; i++) rtl_["completed"].begin(clock);

@@ -104,12 +104,23 @@ void write_registers(Changes& changes, Ports& ports) {
 }
 
 void read_accesses(const Folder& folder, const std::string& unit, Ports& ports) {
-  const std::vector<Field> access{{"address", 48}, {"write", 1}};
+  const std::vector<Field> access{{"address", 48}, {"write", 1}}, data{{"data", kPort * 8}};
   for (const std::string name : {"a", "b"}) {
     const File& file = folder.at(unit + name + ".port.req");
     Merged(ports, name + ".port", access).take(file, -1, {"addr", "write"});
-    Merged(ports, name + ".data", {{"data", kPort * 8}}).take(file, -1, {"data"});
+    File reads = file, writes = file;
+    reads.port.data.clear(), writes.port.data.clear();
+    const std::size_t bytes = file.port.record_bytes();
+    for (std::size_t i = 0; i < file.port.records(); i++) {
+      const bool write = file.port.number(i, 2) != 0;  // address, data, write
+      auto& to = (write ? writes : reads).port.data;
+      to.insert(to.end(), file.port.data.begin() + i * bytes, file.port.data.begin() + (i + 1) * bytes);
+    }
+    Merged(ports, name + ".data", data).take(reads, -1, {"data"});
+    if (name == "b") Merged(ports, "b.write", data).take(writes, -1, {"data"});
   }
+  if (folder.has(unit + "b.transposing"))
+    Merged(ports, "b.transposing", {}).take(folder.at(unit + "b.transposing"), -1, {});
   Merged(ports, "results.port", {{"address", 48}, {"write", 1}, {"data", kPort * 8}})
       .take(folder.at(unit + "results.port.req"), -1, {"addr", "write", "data"});
 }
