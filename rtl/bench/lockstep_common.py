@@ -24,8 +24,8 @@ def sources(engine, rtl):
     return sorted(files, key=lambda file: not file.name.endswith("_pkg.sv"))
 
 
-def build(engine, top, parameters, folder, rtl=RTL):
-    """The bench of an engine at a geometry, built where it is not there or older than its sources."""
+def build(engine, top, parameters, folder, rtl=RTL, optimise="-O1"):
+    """The bench of an engine at a geometry, built where it is not there or older than its sources. `optimise`: of the model's compiler."""
     benches = sorted(BENCH.glob("*.cpp")) + sorted((BENCH / engine).glob("*.cpp"))
     files = sources(engine, rtl) + benches
     target = folder / (f"{engine}_" + "_".join(str(n) for n in parameters.values())) / "bench"
@@ -34,7 +34,7 @@ def build(engine, top, parameters, folder, rtl=RTL):
         return target
     target.parent.mkdir(parents=True, exist_ok=True)
     flags = f"-O1 -std=c++17 -I{BENCH} -I{BENCH / engine} " + " ".join(f"-DGEOMETRY_{name}={value}" for name, value in parameters.items())
-    make = "OPT_FAST=-O1 OPT_SLOW=-O0 OPT_GLOBAL=-O0" + (" OBJCACHE=ccache" if shutil.which("ccache") else "")
+    make = f"OPT_FAST={optimise} OPT_SLOW=-O0 OPT_GLOBAL=-O0" + (" OBJCACHE=ccache" if shutil.which("ccache") else "")
     command = ["verilator", "--cc", "--exe", "--build", "-j", "1", "--top-module", top, "--Mdir", str(target.parent), "-O3",
                "--output-split", "40000", "--x-assign", "fast", "--noassert", "-Wno-fatal", "-Wno-WIDTH", "-Wno-UNUSED",
                "--unroll-count", "256", "--unroll-stmts", "1000", "-CFLAGS", flags, "-MAKEFLAGS", make, "-o", "bench"]

@@ -40,8 +40,7 @@ module array_control #(
     output logic [GROUPS-1:0]                  exchange,
     output logic [GROUPS-1:0]                  correct,
     output logic [GROUPS*8-1:0]                from,
-    output logic [7:0]                         edge_line,
-    output logic [GROUPS-1:0]                  used           // groups of the round
+    output logic [7:0]                         edge_line
 );
   localparam X = R > C ? R : C;
 
@@ -112,7 +111,6 @@ module array_control #(
     stride = assigned ? cuts : job.rolling.stacked_cuts;
     members = 8'd0;
     turns = 16'd0;
-    used = '0;
     member_used = '0;
     member_moves = '0;
     member_rolls = '0;
@@ -192,7 +190,6 @@ module array_control #(
     for (int k = 0; k < GROUPS; k = k + 1)
       if (member_used[k]) begin
         ring[member_group[k]*8+:8] = member_ring[k];
-        used[member_group[k]] = 1'b1;
         number = down ? (member_block[k] == 8'd0 ? round.blocks - 8'd1 : member_block[k] - 8'd1)
                       : (member_block[k] + 8'd1 == round.blocks ? 8'd0 : member_block[k] + 8'd1);
         from[member_group[k]*8+:8] = rolling_pkg::group_at(round.base, number * stride + member_cut[k], GROUPS);

@@ -16,22 +16,9 @@ module kernel_lines #(
     input  logic [rolling_pkg::JOB_BITS-1:0] job_bits,
     output logic                             job_done,
     input  logic                             room,
-    output logic                             request,
+    output logic                             reads,
     output logic [47:0]                      address,
-    output logic [7:0]                       count,
-    output logic                             first,
-    output logic                             last,
-    output logic [7:0]                       lane,
-    output logic [7:0]                       elements,
-    output logic                             record,
-    output logic [7:0]                       group,
-    output logic [7:0]                       line,
-    output logic [15:0]                      tag,
-    output logic                             across,
-    output logic [7:0]                       opens,    // register groups of the round, with its first line
-    output logic [7:0]                       base,     // the first one of them
-    output logic                             last_of_round,
-    output logic [7:0]                       round_size
+    output logic [rolling_pkg::ASK_BITS-1:0] ask_bits
 );
   localparam X = R > C ? R : C;
 
@@ -41,6 +28,9 @@ module kernel_lines #(
   rolling_pkg::round_t round;
   logic [rolling_pkg::ROUND_BITS-1:0] round_bits;
   logic step;
+  logic request, first, last, record, across, last_of_round;
+  logic [7:0] count, lane, elements, group, line, opens, base, round_size;
+  logic [15:0] tag;
   logic [7:0] round_cuts;
   assign job = job_bits;
   assign round = round_bits;
@@ -134,6 +124,30 @@ module kernel_lines #(
     round_end = records ? done && number + 16'd1 == round.kernels : done && last_of_round && !has_records;
     step = round_end;
     job_done = step && round.ends_run;
+  end
+
+  rolling_pkg::ask_t ask;
+  assign ask_bits = ask;
+  assign reads = request;
+  always_comb begin
+    ask = '0;
+    ask.request = request;
+    ask.access = 1'b1;
+    ask.first = first;
+    ask.last = last;
+    ask.lane = lane;
+    ask.count = count;
+    ask.line.elements = elements;
+    ask.line.record = record;
+    ask.line.zero = {conv.weight_type == conv_pkg::TYPE_UINT8, conv.weight_zero_point[9:0]};
+    ask.line.group = group;
+    ask.line.line = line;
+    ask.line.tag = tag;
+    ask.line.across = across;
+    ask.line.opens = opens;
+    ask.line.base = base;
+    ask.line.size = round_size;
+    ask.line.last_of_round = last_of_round;
   end
 
   always_ff @(posedge clk) begin

@@ -16,21 +16,9 @@ module map_lines #(
     input  logic [rolling_pkg::JOB_BITS-1:0] job_bits,
     output logic                             job_done,
     input  logic                             room,
-    output logic                             request,
-    output logic                             access,
+    output logic                             reads,              // the memory is accessed
     output logic [47:0]                      address,
-    output logic [7:0]                       count,
-    output logic                             first,
-    output logic                             last,
-    output logic [7:0]                       lane,
-    output logic [7:0]                       elements,
-    output logic [7:0]                       group,
-    output logic [7:0]                       line,
-    output logic [15:0]                      tag,
-    output logic [7:0]                       opens,    // register groups of the round, with its first line
-    output logic [7:0]                       base,     // the first one of them
-    output logic                             last_of_round,
-    output logic [7:0]                       round_size
+    output logic [rolling_pkg::ASK_BITS-1:0] ask_bits
 );
   localparam X = R > C ? R : C;
 
@@ -40,6 +28,9 @@ module map_lines #(
   rolling_pkg::round_t round;
   logic [rolling_pkg::ROUND_BITS-1:0] round_bits;
   logic step;
+  logic request, access, first, last, last_of_round;
+  logic [7:0] count, lane, elements, group, line, opens, base, round_size;
+  logic [15:0] tag;
   logic [7:0] round_cuts;
   assign job = job_bits;
   assign round = round_bits;
@@ -154,6 +145,28 @@ module map_lines #(
     last_of_round = last_cut && last_row;
     step = done && last_of_round;
     job_done = step && round.ends_run;
+  end
+
+  rolling_pkg::ask_t ask;
+  assign ask_bits = ask;
+  assign reads = request && access;
+  always_comb begin
+    ask = '0;
+    ask.request = request;
+    ask.access = access;
+    ask.first = first;
+    ask.last = last;
+    ask.lane = lane;
+    ask.count = count;
+    ask.line.elements = elements;
+    ask.line.zero = {conv.input_type == conv_pkg::TYPE_UINT8, conv.input_zero_point[9:0]};
+    ask.line.group = group;
+    ask.line.line = line;
+    ask.line.tag = tag;
+    ask.line.opens = opens;
+    ask.line.base = base;
+    ask.line.size = round_size;
+    ask.line.last_of_round = last_of_round;
   end
 
   logic [15:0] next_image, next_oh, next_ow;

@@ -11,19 +11,10 @@ module operand_registers #(
     input  logic                    reset,
     input  logic                    left,         // lines are columns
     // The loader.
-    input  logic                    load,
-    input  logic [7:0]              load_group,
-    input  logic [7:0]              load_line,
-    input  logic                    load_across,  // an element of every line
-    input  logic [7:0]              load_opens,   // so many groups are cleared
-    input  logic [7:0]              load_base,    // from this one on
-    input  logic [7:0]              load_lane,    // of the first element that is written
-    input  logic [7:0]              load_count,
-    input  logic                    load_first,   // the line's first elements
-    input  logic [7:0]              load_lines,   // across: lines that the column has
-    input  logic [15:0]             load_tag,
-    input  logic [(R>C?R:C)*9-1:0]  load_data,
+    input  logic [rolling_pkg::LOAD_BITS-1:0] load_bits,
+    input  logic [(R>C?R:C)*9-1:0]            load_values,
     // Rings.
+    input  logic                    moves,        // it is this operand that rolls
     input  logic [GROUPS-1:0]       roll,
     input  logic                    down,
     input  logic [GROUPS*8-1:0]     ring,         // lines of a group's ring
@@ -38,11 +29,17 @@ module operand_registers #(
 );
   localparam X = R > C ? R : C;
 
+  rolling_pkg::load_t load;
+  assign load = load_bits;
+  logic puts, begins;   // elements of a line, the first ones, go into registers
+  assign puts = load.writes && !load.line.record;
+  assign begins = load.enters && !load.line.record;
+
   logic [7:0] line, lane, source, length;
   logic [GROUPS-1:0] opened;
   always_comb begin
     opened = '0;
-    for (int i = 0; i < GROUPS; i = i + 1) if (i < load_opens) opened[rolling_pkg::group_at(load_base, i, GROUPS)] = 1'b1;
+    for (int i = 0; i < GROUPS; i = i + 1) if (i < load.line.opens) opened[rolling_pkg::group_at(load.line.base, i, GROUPS)] = 1'b1;
   end
   logic [GROUPS*R*C*9-1:0]  next_values;
   logic [GROUPS*X-1:0]      next_valid;
@@ -62,32 +59,32 @@ module operand_registers #(
           line = left ? c : r;
           lane = left ? r : c;
           source = down ? (line == 8'd0 ? length - 8'd1 : line - 8'd1) : (line + 8'd1 == length ? 8'd0 : line + 8'd1);
-          if (roll[g] && line < length)
+          if (moves && roll[g] && line < length)
             next_values[((g*R+r)*C+c)*9+:9] = left ? values[((g*R+r)*C+source)*9+:9] : values[((g*R+source)*C+c)*9+:9];
-          if (exchange[g] || (correct[g] && line == edge_line)) next_values[((g*R+r)*C+c)*9+:9] = values[((from[g*8+:8]*R+r)*C+c)*9+:9];
-          if (load && load_first && opened[g]) next_values[((g*R+r)*C+c)*9+:9] = 9'd0;
-          if (load && load_group == g) begin
-            if (load_across) begin
-              if (lane == load_line && line >= load_lane && line < load_lane + load_count)
-                next_values[((g*R+r)*C+c)*9+:9] = load_data[line*9+:9];
-            end else if (line == load_line && lane >= load_lane && lane < load_lane + load_count)
-              next_values[((g*R+r)*C+c)*9+:9] = load_data[lane*9+:9];
+          if (moves && (exchange[g] || correct[g] && line == edge_line)) next_values[((g*R+r)*C+c)*9+:9] = values[((from[g*8+:8]*R+r)*C+c)*9+:9];
+          if (begins && opened[g]) next_values[((g*R+r)*C+c)*9+:9] = 9'd0;
+          if (puts && load.line.group == g) begin
+            if (load.line.across) begin
+              if (lane == load.line.line && line >= load.lane && line < load.lane + load.count)
+                next_values[((g*R+r)*C+c)*9+:9] = load_values[line*9+:9];
+            end else if (line == load.line.line && lane >= load.lane && lane < load.lane + load.count)
+              next_values[((g*R+r)*C+c)*9+:9] = load_values[lane*9+:9];
           end
         end
       for (int l = 0; l < X; l = l + 1) begin
         source = down ? (l == 0 ? length - 8'd1 : l - 1) : (l + 1 == length ? 8'd0 : l + 1);
-        if (roll[g] && l < length) begin
+        if (moves && roll[g] && l < length) begin
           next_valid[g*X+l] = valid[g*X+source];
           next_tags[(g*X+l)*16+:16] = tags[(g*X+source)*16+:16];
         end
-        if (exchange[g] || (correct[g] && l == edge_line)) begin
+        if (moves && (exchange[g] || correct[g] && l == edge_line)) begin
           next_valid[g*X+l] = valid[from[g*8+:8]*X+l];
           next_tags[(g*X+l)*16+:16] = tags[(from[g*8+:8]*X+l)*16+:16];
         end
-        if (load && load_first && opened[g]) next_valid[g*X+l] = 1'b0;
-        if (load && load_first && load_group == g && (load_across ? l < load_lines : l == load_line)) begin
+        if (begins && opened[g]) next_valid[g*X+l] = 1'b0;
+        if (begins && load.line.group == g && (load.line.across ? l < load.line.elements : l == load.line.line)) begin
           next_valid[g*X+l] = 1'b1;
-          next_tags[(g*X+l)*16+:16] = load_across ? load_tag + l : load_tag;
+          next_tags[(g*X+l)*16+:16] = load.line.across ? load.line.tag + l : load.line.tag;
         end
       end
     end

@@ -15,6 +15,9 @@ package rolling_pkg;
   localparam JOB_BITS = 1184;
   localparam ROUND_BITS = 189;
   localparam HALF_BITS = 1374;
+  localparam LINE_BITS = 78;
+  localparam ASK_BITS = 98;
+  localparam LOAD_BITS = 97;
 
   // What the parts do in a cycle, as their ledgers name it; idle: the cause lies outside of the unit.
   localparam [3:0] STATE_IDLE = 4'd0;
@@ -102,6 +105,42 @@ package rolling_pkg;
     job_t     job;
     logic        ends_column; // the records are not needed any more
   } half_t;
+
+  // A line on its way into registers, or a record.
+  typedef struct packed {
+    logic [7:0]  elements;
+    logic        record;
+    logic [10:0] zero;           // its elements' zero point; bit 10: they are unsigned
+    logic [7:0]  group;
+    logic [7:0]  line;
+    logic [15:0] tag;            // its number in the stack; of a record the kernels of the column
+    logic        across;         // it is an element of so many lines
+    logic [7:0]  opens;          // it is the first line of its round: so many groups lose their lines
+    logic [7:0]  base;           // from this one on
+    logic [7:0]  size;           // groups that the round holds
+    logic        last_of_round;
+  } line_t;
+
+  // A request of an address generator.
+  typedef struct packed {
+    logic        request;
+    logic        access;         // the memory is accessed; 0: all of the line is padding
+    logic        first;          // of its line
+    logic        last;
+    logic [7:0]  lane;           // of its first byte
+    logic [7:0]  count;          // bytes
+    line_t       line;
+  } ask_t;
+
+  // Elements that go into registers in this cycle.
+  typedef struct packed {
+    logic        writes;
+    logic        enters;         // they are the line's first ones
+    logic        finishes;       // its last ones
+    logic [7:0]  lane;
+    logic [7:0]  count;
+    line_t       line;
+  } load_t;
 
   function automatic left_transposed(input [2:0] variant);
     left_transposed = variant[2];
