@@ -1,9 +1,11 @@
 """Random layers for the rolling-register unit, and how they are run."""
 
 import json
+import random
+import re
 from pathlib import Path
 
-from lockstep_common import ARITHMETICS, compare, run_on_core
+from lockstep_common import ARITHMETICS, call, compare, run_on_core
 
 TOP = "rolling_unit"
 # Rows, columns, register groups, multipliers of a PE, bytes of a port, blocks of lines in a half of the result buffer (one axis), sums that
@@ -106,7 +108,7 @@ def random_case(rng, geometry, on_chip=False):
         "chip": {"clusters": 1, "cores_per_cluster": 1, "memory_controllers": 1, "cluster_bus": {"bytes_per_clock": 32},
                  "core": {"nram": memory(rng, [65536, 65536, 4096]), "wram": memory(rng, [65536, 65536, 2048, 1024]), "bus": {"bytes_per_clock": 32}}},
     }
-    return {"geometry": list(geometry), "workload": workload, "hardware": hardware}
+    return {"geometry": list(geometry), "workload": workload, "hardware": hardware, "varied": rng.random() < 0.3, "seed": rng.randrange(1 << 32)}
 
 
 def beats(case):
@@ -136,12 +138,44 @@ def settings(hardware):
     return result
 
 
+def varied(case, folder, product):
+    """Writes the planner's program with what the planner does not ask for: set-ups between runs, whose registers, accesses and results tell which
+    one was used. Returns whether there is such a program."""
+    status, _, _ = call([product, "plan", "--config", "hw.json", "--layer", "layer.json", "--export", "planned.program"], folder)
+    if status != 0:
+        return False
+    rng = random.Random(case["seed"])
+    result, setups, runs = [], {}, 0
+    for line in (folder / "planned.program").read_text().splitlines():
+        words = line.split()
+        if words and words[0].startswith("0x"):
+            line = "  " + " ".join(words[1:])
+            if words[1] in ("conv.setup", "rolling.setup"):
+                setups[words[1]] = line
+            if words[1] == "rolling.run":
+                runs += 1
+                fresh = runs > 1 and "first=0" not in words
+                if fresh and rng.random() < 0.4:
+                    result.append(re.sub(r" output_zero_point=-?\d+", "", setups["conv.setup"]) + f" output_zero_point={rng.randint(0, 100)}")
+                if fresh and rng.random() < 0.6:
+                    left = "variant=left" in setups["rolling.setup"]
+                    kept = re.sub(r" (variant|realignment)=\w+", "", setups["rolling.setup"])
+                    result.append(kept + f" variant={rng.choice(VARIANTS[4:] if left else VARIANTS[:4])} realignment={rng.choice(['rolling', 'tags'])}")
+        elif words and words[0] == ".program":
+            line = " ".join(words[:3])
+        result.append(line)
+    (folder / "case.program").write_text("\n".join(result) + "\n")
+    return runs > 1
+
+
 def run_case(case, folder, product, bench):
     """Runs a case on both. Returns (clocks, records) where they are equal, None where the planner refuses the case."""
     folder.mkdir(parents=True, exist_ok=True)
     (folder / "hw.json").write_text(json.dumps(case["hardware"]))
     (folder / "layer.json").write_text(json.dumps(case["workload"]))
-    return compare(folder, bench, settings(case["hardware"])) if run_on_core(case, folder, product, ["rolling"]) else None
+    program = case.get("varied") and varied(case, folder, product)
+    work = ["--program", "case.program"] if program else ["--layer", "layer.json"]
+    return compare(folder, bench, settings(case["hardware"])) if run_on_core(case, folder, product, ["rolling"], work) else None
 
 
 def given_case(hardware, work):

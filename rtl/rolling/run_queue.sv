@@ -12,8 +12,8 @@ module run_queue #(
     output logic [rolling_pkg::JOB_BITS-1:0] load_job,
     output logic [rolling_pkg::JOB_BITS-1:0] array_job
 );
-  conv_pkg::setup_t conv;
-  rolling_pkg::setup_t setup;
+  conv_pkg::setup_t conv, next_conv;
+  rolling_pkg::setup_t setup, next_setup;
   rolling_pkg::run_t run;
   rolling_pkg::job_t job;
   logic [rolling_pkg::JOB_BITS-1:0] jobs[0:PLACES-1];
@@ -21,30 +21,69 @@ module run_queue #(
   logic push;
   logic [15:0] group, in_group;
 
-  assign run = instruction[511:128];
+  // Instructions behind a rolling.setup that waits, the oldest one in the lowest place.
+  logic [2*512-1:0] held, next_held;
+  logic [1:0]       held_count, next_count;
+  logic [3*512-1:0] waiting;
+  logic             blocked;
+
   quotient divide (
       .numerator(run.first_kernel),
-      .denominator(setup.group_kernels),
+      .denominator(next_setup.group_kernels),
       .result(group),
       .remainder(in_group)
   );
 
   always_comb begin
-    push = instruction_valid && instruction[7:0] == rolling_pkg::OPCODE_RUN;
-    job.run = run;
-    job.rolling = setup;
-    job.conv = conv;
-    job.first_group = group;
-    job.first_in_group = in_group;
+    next_conv = conv;
+    next_setup = setup;
+    run = '0;
+    push = 1'b0;
+    blocked = 1'b0;
+    next_held = '0;
+    next_count = 2'd0;
+    waiting = {512'd0, held};
+    if (instruction_valid) waiting[held_count*512+:512] = instruction;
+    for (int i = 0; i < 3; i = i + 1)
+      if (i < held_count + {1'b0, instruction_valid}) begin
+        case (waiting[i*512+:8])
+          rolling_pkg::OPCODE_SETUP: if (push || left[1] != {15'd0, done[1]}) blocked = 1'b1;
+          rolling_pkg::OPCODE_RUN, rolling_pkg::OPCODE_CONV_SETUP: if (push) blocked = 1'b1;
+          default: ;
+        endcase
+        if (blocked) begin
+          next_held[next_count[0]*512+:512] = waiting[i*512+:512];
+          next_count = next_count + 2'd1;
+        end else
+          case (waiting[i*512+:8])
+            rolling_pkg::OPCODE_CONV_SETUP: next_conv = waiting[i*512+128+:384];
+            rolling_pkg::OPCODE_SETUP: next_setup = waiting[i*512+128+:384];
+            rolling_pkg::OPCODE_RUN: begin
+              push = 1'b1;
+              run = waiting[i*512+128+:384];
+            end
+            default: ;
+          endcase
+      end
     valid[0] = left[0] != 16'd0;
     valid[1] = left[1] != 16'd0 && left[1] >= left[0];  // a run is the array's when its lines are asked for
     load_job = jobs[read[0]];
     array_job = jobs[read[1]];
   end
 
+  always_comb begin
+    job.run = run;
+    job.rolling = next_setup;
+    job.conv = next_conv;
+    job.first_group = group;
+    job.first_in_group = in_group;
+  end
+
   always_ff @(posedge clk) begin
-    if (instruction_valid && instruction[7:0] == rolling_pkg::OPCODE_CONV_SETUP) conv <= instruction[511:128];
-    if (instruction_valid && instruction[7:0] == rolling_pkg::OPCODE_SETUP) setup <= instruction[511:128];
+    conv <= next_conv;
+    setup <= next_setup;
+    held <= next_held;
+    held_count <= next_count;
     if (push) begin
       jobs[write] <= job;
       write <= write == PLACES - 1 ? 16'd0 : write + 16'd1;
@@ -54,6 +93,7 @@ module run_queue #(
       if (done[i]) read[i] <= read[i] == PLACES - 1 ? 16'd0 : read[i] + 16'd1;
     end
     if (reset) begin
+      held_count <= 2'd0;
       write <= 16'd0;
       for (int i = 0; i < 2; i = i + 1) begin
         left[i] <= 16'd0;
