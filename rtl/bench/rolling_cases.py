@@ -17,8 +17,10 @@ GEOMETRIES = [
     (2, 2, 9, 3, 2, 3, 1),
     (5, 3, 6, 1, 4, 2, 3),
     (4, 8, 8, 4, 8, 2, 8),
+    (2, 3, 4, 1, 4, 2, 2),
 ]
 EVERY_PUSH = [0, 1, 2]
+MUTANTS = [6, 0, 1, 2]  # the fastest first
 VARIANTS = ("right_b_up", "right_b_down", "right_a_up", "right_a_down", "left_a_left", "left_a_right", "left_b_left", "left_b_right")
 # What the model has room for; hardware may have less.
 LARGEST = {"queue": 64, "writes": 16, "slots": 12, "latency": 16}

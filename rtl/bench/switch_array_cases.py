@@ -22,6 +22,7 @@ GEOMETRIES = [
     (6, 4, 2, 2, 1, 16),
 ]
 EVERY_PUSH = [0, 1, 2]
+MUTANTS = [0, 1, 2]
 LARGEST = {"bank_words": 512, "parameter_words": 512, "slots": 64, "output_bytes": 4096, "queue": 128, "latency": 8}
 
 

@@ -26,7 +26,9 @@ module round_walk #(
   logic        begun;       // the run has begun
   logic [31:0] row, element;
   logic [15:0] kernel, group, group_left;
-  logic [7:0]  base;
+  logic [7:0]  base;                    // of assigned groups
+  logic [(GROUPS+1)*8-1:0] turn;        // rounds so far, modulo every number of sets that there may be
+  logic [7:0]  sets;
 
   logic        left;
   logic [15:0] lines, span, left_here, longer;
@@ -41,7 +43,6 @@ module round_walk #(
     rows = job.rolling.images * job.run.rows * job.run.columns;
     n = job.run.channels * conv.kernel_h * conv.kernel_w;
     round = '0;
-    round.base = base;
     round.group = begun ? group : job.first_group;
     round.row = row;
     round.kernel = kernel;
@@ -68,6 +69,9 @@ module round_walk #(
     for (int i = 0; i < GROUPS; i = i + 1) if (i < job.rolling.stacked_cuts && element + lanes * i < n) cuts = cuts + 8'd1;
     set_size = assigned ? round.blocks * cuts : job.rolling.stacked_blocks * job.rolling.stacked_cuts;
     size = set_size;
+    sets = 8'd0;
+    for (int i = 1; i <= GROUPS; i = i + 1) if (set_size * i <= GROUPS) sets = i;
+    round.base = assigned ? base : turn[sets*8+:8] * set_size;
   end
 
   always_ff @(posedge clk) begin
@@ -79,10 +83,11 @@ module round_walk #(
       group <= 16'd0;
       group_left <= 16'd0;
       base <= 8'd0;
+      turn <= '0;
     end else if (step) begin
       begun <= !round.ends_run;
-      if (assigned) base <= rolling_pkg::group_at(base, set_size, GROUPS);
-      else base <= base + set_size + set_size > GROUPS ? 8'd0 : base + set_size;
+      base <= rolling_pkg::group_at(base, set_size, GROUPS);
+      for (int i = 1; i <= GROUPS; i = i + 1) turn[i*8+:8] <= turn[i*8+:8] + 8'd1 == i ? 8'd0 : turn[i*8+:8] + 8'd1;
       group <= round.group;
       group_left <= left_here;
       element <= element + step_elements;
