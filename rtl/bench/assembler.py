@@ -1,4 +1,4 @@
-"""Instructions of the switch array's program, from text to the 64 bytes of docs/isa.md. Written from the page; lock step compares
+"""Instructions of the programs that lock step runs, from text to the 64 bytes of docs/isa.md. Written from the page; lock step compares
 the bytes with those that the command processor fetched."""
 
 import re
@@ -16,6 +16,13 @@ FIELDS = {
         ("h_offset", 16, 0), ("w_offset", 16, 0), ("first_plane", 16, 0), ("planes", 16, 0), ("kernels", 16, 0), ("slot", 16, 0),
         ("parameter_word", 32, 0), ("output_base", 32, 0), ("output_stride", 32, 0), ("macs_per_pixel", 32, 0), ("blocks", 16, 1),
         ("plane_step", 16, 0), ("plane_words", 16, 0), ("phase_columns", 15, 0), ("h_quotient", 15, 0), ("w_quotient", 15, 0)]),
+    "rolling.setup": (0x05, [
+        ("variant", 3, 0), ("scheme", 2, 0), ("realignment", 1, 0), ("wrap", 1, 0), ("transposition", 1, 0), ("stacked_blocks", 8, 1), ("stacked_cuts", 8, 1),
+        ("pixel_bytes", 16, 1), ("group_channels", 16, 1), ("group_kernels", 16, 1), ("block_kernels", 16, 1), ("images", 16, 1), ("useful_taps", 32, 1)]),
+    "rolling.run": (0x06, [
+        ("map", 48, 0), ("weights", 48, 0), ("post", 48, 0), ("result", 48, 0), ("result_pixel", 20, 0), ("rows", 16, 1), ("columns", 16, 1), ("kernels", 16, 1),
+        ("height", 16, 0), ("width", 16, 0), ("h_offset", 16, 0), ("w_offset", 16, 0), ("first_kernel", 16, 0), ("first_channel", 16, 0), ("channels", 16, 1),
+        ("first", 1, 1), ("last", 1, 1), ("transposes", 1, 0)]),
     "load.input": (0x10, [
         ("copy", 1, 0), ("address", 48, 0), ("row_stride", 32, 0), ("pixel_stride", 32, 0), ("height", 16, 0), ("width", 16, 0),
         ("channels", 16, 0), ("stride_h", 16, 1), ("stride_w", 16, 1), ("fill", 8, 0), ("slice", 16, 0)]),
@@ -30,7 +37,9 @@ FIELDS = {
 }
 NAMES = {
     "int8": 0, "uint8": 1, "int32": 2, "float32": 3,
-    "none": 0, "leaky_relu": 1, "sigmoid": 2, "tanh": 3, "hard_swish": 4, "gelu": 5,
+    "right_b_up": 0, "right_b_down": 1, "right_a_up": 2, "right_a_down": 3, "left_a_left": 4, "left_a_right": 5, "left_b_left": 6, "left_b_right": 7,
+    "plain": 0, "group_rolling": 1, "whole_rolling": 2, "output_stationary": 3, "rolling": 0, "tags": 1, "register": 0, "buffer": 1, "in_memory": 0,
+    "while_loading": 1, "none": 0, "leaky_relu": 1, "sigmoid": 2, "tanh": 3, "hard_swish": 4, "gelu": 5,
     "real64": 0, "real32": 1, "single_rounding": 2, "double_rounding": 3,
 }
 SEMAPHORES = {

@@ -1,5 +1,6 @@
 #include "ports.h"
 
+#include <algorithm>
 #include <cstdio>
 #include <cstring>
 
@@ -69,6 +70,27 @@ Difference compare(const std::string& name, const Port& simulator, const Port& r
     difference.simulator = simulator.text(at);
   if (at < rtl.records() && rtl.clock(at) == difference.clock) difference.rtl = rtl.text(at);
   return difference;
+}
+
+bool report_differences(const Ports& simulator, Ports& rtl, std::uint64_t clocks,
+                        const std::function<bool(const std::string&)>& compared) {
+  std::vector<Difference> differences;
+  std::uint64_t records = 0;
+  for (const auto& [name, port] : simulator) {
+    if (!compared(name)) continue;
+    records += port.records();
+    Difference difference = compare(name, port, rtl[name]);
+    if (!difference.port.empty()) differences.push_back(difference);
+  }
+  std::sort(differences.begin(), differences.end(),
+            [](const auto& a, const auto& b) { return a.clock < b.clock; });
+  for (const Difference& difference : differences)
+    std::printf("clock %llu, port %s: simulator %s, RTL %s\n",
+                static_cast<unsigned long long>(difference.clock), difference.port.c_str(),
+                difference.simulator.c_str(), difference.rtl.c_str());
+  std::printf("%s: %llu clocks, %llu records compared\n", differences.empty() ? "equal" : "different",
+              static_cast<unsigned long long>(clocks), static_cast<unsigned long long>(records));
+  return differences.empty();
 }
 
 }  // namespace bench

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <string>
 #include <vector>
@@ -44,18 +45,9 @@ struct Difference {
 // The first difference of one port, in time; an empty port name: there is none.
 Difference compare(const std::string& name, const Port& simulator, const Port& rtl);
 
-// Sizes of the array.
-struct Geometry {
-  int rows, columns, groups, port_channels, bus_bytes;
-};
-// Ports by the names of the switch array, from a folder of vectors; `scope` is that of the core: "soc.".
-Ports read_vectors(const std::string& path, const Geometry& geometry, const std::string& scope);
-
-// When instructions of a processor began and ended, in program order.
-struct Executed {
-  std::string text;
-  std::int64_t begin = -1, end = -1;
-};
-std::vector<Executed> read_programs(const std::string& path, const std::string& processor);
+// Prints the first difference of each port whose name `compared` picks, and what was compared. Returns
+// whether there is no difference.
+bool report_differences(const Ports& simulator, Ports& rtl, std::uint64_t clocks,
+                        const std::function<bool(const std::string&)>& compared);
 
 }  // namespace bench

@@ -38,7 +38,7 @@ module control #(
 );
   localparam L = R / G;
 
-  switch_array_pkg::setup_t setup;
+  conv_pkg::setup_t setup;
   switch_array_pkg::run_t run;
   switch_array_pkg::beat_t beat;
   assign setup_out = setup;
@@ -79,7 +79,7 @@ module control #(
 
   // Set when conv.setup is executed.
   logic [15:0] dilation_h_quotient, dilation_h_remainder, dilation_w_quotient, dilation_w_remainder;
-  switch_array_pkg::setup_t head_setup;
+  conv_pkg::setup_t head_setup;
   logic [15:0] stride_h, stride_w;
 
   assign run = queue0[511:128];

@@ -5,7 +5,7 @@ module lane_addresses #(
     parameter G = 2
 ) (
     input  logic        table1,
-    input  switch_array_pkg::setup_t setup,
+    input  conv_pkg::setup_t setup,
     input  switch_array_pkg::run_t run,
     input  logic [15:0] row,          // the operation cycle begins with this output row and column
     input  logic [15:0] column,

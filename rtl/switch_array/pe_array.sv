@@ -10,7 +10,7 @@ module pe_array #(
     input  logic             enable,
     input  logic             accumulates,  // the last stage holds a beat
     input  logic             clears,       // which is the first one of its sums
-    input  switch_array_pkg::setup_t setup,
+    input  conv_pkg::setup_t setup,
     input  logic [R*P*8-1:0] operand,
     input  logic [C*P*8-1:0] weight,
     output logic [R*C*32-1:0] sum,
@@ -40,9 +40,9 @@ module pe_array #(
 
   always_comb begin
     for (int i = 0; i < R * P; i = i + 1)
-      x[i] = $signed({setup.input_type == switch_array_pkg::TYPE_UINT8 ? 2'b00 : {2{operand[i*8+7]}}, operand[i*8+:8]}) - $signed(setup.input_zero_point[9:0]);
+      x[i] = $signed({setup.input_type == conv_pkg::TYPE_UINT8 ? 2'b00 : {2{operand[i*8+7]}}, operand[i*8+:8]}) - $signed(setup.input_zero_point[9:0]);
     for (int i = 0; i < C * P; i = i + 1)
-      w[i] = $signed({setup.weight_type == switch_array_pkg::TYPE_UINT8 ? 2'b00 : {2{weight[i*8+7]}}, weight[i*8+:8]}) - $signed(setup.weight_zero_point[9:0]);
+      w[i] = $signed({setup.weight_type == conv_pkg::TYPE_UINT8 ? 2'b00 : {2{weight[i*8+7]}}, weight[i*8+:8]}) - $signed(setup.weight_zero_point[9:0]);
     kept_next = {STAGES * N * 32{1'b0}};
     for (int e = 0; e < R * C; e = e + 1)
       for (int p = 0; p < P; p = p + 1) terms[e*P+p] = x[e/C*P+p] * w[e%C*P+p];

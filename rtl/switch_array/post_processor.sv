@@ -23,8 +23,8 @@ module post_processor #(
     input  logic              lane_last,
     input  logic [G*C*32-1:0] sums,
     input  switch_array_pkg::drain_t drain,
-    input  switch_array_pkg::setup_t setup,         // these are the registers
-    input  switch_array_pkg::setup_t shadow_setup,
+    input  conv_pkg::setup_t setup,         // these are the registers
+    input  conv_pkg::setup_t shadow_setup,
     input  logic [C*128-1:0]  shadow_records,
     // To the output buffer.
     output logic [G-1:0]      write_valid,
@@ -36,7 +36,7 @@ module post_processor #(
 
   logic [127:0] records[0:SLOTS*C-1];
   logic [C*128-1:0] record;
-  switch_array_pkg::setup_t used_setup;
+  conv_pkg::setup_t used_setup;
   logic [31:0] result[0:G*C-1];
   logic [15:0] size;
 
@@ -73,7 +73,7 @@ module post_processor #(
   endgenerate
 
   always_comb begin
-    size = used_setup.output_type == switch_array_pkg::TYPE_INT32 || !used_setup.requantise ? 16'd4 : 16'd1;
+    size = used_setup.output_type == conv_pkg::TYPE_INT32 || !used_setup.requantise ? 16'd4 : 16'd1;
     entering = '0;
     entering.last = enters && lane_last && drain.ends_run;
     entering.bytes = drain.kernels * size;

@@ -9,7 +9,7 @@ module shadow_registers #(
     input  logic              copy,
     input  logic [R*C*32-1:0] accumulator,
     input  switch_array_pkg::drain_t drain_in,
-    input  switch_array_pkg::setup_t setup_in,
+    input  conv_pkg::setup_t setup_in,
     input  logic [C*128-1:0]  records_in,
     input  logic [15:0]       lane,
     output logic [G*C*32-1:0] sums,       // every group gives those of the lane

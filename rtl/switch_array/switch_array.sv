@@ -94,7 +94,7 @@ module switch_array #(
 );
   localparam L = R / G;
 
-  switch_array_pkg::setup_t setup, shadow_setup;
+  conv_pkg::setup_t setup, shadow_setup;
   switch_array_pkg::run_t run;
   switch_array_pkg::drain_t drain_now, draining;
   switch_array_pkg::beat_t beat, switch_beat_now, mac;
@@ -320,7 +320,7 @@ module switch_array #(
   logic run_written, ends_without_drain;
 
   always_comb begin
-    element = setup.output_type == switch_array_pkg::TYPE_INT32 || !setup.requantise ? 32'd4 : 32'd1;
+    element = setup.output_type == conv_pkg::TYPE_INT32 || !setup.requantise ? 32'd4 : 32'd1;
     drain_now = '0;
     drain_now.ends_run = mac.ends_run;
     drain_now.address = run.output_base + {16'd0, mac.block} * C * element

@@ -5,10 +5,6 @@ package switch_array_pkg;
   localparam [7:0] OPCODE_SETUP = 8'h01;
   localparam [7:0] OPCODE_RUN = 8'h02;
 
-  localparam [1:0] TYPE_INT8 = 2'd0;
-  localparam [1:0] TYPE_UINT8 = 2'd1;
-  localparam [1:0] TYPE_INT32 = 2'd2;
-
   // Bits of the structures below, for ports: yosys takes no structure as an output.
   localparam SETUP_BITS = 384;
   localparam RUN_BITS = 384;
@@ -34,33 +30,6 @@ package switch_array_pkg;
     shifted = ({33'd0, n} * {32'd0, per_size}) >> (32 + shift);
     divided = shifted[31:0];
   endfunction
-
-  typedef struct packed {
-    logic [1:0]  unused;
-    logic [7:0]  ceiling;
-    logic [7:0]  floor;
-    logic [1:0]  rescale;
-    logic [63:0] slope;
-    logic [63:0] output_scale;
-    logic [2:0]  func;
-    logic [1:0]  weight_type;
-    logic [31:0] output_zero_point;
-    logic [31:0] clamp_high;
-    logic [31:0] clamp_low;
-    logic        post_parameters;
-    logic        clamp;
-    logic        requantise;
-    logic [1:0]  output_type;
-    logic [1:0]  input_type;
-    logic [15:0] weight_zero_point;
-    logic [15:0] input_zero_point;
-    logic [15:0] dilation_w;
-    logic [15:0] dilation_h;
-    logic [15:0] stride_w;
-    logic [15:0] stride_h;
-    logic [15:0] kernel_w;
-    logic [15:0] kernel_h;
-  } setup_t;
 
   typedef struct packed {
     logic [14:0] w_quotient;

@@ -8,6 +8,7 @@
 // value"). With `speed` nothing is compared: the processor time of the model alone is printed. Exit status 1:
 // there is a difference.
 #include "Vswitch_array.h"
+#include "model.h"
 #include "ports.h"
 #include "recording.h"
 #include "streams.h"
@@ -26,51 +27,6 @@
 
 namespace bench {
 namespace {
-
-// Bits of a port of the model, whatever its type.
-template <typename T>
-std::uint64_t bits(const T& port, int first, int count) {
-  return (static_cast<std::uint64_t>(port) >> first) & (count >= 64 ? ~0ULL : (1ULL << count) - 1);
-}
-template <std::size_t N>
-std::uint64_t bits(const VlWide<N>& port, int first, int count) {
-  std::uint64_t value = 0;
-  for (int i = 0; i < count;) {
-    const int word = (first + i) / 32, shift = (first + i) % 32;
-    const int take = std::min(count - i, 32 - shift);
-    value |= ((static_cast<std::uint64_t>(port[word]) >> shift) & ((1ULL << take) - 1)) << i;
-    i += take;
-  }
-  return value;
-}
-template <typename T>
-void add_bytes(Port& to, const T& port, int first_bit, int bytes) {
-  for (int i = 0; i < bytes; i++)
-    to.data.push_back(static_cast<std::uint8_t>(bits(port, first_bit + 8 * i, 8)));
-}
-template <typename T>
-void set_bytes(T& port, const std::uint8_t* bytes, int count) {
-  std::uint64_t value = 0;
-  for (int i = 0; i < count && i < 8; i++) value |= static_cast<std::uint64_t>(bytes[i]) << (8 * i);
-  port = static_cast<T>(value);
-}
-template <std::size_t N>
-void set_bytes(VlWide<N>& port, const std::uint8_t* bytes, int count) {
-  for (std::size_t i = 0; i < N; i++) port[i] = 0;
-  for (int i = 0; i < count; i++) port[i / 4] |= static_cast<std::uint32_t>(bytes[i]) << (8 * (i % 4));
-}
-
-// Fills a bus that nobody drives with bytes that mean nothing, so that a register that takes them is seen.
-template <typename T>
-void disturb(T& port, int bytes) {
-  static std::uint32_t state = 1;
-  std::vector<std::uint8_t> noise(bytes);
-  for (std::uint8_t& byte : noise) {
-    state = state * 1664525U + 1013904223U;
-    byte = state >> 24;
-  }
-  set_bytes(port, noise.data(), bytes);
-}
 
 // An instruction comes that the array has no place for.
 class Refused : public std::runtime_error {
@@ -359,25 +315,12 @@ void LockStep::record_results(std::uint64_t clock) {
 }
 
 bool LockStep::equal() {
-  std::vector<Difference> differences;
-  std::uint64_t compared = 0;
-  for (const auto& [name, port] : recording_.simulator) {
-    if (name.compare(0, 3, "bus") == 0 && name != "bus.store.request" && name != "bus.store.write") continue;
-    if (name == "bus.store.outstanding") continue;
-    compared += port.records();
-    Difference difference = compare(name, port, rtl_[name]);
-    if (!difference.port.empty()) differences.push_back(difference);
-  }
-  std::sort(differences.begin(), differences.end(),
-            [](const auto& a, const auto& b) { return a.clock < b.clock; });
-  for (const Difference& difference : differences)
-    std::printf("clock %llu, port %s: simulator %s, RTL %s\n",
-                static_cast<unsigned long long>(difference.clock), difference.port.c_str(),
-                difference.simulator.c_str(), difference.rtl.c_str());
-  std::printf("%s: %llu clocks, %llu records compared\n", differences.empty() ? "equal" : "different",
-              static_cast<unsigned long long>(recording_.end - recording_.begin + 1),
-              static_cast<unsigned long long>(compared));
-  return differences.empty();
+  return report_differences(recording_.simulator, rtl_, recording_.end - recording_.begin + 1,
+                            [](const std::string& name) {
+                              if (name.compare(0, 3, "bus") == 0)
+                                return name == "bus.store.request" || name == "bus.store.write";
+                              return true;
+                            });
 }
 
 }  // namespace

@@ -5,7 +5,7 @@ module result_unit #(
 ) (
     input  logic [31:0]  accumulator,
     input  logic [127:0] record,       // bits 0-63 are scale or multiplier, 64-95 the bias, 96-127 the shift
-    input  switch_array_pkg::setup_t setup,
+    input  conv_pkg::setup_t setup,
     output logic [31:0]  result
 );
   /* verilator no_inline_module */
@@ -107,11 +107,11 @@ module result_unit #(
     endcase
     placed = scaled + $signed(setup.output_zero_point);
     case (setup.output_type)
-      switch_array_pkg::TYPE_INT8: begin
+      conv_pkg::TYPE_INT8: begin
         low_bound = -37'sd128;
         high_bound = 37'sd127;
       end
-      switch_array_pkg::TYPE_UINT8: begin
+      conv_pkg::TYPE_UINT8: begin
         low_bound = 37'sd0;
         high_bound = 37'sd255;
       end

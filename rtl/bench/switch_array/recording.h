@@ -2,6 +2,7 @@
 #pragma once
 
 #include "ports.h"
+#include "program.h"
 #include "streams.h"
 
 #include <cstdint>
@@ -13,12 +14,19 @@
 
 namespace bench {
 
+// Sizes of the array.
+struct Geometry {
+  int rows, columns, groups, port_channels, bus_bytes;
+};
+// Ports by the names of the switch array, from a folder of vectors; `scope` is that of the core: "soc.".
+Ports read_vectors(const std::string& path, const Geometry& geometry, const std::string& scope);
+
 class Recording {
  public:
   // The folder has what switch_array_bench.cpp says. Throws std::runtime_error that says what does not fit.
   explicit Recording(const std::string& folder);
 
-  std::uint64_t setting(const char* name) const { return std::stoull(settings_.at(name)); }
+  std::uint64_t setting(const char* name) const { return settings_.number(name); }
 
   Ports simulator;
   // Instructions of the array and of the store channel that have not been dispatched yet.
@@ -29,14 +37,13 @@ class Recording {
   std::uint64_t begin = UINT64_MAX, end = 0;  // the clocks that are compared
 
  private:
-  void read_program(const std::string& folder);
-  void check_fetched(const std::vector<Executed>& executed);
+  void check_fetched();
   void sort_instructions();
   void find_grants();
   void find_answers();
   void find_clocks();
 
-  std::map<std::string, std::string> settings_;
+  Settings settings_;
   std::unique_ptr<Image> dram_;
   std::vector<Instruction> program_;
   std::vector<std::uint64_t> asked_;  // by burst of the store channel: the first clock of its request

@@ -5,26 +5,15 @@
 #include <stdexcept>
 
 namespace bench {
-namespace {
-
-std::map<std::string, std::string> read_settings(const std::string& path) {
-  std::ifstream file(path);
-  if (!file) throw std::runtime_error("cannot read " + path);
-  std::map<std::string, std::string> settings;
-  for (std::string name, value; file >> name >> value;) settings[name] = value;
-  return settings;
-}
-
-}  // namespace
-
-Recording::Recording(const std::string& folder) : settings_(read_settings(folder + "/settings")) {
+Recording::Recording(const std::string& folder) : settings_(folder + "/settings") {
   const Geometry geometry{kRows, kColumns, kGroups, kPort, kBus};
-  simulator = read_vectors(folder + "/vectors", geometry, settings_.at("scope"));
+  simulator = read_vectors(folder + "/vectors", geometry, settings_.text("scope"));
   if (setting("in_order") == 0) dram_ = std::make_unique<Image>(folder + "/dram.image");
   load = std::make_unique<Stream>(simulator.at("bus.load.read"), dram_.get(), setting("burst_bytes"));
   parameter =
       std::make_unique<Stream>(simulator.at("bus.parameter.read"), dram_.get(), setting("burst_bytes"));
-  read_program(folder);
+  program_ = read_program(folder, settings_.text("processor"));
+  check_fetched();
   sort_instructions();
   find_grants();
   find_answers();
@@ -33,23 +22,8 @@ Recording::Recording(const std::string& folder) : settings_(read_settings(folder
   find_clocks();
 }
 
-// Instructions: their bits as they are assembled, when they began from the vectors.
-void Recording::read_program(const std::string& folder) {
-  const std::vector<Executed> executed = read_programs(folder + "/vectors", settings_.at("processor"));
-  program_.resize(executed.size());
-  std::ifstream bytes(folder + "/program.image", std::ios::binary);
-  for (Instruction& instruction : program_) {
-    if (!bytes.read(reinterpret_cast<char*>(instruction.bytes), 64))
-      throw std::runtime_error("program.image is too short");
-    const std::size_t at = &instruction - program_.data();
-    instruction.begin = executed[at].begin;
-    instruction.end = executed[at].end;
-  }
-  check_fetched(executed);
-}
-
 // The command processor has fetched the same bytes. Its bursts are answered in any order.
-void Recording::check_fetched(const std::vector<Executed>& executed) {
+void Recording::check_fetched() {
   std::string image;
   const Port& fetched = simulator["bus.fetch.read"];
   if (fetched.fields.empty()) return;
@@ -62,7 +36,7 @@ void Recording::check_fetched(const std::vector<Executed>& executed) {
     const std::string encoded(reinterpret_cast<const char*>(program_[i].bytes), 64);
     if (std::binary_search(words.begin(), words.end(), encoded)) continue;
     throw std::runtime_error("the encoding of instruction " + std::to_string(i) +
-                             " was not fetched: " + executed[i].text);
+                             " was not fetched: " + program_[i].text);
   }
 }
 

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "ports.h"
+#include "program.h"
 
 #include <algorithm>
 #include <cstdint>
@@ -20,19 +21,6 @@ namespace bench {
 constexpr int kRows = GEOMETRY_R, kColumns = GEOMETRY_C, kGroups = GEOMETRY_G, kPort = GEOMETRY_P,
               kBus = GEOMETRY_BUS;
 constexpr int kLanes = kRows / kGroups;
-
-struct Instruction {
-  std::uint8_t bytes[64] = {};
-  std::int64_t begin = -1, end = -1;
-  int opcode() const { return bytes[0]; }
-  // Bits of the encoding, as docs/isa.md numbers them.
-  std::uint64_t field(int first, int last) const {
-    std::uint64_t value = 0;
-    for (int bit = first; bit <= last; bit++)
-      value |= static_cast<std::uint64_t>(bytes[bit / 8] >> (bit % 8) & 1) << (bit - first);
-    return value;
-  }
-};
 
 struct Beat {
   std::uint64_t from = 0;  // first clock in which it may go to the engine

@@ -1,0 +1,100 @@
+"""What lock step of all engines shares: building a bench, running the product and the bench, files of a case."""
+
+import json
+import re
+import shutil
+import struct
+import subprocess
+from pathlib import Path
+
+import assembler
+
+RTL = Path(__file__).resolve().parent.parent
+BENCH = RTL / "bench"
+ARITHMETICS = ("exact", "float32", "float32_ort", "fixed")
+
+
+class Failure(Exception):
+    """A step of a case did not work, or found a difference."""
+
+
+def sources(engine, rtl):
+    """The files of an engine's RTL below `rtl`, packages first."""
+    files = sorted((rtl / "common").glob("*.sv")) + sorted((rtl / engine).glob("*.sv"))
+    return sorted(files, key=lambda file: not file.name.endswith("_pkg.sv"))
+
+
+def build(engine, top, parameters, folder, rtl=RTL, optimise="-O1"):
+    """The bench of an engine at a geometry, built where it is not there or older than its sources. `optimise`: of the model's compiler."""
+    benches = sorted(BENCH.glob("*.cpp")) + sorted((BENCH / engine).glob("*.cpp"))
+    files = sources(engine, rtl) + benches
+    target = folder / (f"{engine}_" + "_".join(str(n) for n in parameters.values())) / "bench"
+    stamp = max(f.stat().st_mtime for f in files + sorted(BENCH.glob("*.h")) + sorted((BENCH / engine).glob("*.h")))
+    if target.exists() and target.stat().st_mtime > stamp:
+        return target
+    target.parent.mkdir(parents=True, exist_ok=True)
+    flags = f"-O1 -std=c++17 -I{BENCH} -I{BENCH / engine} " + " ".join(f"-DGEOMETRY_{name}={value}" for name, value in parameters.items())
+    make = f"OPT_FAST={optimise} OPT_SLOW=-O0 OPT_GLOBAL=-O0" + (" OBJCACHE=ccache" if shutil.which("ccache") else "")
+    command = ["verilator", "--cc", "--exe", "--build", "-j", "1", "--top-module", top, "--Mdir", str(target.parent), "-O3",
+               "--output-split", "40000", "--x-assign", "fast", "--noassert", "-Wno-fatal", "-Wno-WIDTH", "-Wno-UNUSED",
+               "--unroll-count", "256", "--unroll-stmts", "1000", "-CFLAGS", flags, "-MAKEFLAGS", make, "-o", "bench"]
+    command += [f"-G{name}={value}" for name, value in parameters.items()] + [str(f) for f in files]
+    if not shutil.which("verilator"):
+        raise Failure("Verilator is not there: apt-get install verilator")
+    result = subprocess.run(command, capture_output=True, text=True)
+    if result.returncode != 0:
+        raise Failure("the model cannot be built:\n" + "\n".join(l for l in (result.stdout + result.stderr).splitlines() if "rror" in l)[:4000])
+    return target
+
+
+def call(command, folder):
+    result = subprocess.run([str(c) for c in command], capture_output=True, text=True, cwd=folder)
+    return result.returncode, result.stdout, result.stderr
+
+
+
+def compare(folder, bench, settings):
+    """Runs the bench on what the product recorded in a folder. Returns (clocks, records) where they are equal."""
+    (folder / "settings").write_text("".join(f"{k} {v}\n" for k, v in settings.items()))
+    status, out, err = call([bench, folder], folder)
+    match = re.search(r"equal: (\d+) clocks, (\d+) records", out)
+    if status != 0 or not match:
+        raise Failure((out + err).strip() or f"the bench ends with status {status}")
+    return int(match.group(1)), int(match.group(2))
+
+
+def run_on_core(case, folder, product, units, work=("--layer", "layer.json")):
+    """Runs a workload or a program on the core of a chip and records its units. Returns whether the planner takes the case."""
+    scopes = [f"chip.cluster0.core0.{unit}.*" for unit in units]
+    status, out, err = call([product, "run", "--config", "hw.json", *work, "--out", "out", "--vectors", "vectors",
+                             "--vectors-ports", *scopes, "chip.states", "instructions"], folder)
+    if status != 0:
+        case["refused"] = (out + err).strip()
+        if status == 2:
+            return False
+        raise Failure("the product fails: " + case["refused"][-600:])
+    (folder / "program.image").write_bytes(program_image(folder, "cluster0.core0.control"))
+    return True
+
+
+def program_image(folder, processor):
+    """The encoded instructions of a processor; those that no unit of lock step executes are zeros."""
+    ports = json.loads((folder / "vectors" / "ports.json").read_text())["ports"]
+    wanted = next(p for p in ports if p["name"] == "instructions")["signals"].index(processor)
+    image = b""
+    for line in (folder / "vectors" / "programs.txt").read_text().splitlines():
+        number, _, text = line.split(" ", 2)
+        if int(number) == wanted:
+            image += assembler.encode(text) if text.split()[0] in assembler.FIELDS else bytes(64)
+    return image
+
+
+def npy(path, data):
+    header = f"{{'descr': '|i1', 'fortran_order': False, 'shape': ({len(data)},), }}"
+    header += " " * ((64 - (len(header) + 11) % 64) % 64) + "\n"
+    path.write_bytes(b"\x93NUMPY\x01\x00" + struct.pack("<H", len(header)) + header.encode() + bytes(data))
+
+
+def read_npy(path):
+    data = path.read_bytes()
+    return data[10 + struct.unpack("<H", data[8:10])[0]:]

@@ -1,0 +1,225 @@
+"""Random layers for the rolling-register unit, and how they are run."""
+
+import json
+import random
+import re
+from pathlib import Path
+
+from lockstep_common import ARITHMETICS, call, compare, run_on_core
+
+TOP = "rolling_unit"
+# Rows, columns, register groups, multipliers of a PE, bytes of a port, blocks of lines in a half of the result buffer (one axis), sums that
+# drain in a cycle.
+GEOMETRIES = [
+    (4, 4, 4, 1, 4, 2, 2),
+    (3, 4, 8, 2, 16, 3, 4),
+    (8, 8, 4, 1, 16, 1, 4),
+    (2, 2, 9, 3, 2, 3, 1),
+    (5, 3, 6, 1, 4, 2, 3),
+    (4, 8, 8, 4, 8, 2, 8),
+    (2, 3, 4, 1, 4, 2, 2),
+]
+EVERY_PUSH = [0, 1, 6]
+MUTANTS = [6, 0, 1, 2]  # the fastest first
+VARIANTS = ("right_b_up", "right_b_down", "right_a_up", "right_a_down", "left_a_left", "left_a_right", "left_b_left", "left_b_right")
+# What the model has room for; hardware may have less.
+LARGEST = {"queue": 64, "writes": 16, "slots": 12, "latency": 16}
+
+
+def parameters(geometry, hardware=None):
+    """Parameters of the model."""
+    rows, columns, groups, multipliers, port, stack, sums = geometry
+    return {"R": rows, "C": columns, "GROUPS": groups, "M": multipliers, "PORT": port, "STACK": stack, "SUMS": sums,
+            "QUEUE": LARGEST["queue"], "WRITES": LARGEST["writes"], "SLOTS": LARGEST["slots"], "MAX_LATENCY": LARGEST["latency"]}
+
+
+def memory(rng, sizes):
+    """A memory whose banks together hold what goes over a port, or less."""
+    bank_bytes = rng.choice([4, 8, 16, 32])
+    return {"size_bytes": rng.choice(sizes), "banks": rng.choice([1, 2, 4, 8, 16]), "bank_bytes": bank_bytes, "latency_cycles": rng.choice([1, 1, 1, 0, 2, 3, 7])}
+
+
+def random_unit(rng, geometry):
+    """The unit's part of a hardware file."""
+    rows, columns, groups, multipliers, port, stack, sums = geometry
+    pick = rng.choice
+    unit = {"rows": rows, "columns": columns, "groups": groups, "multipliers": multipliers, "port_bytes": port, "result_blocks": stack * stack,
+            "drain_bytes": 4 * sums, "line_queue": pick([64, 64, 1, 2, 3, 5, 9]), "write_queue": pick([16, 16, 1, 2, 4]),
+            "record_slots": pick([0, 0, 0, 1, 2, 3]), "post_latency_cycles": pick([4, 4, 0, 1, 7]), "variant": pick(VARIANTS), "realign": pick(["rolling", "tags"]),
+            "wrap": pick(["register", "register", "register", "buffer"]), "transposition": pick(["in_memory", "in_memory", "while_loading", "step"])}
+    if unit["wrap"] == "register":
+        unit["spare_lines"] = pick(["ring", "ring", "shared"])
+    if rng.random() < 0.15:
+        unit["registers"] = "assigned"
+    blocks = rng.randint(1, stack)
+    unit["blocking"] = pick(["plain", "group_rolling", "whole_rolling"]) if blocks > 1 else "plain"
+    if unit["blocking"] != "plain":
+        unit["stacked_blocks"] = blocks
+        unit["stacked_cuts"] = rng.randint(1, max(1, groups // blocks))
+    return unit
+
+
+def random_case(rng, geometry, on_chip=False):
+    """A layer and hardware for it, as JSON."""
+    rows, columns, groups, multipliers, port, stack, sums = geometry
+    pick = rng.choice
+    lines = max(rows, columns) * stack
+    conv_groups = 1 if rng.random() < 0.75 else pick([2, 3])
+    channels = conv_groups * pick([rng.randint(1, 4), rng.randint(1, 8 * max(rows, columns))])
+    kernels = conv_groups * rng.randint(1, max(1, 3 * lines // conv_groups))
+    kernel, stride, dilation, pads = [1, 1], [1, 1], [1, 1], [0, 0, 0, 0]
+    height, width = 1, rng.randint(1, 3 * lines)
+    if rng.random() < 0.6:
+        kernel = [pick([1, 1, 2, 3]), pick([1, 2, 3, 3, 4])]
+        stride = [pick([1, 1, 2, 3]), pick([1, 1, 2, 3])]
+        dilation = [pick([1, 1, 2]), pick([1, 1, 2, 3])]
+        pads = [rng.randint(0, 2) if rng.random() < 0.5 else 0 for _ in range(4)]
+        reach = [(kernel[i] - 1) * dilation[i] + 1 for i in range(2)]
+        height = max(1, reach[0] - pads[0] - pads[2]) + rng.randint(0, 4)
+        width = max(1, reach[1] - pads[1] - pads[3]) + rng.randint(0, 6)
+        channels = conv_groups * rng.randint(1, max(1, 4 * max(rows, columns) // conv_groups))
+    batch = pick([1, 1, 1, 2])
+    if kernel == [1, 1] and rng.random() < 0.15:
+        batch, height, width = rng.randint(2, 3 * lines), 1, 1  # images are rows of one product
+    in_type, weight_type = pick(["int8", "int8", "uint8"]), pick(["int8", "int8", "int8", "uint8"])
+
+    def zero(kind):
+        return 0 if rng.random() < 0.3 else rng.randint(-128, 127) if kind == "int8" else rng.randint(0, 255)
+
+    layer = {"name": "conv", "op": "conv2d", "inputs": ["x"], "out_channels": kernels, "kernel": kernel, "stride": stride, "dilation": dilation,
+             "pads": pads, "groups": conv_groups, "weights": {"random": {"seed": 2}, "dtype": weight_type, "zero_point": zero(weight_type)}}
+    if rng.random() < 0.7:
+        layer["bias"] = {"random": {"seed": 3, "min": -1000, "max": 1000}}
+    if rng.random() < 0.7:
+        out = pick(["int8", "int8", "uint8"])
+        layer["arithmetic"] = pick(ARITHMETICS)
+        layer["requant"] = {"zero_point": zero(out), "dtype": out}
+        if layer["arithmetic"] == "exact":
+            layer["requant"]["scale"] = 0.001
+        else:
+            layer["requant"].update({"input_scale": 0.05, "weight_scale": 0.02, "output_scale": 0.4})
+    layer["activation"] = pick(["none", "relu"])
+    layers = [layer]
+    if "requant" in layer and rng.random() < 0.2:  # its set-up waits for the first one's runs
+        layers.append({"name": "conv2", "op": "conv2d", "inputs": ["conv"], "out_channels": rng.randint(1, 2 * lines), "kernel": [1, 1], "stride": [1, 1],
+                       "dilation": [1, 1], "pads": [0, 0, 0, 0], "weights": {"random": {"seed": 4}}})
+    workload = {"name": "lockstep", "inputs": [{"name": "x", "shape": [batch, height, width, channels], "dtype": in_type, "random": {"seed": 1},
+                                                "zero_point": zero(in_type)}], "layers": layers, "outputs": [layers[-1]["name"]]}
+    hardware = {
+        "name": "lockstep", "clock_mhz": 1000, "dataflow": "rolling", "rolling": random_unit(rng, geometry), "dram": {"preset": "ddr4_2400"},
+        "chip": {"clusters": 1, "cores_per_cluster": 1, "memory_controllers": 1, "cluster_bus": {"bytes_per_clock": 32},
+                 "core": {"nram": memory(rng, [65536, 65536, 4096]), "wram": memory(rng, [65536, 65536, 2048, 1024]), "bus": {"bytes_per_clock": 32}}},
+    }
+    return {"geometry": list(geometry), "workload": workload, "hardware": hardware, "varied": rng.random() < 0.3, "seed": rng.randrange(1 << 32)}
+
+
+def beats(case):
+    """The beats of a layer, roughly."""
+    rows, columns = case["geometry"][:2]
+    x, layer = case["workload"]["inputs"][0]["shape"], case["workload"]["layers"][0]
+    out = [(x[1 + i] + layer["pads"][i] + layer["pads"][i + 2] - (layer["kernel"][i] - 1) * layer["dilation"][i] - 1) // layer["stride"][i] + 1 for i in range(2)]
+    if min(out) < 1:
+        return None
+    n = layer["kernel"][0] * layer["kernel"][1] * x[3] // layer["groups"]
+    side = min(rows, columns)
+    return -(-x[0] * out[0] * out[1] // side) * -(-layer["out_channels"] // side) * -(-n // side) * side
+
+
+def settings(hardware):
+    """What the bench must know of the hardware."""
+    unit, core = hardware.get("rolling", {}), hardware["chip"]["core"]
+    slots = unit.get("record_slots", 0) or unit.get("groups", 4) + 2
+    result = {"scope": "chip.cluster0.core0.", "processor": "cluster0.core0.control", "line_queue": unit.get("line_queue", 64), "write_queue": unit.get("write_queue", 16),
+              "record_slots": slots, "post_latency": unit.get("post_latency_cycles", 4), "shared_spare": int(unit.get("spare_lines") == "shared"),
+              "assigned": int(unit.get("registers") == "assigned")}
+    for operand, name in (("a", "nram"), ("b", "wram")):
+        banks = core.get(name, {})
+        result[operand + "_latency"] = banks.get("latency_cycles", 1)
+        result[operand + "_bank_shift"] = (banks.get("bank_bytes", 16) - 1).bit_length()
+        result[operand + "_banks"] = banks.get("banks", 16)
+    return result
+
+
+def varied(case, folder, product):
+    """Writes the planner's program with what the planner does not ask for: set-ups between runs, whose registers, accesses and results tell which
+    one was used. Returns whether there is such a program."""
+    status, _, _ = call([product, "plan", "--config", "hw.json", "--layer", "layer.json", "--export", "planned.program"], folder)
+    if status != 0:
+        return False
+    rng = random.Random(case["seed"])
+    result, setups, runs = [], {}, 0
+    for line in (folder / "planned.program").read_text().splitlines():
+        words = line.split()
+        if words and words[0].startswith("0x"):
+            line = "  " + " ".join(words[1:])
+            if words[1] in ("conv.setup", "rolling.setup"):
+                setups[words[1]] = line
+            if words[1] == "rolling.run":
+                runs += 1
+                fresh = runs > 1 and "first=0" not in words
+                if fresh and rng.random() < 0.4:
+                    result.append(re.sub(r" output_zero_point=-?\d+", "", setups["conv.setup"]) + f" output_zero_point={rng.randint(0, 100)}")
+                if fresh and rng.random() < 0.6:
+                    left = "variant=left" in setups["rolling.setup"]
+                    kept = re.sub(r" (variant|realignment)=\w+", "", setups["rolling.setup"])
+                    result.append(kept + f" variant={rng.choice(VARIANTS[4:] if left else VARIANTS[:4])} realignment={rng.choice(['rolling', 'tags'])}")
+        elif words and words[0] == ".program":
+            line = " ".join(words[:3])
+        result.append(line)
+    (folder / "case.program").write_text("\n".join(result) + "\n")
+    return runs > 1
+
+
+def run_case(case, folder, product, bench):
+    """Runs a case on both. Returns (clocks, records) where they are equal, None where the planner refuses the case."""
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / "hw.json").write_text(json.dumps(case["hardware"]))
+    (folder / "layer.json").write_text(json.dumps(case["workload"]))
+    program = case.get("varied") and varied(case, folder, product)
+    work = ["--program", "case.program"] if program else ["--layer", "layer.json"]
+    return compare(folder, bench, settings(case["hardware"])) if run_on_core(case, folder, product, ["rolling"], work) else None
+
+
+def given_case(hardware, work):
+    """A case of files: hardware with a core, and a workload."""
+    hw = json.loads(Path(hardware).read_text())
+    unit = hw.get("rolling", {})
+    stack = int(unit.get("result_blocks", 1) ** 0.5)
+    geometry = [unit.get("rows", 16), unit.get("columns", 16), unit.get("groups", 4), unit.get("multipliers", 1), unit.get("port_bytes", 16), stack,
+                unit.get("drain_bytes", 16) // 4]
+    return {"geometry": geometry, "hardware": hw, "workload": json.loads(Path(work).read_text())}
+
+
+def smaller(case):
+    """Cases with one size halved, or one setting left out."""
+    paths = [("inputs", 0, "shape", i) for i in range(4)] + [("layers", 0, k, i) for k in ("kernel", "stride", "dilation") for i in range(2)]
+    paths += [("layers", 0, "out_channels")] + [("layers", 0, "pads", i) for i in range(4)] + [("layers", 0, "groups")]
+    for path in paths:
+        least = 0 if "pads" in path else 1
+        at = case["workload"]
+        for step in path:
+            at = at[step]
+        for value in sorted({least, at // 2, at - 1}):
+            if least <= value < at:
+                changed = json.loads(json.dumps(case))
+                inner = changed["workload"]
+                for step in path[:-1]:
+                    inner = inner[step]
+                inner[path[-1]] = value
+                yield changed
+    for key in ("bias", "requant", "activation", "arithmetic"):
+        if key in case["workload"]["layers"][0]:
+            changed = json.loads(json.dumps(case))
+            del changed["workload"]["layers"][0][key]
+            yield changed
+    for key in ("line_queue", "write_queue", "record_slots", "post_latency_cycles", "realign", "wrap", "spare_lines", "transposition"):
+        if key in case["hardware"]["rolling"]:
+            changed = json.loads(json.dumps(case))
+            del changed["hardware"]["rolling"][key]
+            yield changed
+    for name in ("nram", "wram"):
+        plain = {"size_bytes": 65536, "banks": 16, "bank_bytes": 16}
+        if case["hardware"]["chip"]["core"][name] != plain:
+            changed = json.loads(json.dumps(case))
+            changed["hardware"]["chip"]["core"][name] = plain
+            yield changed
