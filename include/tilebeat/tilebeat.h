@@ -33,7 +33,7 @@ typedef enum tilebeat_status {
   TILEBEAT_FAILED = 1,  /* it ran, and something failed: outputs that differ, a deadlock; there are results */
   TILEBEAT_INVALID = 2, /* an input or an argument is wrong; tilebeat_error says which, nothing was made */
   TILEBEAT_CANCELLED = 3, /* the progress function asked for it; nothing was made */
-  TILEBEAT_BROKEN = 4     /* the command could not be started, or ended by a signal */
+  TILEBEAT_BROKEN = 4     /* the command could not be started, ended by a signal, or made no results */
 } tilebeat_status;
 
 /* Elements of a tensor in C order, little-endian. */
@@ -46,8 +46,8 @@ typedef struct tilebeat_tensor {
   size_t bytes;
 } tilebeat_tensor;
 
-/* Called ten times a second while a call works, with a line that the command has said meanwhile, without its
- * end, or null. Anything but 0 as an answer cancels the call. */
+/* Called while a call works: ten times a second with null, and with each line that the command says on
+ * standard error, without its end. Anything but 0 as an answer cancels the call. */
 typedef int (*tilebeat_progress)(void* user, const char* line);
 
 /* What a call works on. Fields that are 0 are not there; a job that is all 0 but for `size` is a beginning.

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import ctypes.util
 import os
 import pathlib
-from typing import Any, Callable, Mapping, Optional, Sequence
+import signal
+import threading
+from typing import Any, Callable, Iterator, Mapping, Optional, Sequence
 
 import numpy as np
 import numpy.typing as npt
@@ -15,7 +18,7 @@ ABI = 1
 OK, FAILED, INVALID, CANCELLED, BROKEN = range(5)
 
 Array = npt.NDArray[Any]
-#: Gets a line that the simulator says, or None ten times a second; a true answer cancels the call.
+#: Gets each line that the simulator says, and None ten times a second; a true answer cancels the call.
 Progress = Callable[[Optional[str]], Optional[bool]]
 
 
@@ -68,9 +71,10 @@ def bundled(name: str) -> pathlib.Path:
 
 
 def _load() -> ctypes.CDLL:
-    named = os.environ.get("TILEBEAT_LIBRARY")
-    carried = bundled("libtilebeat.so.1")
-    path = named or (str(carried) if carried.exists() else ctypes.util.find_library("tilebeat"))
+    # What a variable names; what a wheel carries; what is installed below the same prefix, or in the system.
+    places = [bundled("libtilebeat.so.1"), pathlib.Path(__file__).resolve().parents[3] / "libtilebeat.so.1"]
+    found = next((str(place) for place in places if place.exists()), None)
+    path = os.environ.get("TILEBEAT_LIBRARY") or found or ctypes.util.find_library("tilebeat")
     if path is None:
         raise ImportError("libtilebeat.so is not installed, and TILEBEAT_LIBRARY does not name it")
     library = ctypes.CDLL(path)
@@ -114,9 +118,9 @@ class Result:
 
     def __init__(self, status: int, handle: ctypes.c_void_p, documents: Sequence[str]) -> None:
         self.status = status
-        self.text = self._text(_library.tilebeat_text(handle))
-        self.error = self._text(_library.tilebeat_error(handle))
-        self.error_path = self._text(_library.tilebeat_error_path(handle))
+        self.text = _text(_library.tilebeat_text(handle))
+        self.error = _text(_library.tilebeat_error(handle))
+        self.error_path = _text(_library.tilebeat_error_path(handle))
         self.documents: dict[str, str] = {}
         for name in documents:
             text = _library.tilebeat_document(handle, name.encode())
@@ -130,35 +134,58 @@ class Result:
             dtype = np.dtype(tensor.type.decode())
             self.tensors[tensor.name.decode()] = np.frombuffer(elements, dtype).reshape(shape).copy()
 
-    @staticmethod
-    def _text(text: bytes | None) -> str:
-        return text.decode(errors="replace") if text is not None else ""
-
 
 class _Watch:
-    """A progress function as C calls it: an exception in it cancels the call and is raised after it."""
+    """A progress function as C calls it: an exception in it cancels the call and is raised after it. Ctrl-C
+    cancels calls of the main thread."""
 
     def __init__(self, progress: Progress | None) -> None:
         self.raised: BaseException | None = None
         self._progress = progress
-        #: The function for C, or null.
         called: Callable[..., int] = self._called
-        self.call = _ProgressCall(called) if progress is not None else _ProgressCall(0)
+        self.call = _ProgressCall(called)
 
     def _called(self, _user: object, line: bytes | None) -> int:
-        assert self._progress is not None
         try:
-            return int(bool(self._progress(line.decode(errors="replace") if line is not None else None)))
+            if self.raised is None and self._progress is not None:
+                return int(bool(self._progress(_text(line) if line is not None else None)))
         except BaseException as raised:  # it cannot pass through C
             self.raised = raised
-            return 1
+        return int(self.raised is not None)
+
+    @contextlib.contextmanager
+    def interruptible(self) -> Iterator[None]:
+        """While it lasts, an interrupt is noted and not raised: Python would lose it inside of C's call."""
+        in_main = threading.current_thread() is threading.main_thread()
+        if not in_main or signal.getsignal(signal.SIGINT) is not signal.default_int_handler:
+            yield
+            return
+
+        def note(_number: int, _frame: object) -> None:
+            self.raised = KeyboardInterrupt()
+
+        signal.signal(signal.SIGINT, note)
+        try:
+            yield
+        finally:
+            signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
-def _finish(status: int, handle: ctypes.c_void_p, documents: Sequence[str], watch: _Watch) -> Result:
-    try:
-        result = Result(status, handle, documents)
-    finally:
-        _library.tilebeat_free(handle)
+def _text(text: bytes | None) -> str:
+    return text.decode(errors="replace") if text is not None else ""
+
+
+def _finish(
+    call: Callable[[ctypes.c_void_p], int], documents: Sequence[str], watch: _Watch
+) -> Result:
+    """Makes a call that fills a handle; raises where it came to nothing."""
+    handle = ctypes.c_void_p()
+    with watch.interruptible():
+        try:
+            status = call(handle)
+            result = Result(status, handle, documents)
+        finally:
+            _library.tilebeat_free(handle)
     if watch.raised is not None:
         raise watch.raised
     if status == CANCELLED:
@@ -168,8 +195,21 @@ def _finish(status: int, handle: ctypes.c_void_p, documents: Sequence[str], watc
     return result
 
 
+def _bytes(text: str) -> bytes:
+    """A text for C, which ends at the first 0."""
+    if "\0" in text:
+        raise ValueError("a text with a character 0")
+    return os.fsencode(text)
+
+
 def _strings(texts: Sequence[str]) -> ctypes.Array[ctypes.c_char_p]:
-    return (ctypes.c_char_p * max(1, len(texts)))(*[text.encode() for text in texts])
+    return (ctypes.c_char_p * max(1, len(texts)))(*[_bytes(text) for text in texts])
+
+
+def _for_c(array: Array) -> Array:
+    """The elements in C order, the lowest byte first, in the array's shape."""
+    array = np.asarray(array)
+    return np.ascontiguousarray(array, array.dtype.newbyteorder("<")).reshape(array.shape)
 
 
 def call(
@@ -185,20 +225,20 @@ def call(
     progress: Progress | None = None,
 ) -> Result:
     """Calls `tilebeat_run`, `tilebeat_plan` or `tilebeat_whatif`. Texts begin with {, else they are paths."""
-    arrays = {name: np.ascontiguousarray(array) for name, array in (inputs or {}).items()}
+    arrays = {name: _for_c(array) for name, array in (inputs or {}).items()}
     tensors = (_Tensor * max(1, len(arrays)))()
     shapes = [(ctypes.c_int64 * max(1, array.ndim))(*array.shape) for array in arrays.values()]
     for tensor, shape, (name, array) in zip(tensors, shapes, arrays.items()):
-        tensor.name, tensor.type = name.encode(), array.dtype.name.encode()
+        tensor.name, tensor.type = _bytes(name), array.dtype.name.encode()
         tensor.axes, tensor.shape = array.ndim, shape
         tensor.elements, tensor.bytes = array.ctypes.data, array.nbytes
     watch = _Watch(progress)
     job = _Job(
         ctypes.sizeof(_Job),
-        hardware.encode(),
-        workload.encode(),
-        mapping.encode() if mapping is not None else None,
-        folder.encode() if folder is not None else None,
+        _bytes(hardware),
+        _bytes(workload),
+        _bytes(mapping) if mapping is not None else None,
+        _bytes(folder) if folder is not None else None,
         tensors,
         len(arrays),
         _strings(options),
@@ -206,15 +246,16 @@ def call(
         watch.call,
         None,
     )
-    handle = ctypes.c_void_p()
-    status = getattr(_library, f"tilebeat_{command}")(ctypes.byref(job), ctypes.byref(handle))
-    return _finish(status, handle, documents, watch)
+    function = getattr(_library, f"tilebeat_{command}")
+    return _finish(lambda handle: int(function(ctypes.byref(job), ctypes.byref(handle))), documents, watch)
 
 
 def command(arguments: Sequence[str], progress: Progress | None = None) -> Result:
     """Runs any command of the simulator with these arguments."""
-    watch, handle = _Watch(progress), ctypes.c_void_p()
-    status = _library.tilebeat_command(
-        _strings(arguments), len(arguments), watch.call, None, ctypes.byref(handle)
-    )
-    return _finish(status, handle, (), watch)
+    watch, texts = _Watch(progress), _strings(arguments)
+
+    def call_it(handle: ctypes.c_void_p) -> int:
+        function = _library.tilebeat_command
+        return int(function(texts, len(arguments), watch.call, None, ctypes.byref(handle)))
+
+    return _finish(call_it, (), watch)

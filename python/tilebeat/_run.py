@@ -21,9 +21,36 @@ Row = dict[str, Any]
 def _text_of(source: Source) -> str:
     """A JSON text, or a path, as the library takes it."""
     if isinstance(source, Mapping):
-        return json.dumps(source)
+        return _dump(source)
     text = os.fspath(source)
     return text if text.lstrip().startswith("{") else os.path.abspath(_shipped(text))
+
+
+def _dump(value: Any) -> str:
+    """JSON of dictionaries, lists and numbers, NumPy's as well."""
+
+    def plain(other: Any) -> Any:
+        if isinstance(other, Mapping):
+            return dict(other)
+        if hasattr(other, "tolist"):  # arrays and numbers of NumPy
+            return other.tolist()
+        return list(other)
+
+    return json.dumps(value, default=plain)
+
+
+def _with_absolute_files(value: Any, folder: str, of_layers: bool = False) -> Any:
+    """The same with absolute names of files: "file": NAME, and "expected": {LAYER: NAME}."""
+    if isinstance(value, Mapping):
+        return {
+            key: (
+                os.path.join(folder, item)
+                if isinstance(item, str) and (key == "file" or of_layers)
+                else _with_absolute_files(item, folder, key == "expected")
+            )
+            for key, item in value.items()
+        }
+    return [_with_absolute_files(item, folder) for item in value] if isinstance(value, list) else value
 
 
 def _shipped(path: str) -> str:
@@ -133,9 +160,9 @@ class Run:
         """The page that `tilebeat report` makes of the run."""
         with _folder() as folder:
             path, page = folder / "report.json", folder / "run.html"
-            path.write_text(self._report_text)
+            path.write_text(self._report_text, encoding="utf-8")
             _library.command(["report", str(path), "--html", str(page)])
-            return page.read_text()
+            return page.read_text(encoding="utf-8")
 
     def _repr_html_(self) -> str:
         """The page in a frame of a notebook."""
@@ -216,8 +243,6 @@ def run(
         options=arguments,
         progress=progress,
     )
-    if "report.json" not in result.documents:
-        raise Error(result.error, result.error_path)
     return Run(result)
 
 
@@ -282,9 +307,10 @@ def sweep(
         for key, source in (("config", hardware), ("layer", workload)):
             text = _text_of(source)
             if text.lstrip().startswith("{"):
+                text = json.dumps(_with_absolute_files(json.loads(text), os.getcwd()))
                 path = inputs / f"{key}.json"
-                if not path.exists() or path.read_text() != text:
-                    path.write_text(text)
+                if not path.exists() or path.read_text(encoding="utf-8") != text:
+                    path.write_text(text, encoding="utf-8")
                 text = str(path.absolute())
             described[key] = text
         for pointer, values in axes.items():
@@ -296,12 +322,14 @@ def sweep(
                 {"name": name, "target": target, "pointer": where, "values": list(values)}
             )
         path = inputs / "sweep.json"
-        path.write_text(json.dumps(described))
+        path.write_text(_dump(described), encoding="utf-8")
         arguments = ["sweep", str(path), "--out", str(folder)]
         arguments += ["--jobs", str(jobs)] if jobs is not None else []
         arguments += ["--pareto", ",".join(pareto)] if pareto is not None else []
-        _library.command(arguments, progress)
-        with open(folder / "sweep.csv", newline="") as file:
+        result = _library.command(arguments, progress)
+        if not (folder / "sweep.csv").exists():
+            raise Error(result.error, result.error_path)
+        with open(folder / "sweep.csv", newline="", encoding="utf-8") as file:
             return _table([_numbers(row) for row in csv.DictReader(file)])
 
 

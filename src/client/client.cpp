@@ -28,11 +28,13 @@ namespace {
 
 constexpr const char* kProgram = "tilebeat";
 
-// The JSON path of an error: what begins with a slash behind "FILE: ".
-std::string path_in(const std::string& error) {
+// The JSON path of an error's first line: what begins with a slash behind "FILE: ". What follows an option is
+// the name of a file.
+std::string path_in(const std::string& errors) {
+  const std::string error = errors.substr(0, errors.find('\n'));
   const std::size_t begin = error.find(": /");
-  if (begin == std::string::npos) return "";
-  return error.substr(begin + 2, error.find_first_of(": \n", begin + 2) - begin - 2);
+  if (begin == std::string::npos || error.rfind("--", 0) == 0) return "";
+  return error.substr(begin + 2, error.find_first_of(": ", begin + 2) - begin - 2);
 }
 
 void replace_all(std::string& text, const std::string& from, const std::string& to) {
@@ -61,6 +63,7 @@ void set_end(const ProcessEnd& end, const std::string& program, tilebeat_result&
       break;
     case ProcessEnd::How::kSignalled:
     case ProcessEnd::How::kNotStarted:
+    case ProcessEnd::How::kLost:
       result.status = TILEBEAT_BROKEN;
       break;
   }
@@ -69,6 +72,8 @@ void set_end(const ProcessEnd& end, const std::string& program, tilebeat_result&
   result.error_path = path_in(result.error);
   if (end.how == ProcessEnd::How::kNotStarted)
     result.error = program + ": cannot be started: " + std::strerror(end.status);
+  else if (end.how == ProcessEnd::How::kLost)
+    result.error = program + ": nobody knows how it ended: " + std::strerror(end.status);
   else if (end.how == ProcessEnd::How::kSignalled)
     result.error = program + ": ended by signal " + std::to_string(end.status);
   else if (result.status == TILEBEAT_CANCELLED)
@@ -128,11 +133,21 @@ tilebeat_job known_job(const tilebeat_job* given) {
 void add_options(const tilebeat_job& job, std::vector<std::string>& arguments) {
   constexpr std::array kOfFiles{"--vcd",    "--fst",        "--vectors",     "--timeline", "--konata",
                                 "--tables", "--plan-cache", "--fault-table", "--export",   "--picture"};
-  bool names_file = false;
+  const auto of_file = [&](const std::string& option) {
+    return std::find(kOfFiles.begin(), kOfFiles.end(), option) != kOfFiles.end();
+  };
+  const auto absolute = [](const std::string& file) { return std::filesystem::absolute(file).string(); };
+  std::string before;
   for (std::size_t i = 0; i < job.option_count; ++i) {
-    const std::string option = job.options[i];
-    arguments.push_back(names_file ? std::filesystem::absolute(option).string() : option);
-    names_file = std::find(kOfFiles.begin(), kOfFiles.end(), option) != kOfFiles.end();
+    std::string option = job.options[i];
+    const std::size_t equal = option.find('=');
+    const std::string front = option.substr(0, equal);
+    if (of_file(before))
+      option = absolute(option);
+    else if (equal != std::string::npos && (of_file(front) || before == "--input"))
+      option = front + "=" + absolute(option.substr(equal + 1));
+    arguments.push_back(option);
+    before = option;
   }
 }
 
@@ -155,7 +170,11 @@ tilebeat_status run_job(const char* command, const tilebeat_job* given, tilebeat
     // The command works in that folder and hears short names, so that equal jobs have equal reports.
     run(arguments, place.folder(), watch_of(job.progress, job.user), to);
     to.documents = documents_of(place.path("out"));
+    // The last line of a run says where its files are.
+    if (const std::size_t end = to.text.find("\nWrote out/"); end != std::string::npos) to.text.erase(end);
     to.tensors = tensors_of(place.path("out/outputs"));
+    // Nothing of the simulated hardware failed, the command itself did.
+    if (to.status == TILEBEAT_FAILED && to.documents.empty()) to.status = TILEBEAT_BROKEN;
   });
 }
 

@@ -2,10 +2,13 @@
 
 #include <array>
 #include <cerrno>
+#include <chrono>
 #include <csignal>
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
+#include <system_error>
+#include <utility>
 
 #include <dlfcn.h>
 #include <fcntl.h>
@@ -19,7 +22,8 @@ extern char** environ;
 namespace tilebeat {
 namespace {
 
-constexpr int kTickMs = 100;
+using Clock = std::chrono::steady_clock;
+constexpr std::chrono::milliseconds kTick{100};
 
 // The two ends of a pipe; what is left open is closed.
 class Pipe {
@@ -71,6 +75,32 @@ int start(const std::string& program, const std::vector<std::string>& arguments,
   return error;
 }
 
+// A process that has been started: ended and waited for, whatever happens.
+class Started {
+ public:
+  explicit Started(pid_t process) : process_(process) {}
+  ~Started() {
+    if (process_ < 0) return;
+    kill(process_, SIGKILL);
+    int ignored = 0;
+    wait_for(ignored);
+  }
+  Started(const Started&) = delete;
+  Started& operator=(const Started&) = delete;
+  void terminate() const { kill(process_, SIGTERM); }
+  // Waits for its end. Returns 0 or the error: somebody else has waited, or signals of ends are ignored.
+  int wait_for(int& status) {
+    const pid_t process = std::exchange(process_, -1);
+    while (waitpid(process, &status, 0) < 0) {
+      if (errno != EINTR) return errno;
+    }
+    return 0;
+  }
+
+ private:
+  pid_t process_;
+};
+
 // Appends what there is to read; false: it has ended.
 bool read_some(int from, std::string& to) {
   std::array<char, 1 << 16> buffer;
@@ -93,7 +123,8 @@ bool tell_lines(const Watch& watch, const std::string& text, std::size_t& told) 
 
 std::string command_path() {
   namespace fs = std::filesystem;
-  if (const char* named = std::getenv("TILEBEAT_COMMAND"); named != nullptr && *named != '\0') return named;
+  if (const char* named = std::getenv("TILEBEAT_COMMAND"); named != nullptr && *named != '\0')
+    return std::strchr(named, '/') != nullptr ? fs::absolute(named).string() : named;
   Dl_info info{};
   std::error_code ignored;
   if (dladdr(reinterpret_cast<const void*>(&command_path), &info) != 0 && info.dli_fname != nullptr) {
@@ -114,26 +145,32 @@ ProcessEnd run_process(const std::string& program, const std::vector<std::string
     end.status = errno;
     return end;
   }
-  pid_t process = 0;
-  end.status = start(program, arguments, folder, out, err, process);
+  pid_t number = 0;
+  end.status = start(program, arguments, folder, out, err, number);
   if (end.status != 0) return end;
+  Started process(number);
   out.close_write(), err.close_write();
   std::size_t told = 0;
   bool cancelled = false;
+  auto next_tick = Clock::now() + kTick;
   std::array<pollfd, 2> ends{{{out.read_end(), POLLIN, 0}, {err.read_end(), POLLIN, 0}}};
   while (ends[0].fd >= 0 || ends[1].fd >= 0) {
-    const int ready = poll(ends.data(), ends.size(), watch && !cancelled ? kTickMs : -1);
-    if (ready < 0 && errno != EINTR) break;
+    const int ready =
+        poll(ends.data(), ends.size(), watch && !cancelled ? static_cast<int>(kTick.count()) : -1);
+    if (ready < 0 && errno != EINTR) throw std::system_error(errno, std::generic_category(), "poll");
     if (ready > 0) {
       if (ends[0].revents != 0 && !read_some(ends[0].fd, end.out)) ends[0].fd = -1;
       if (ends[1].revents != 0 && !read_some(ends[1].fd, end.err)) ends[1].fd = -1;
     }
     if (!watch || cancelled) continue;
-    cancelled = ready > 0 ? tell_lines(watch, end.err, told) : watch(nullptr);
-    if (cancelled) kill(process, SIGTERM);
+    cancelled = tell_lines(watch, end.err, told);
+    if (!cancelled && Clock::now() >= next_tick) cancelled = watch(nullptr), next_tick = Clock::now() + kTick;
+    if (cancelled) process.terminate();
   }
   int status = 0;
-  while (waitpid(process, &status, 0) < 0 && errno == EINTR) {
+  if (const int error = process.wait_for(status); error != 0) {
+    end.how = ProcessEnd::How::kLost, end.status = error;
+    return end;
   }
   end.how = WIFEXITED(status) ? ProcessEnd::How::kExited : ProcessEnd::How::kSignalled;
   end.status = WIFEXITED(status) ? WEXITSTATUS(status) : WTERMSIG(status);

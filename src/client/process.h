@@ -8,9 +8,9 @@ namespace tilebeat {
 
 /// How another process ended, and what it printed.
 struct ProcessEnd {
-  enum class How : unsigned char { kExited, kSignalled, kCancelled, kNotStarted };
+  enum class How : unsigned char { kExited, kSignalled, kCancelled, kNotStarted, kLost };
   How how = How::kNotStarted;
-  int status = 0;  ///< exit status, signal, or errno of the start
+  int status = 0;  ///< exit status, signal, or errno of the start or of the wait for its end
   std::string out, err;
 };
 

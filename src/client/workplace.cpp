@@ -9,6 +9,7 @@
 #include <fstream>
 #include <iterator>
 #include <optional>
+#include <set>
 #include <sstream>
 #include <string_view>
 #include <system_error>
@@ -47,12 +48,14 @@ bool is_text(const char* given) {
   return *first == '{';
 }
 
-// Makes the names of files in a value absolute. Returns whether there were others.
-bool make_files_absolute(nlohmann::ordered_json& value, const fs::path& folder) {
+// Makes the names of files in a value absolute, of an object `of_layers` all its texts. Returns whether there
+// were others.
+bool make_files_absolute(nlohmann::ordered_json& value, const fs::path& folder, bool of_layers = false) {
   bool changed = false;
   for (auto& [key, item] : value.items()) {
-    if (item.is_structured()) changed |= make_files_absolute(item, folder);
-    if (key != "file" || !item.is_string()) continue;
+    // The form "expected": {"LAYER": "FILE"}, and "file" anywhere.
+    if (item.is_structured()) changed |= make_files_absolute(item, folder, key == "expected");
+    if (!(key == "file" || of_layers) || !item.is_string()) continue;
     const auto& file = item.get_ref<const std::string&>();
     if (file.empty() || file.front() == '/') continue;
     item = (folder / file).lexically_normal().string(), changed = true;
@@ -60,10 +63,20 @@ bool make_files_absolute(nlohmann::ordered_json& value, const fs::path& folder) 
   return changed;
 }
 
-// A text with absolute names of files; one that is no JSON is left to the command.
+// A text with absolute names of files; one that is no JSON, or has a key twice, is left to the command, which
+// says what is wrong.
 std::string with_absolute_files(const char* text, const fs::path& folder) {
-  nlohmann::ordered_json json = nlohmann::ordered_json::parse(text, nullptr, false);
-  return json.is_structured() && make_files_absolute(json, folder) ? json.dump() : text;
+  using Json = nlohmann::ordered_json;
+  std::vector<std::set<std::string>> keys;
+  bool twice = false;
+  const auto look = [&](int, Json::parse_event_t event, Json& value) {
+    if (event == Json::parse_event_t::object_start) keys.emplace_back();
+    if (event == Json::parse_event_t::object_end) keys.pop_back();
+    if (event == Json::parse_event_t::key) twice |= !keys.back().insert(value.get<std::string>()).second;
+    return true;
+  };
+  Json json = Json::parse(text, look, false, true);
+  return json.is_structured() && !twice && make_files_absolute(json, folder) ? json.dump() : text;
 }
 
 std::string npy_header(const char* descr, const std::vector<std::int64_t>& shape) {
@@ -112,7 +125,7 @@ std::optional<KeptTensor> parse_npy(const std::string& name, const std::string& 
 }  // namespace
 
 Workplace::Workplace() {
-  std::string name = (fs::temp_directory_path() / "tilebeat-XXXXXX").string();
+  std::string name = fs::absolute(fs::temp_directory_path() / "tilebeat-XXXXXX").string();
   if (mkdtemp(name.data()) == nullptr) throw std::system_error(errno, std::generic_category(), name);
   folder_ = name;
 }

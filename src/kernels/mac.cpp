@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <array>
 #include <cstring>
-#include <numeric>
 
 #include <immintrin.h>
 
@@ -162,7 +161,8 @@ void show_portable(const std::int32_t* from, int parts, int columns, bool with_s
                    std::uint8_t* to) {
   const std::size_t bytes = sizeof *before * (with_sums ? 2 : 1);
   for (int column = 0; column < columns; ++column, from += parts, to += bytes) {
-    const auto sum = std::accumulate(from, from + parts, std::uint32_t{0});
+    std::uint32_t sum = 0;
+    for (int part = 0; part < parts; ++part) sum += static_cast<std::uint32_t>(from[part]);
     const std::array<std::uint32_t, 2> shown{sum - static_cast<std::uint32_t>(before[column]), sum};
     std::memcpy(to, shown.data(), bytes);
     before[column] = static_cast<std::int32_t>(sum);

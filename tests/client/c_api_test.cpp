@@ -2,6 +2,7 @@
 #include "tilebeat/tilebeat.h"
 
 #include <array>
+#include <csignal>
 #include <cstddef>
 #include <cstdlib>
 #include <cstring>
@@ -195,6 +196,11 @@ TEST(CApi, AP_1_files_in_texts_begin_at_the_folder) {
   const Result missing = called(tilebeat_run, job);
   EXPECT_EQ(tilebeat_status_of(missing.get()), TILEBEAT_INVALID);
   EXPECT_THAT(tilebeat_error(missing.get()), HasSubstr(folder.path() + "/x.npy"));
+  std::string expecting = kDouble;
+  expecting.insert(expecting.rfind('}'), R"(, "expected": {"twice": "twice.npy"} // with a comment
+)");
+  job.workload = expecting.c_str();
+  EXPECT_THAT(tilebeat_error(called(tilebeat_run, job).get()), HasSubstr(folder.path() + "/twice.npy"));
 }
 
 TEST(CApi, AP_1_a_plan_hands_out_a_mapping_that_runs) {
@@ -224,12 +230,13 @@ TEST(CApi, AP_1_files_in_options_begin_at_the_current_folder) {
   const auto before = std::filesystem::current_path();
   std::filesystem::current_path(folder.path());
   tilebeat_job job = job_of(kConfig, kDouble);
-  const std::array<const char*, 2> options{"--vcd", "wave.vcd"};
+  const std::array<const char*, 3> options{"--vcd", "wave.vcd", "--timeline=time.json"};
   job.options = options.data(), job.option_count = options.size();
   const Result result = called(tilebeat_run, job);
   std::filesystem::current_path(before);
   EXPECT_EQ(tilebeat_status_of(result.get()), TILEBEAT_OK) << tilebeat_error(result.get());
   EXPECT_TRUE(std::filesystem::exists(folder.path() + "/wave.vcd"));
+  EXPECT_TRUE(std::filesystem::exists(folder.path() + "/time.json"));
 }
 
 TEST(CApi, AP_1_any_command_runs) {
@@ -266,6 +273,15 @@ TEST(CApi, AP_1_a_command_that_cannot_run_is_broken) {
   EXPECT_EQ(tilebeat_command(arguments.data(), arguments.size(), nullptr, nullptr, &made), TILEBEAT_BROKEN);
   EXPECT_THAT(tilebeat_error(made), HasSubstr("ended by signal 9"));
   tilebeat_free(made);
+  unsetenv("TILEBEAT_COMMAND");
+}
+
+TEST(CApi, AP_1_an_end_that_nobody_saw_is_no_success) {
+  std::signal(SIGCHLD, SIG_IGN);  // the kernel forgets how processes ended
+  const Result result = called(tilebeat_run, job_of(kConfig, kDouble));
+  std::signal(SIGCHLD, SIG_DFL);
+  EXPECT_EQ(tilebeat_status_of(result.get()), TILEBEAT_BROKEN);
+  EXPECT_THAT(tilebeat_error(result.get()), HasSubstr("nobody knows how it ended"));
 }
 
 TEST(CApi, AP_1_calls_from_several_threads_share_nothing) {

@@ -198,6 +198,42 @@ INSTANTIATE_TEST_SUITE_P(Engines, VectorsOfEngine,
                          ::testing::Values("switch16", "wfold16x4", "rolling16", "offset16"),
                          [](const auto& engine) { return std::string(engine.param); });
 
+TEST_P(VectorsOfEngine, CY_8_ports_that_are_named_have_the_records_that_they_have_among_all) {
+  const CommandFolder folder;
+  const std::string config = std::string("configs/") + GetParam() + ".json",
+                    layer = "models/worked_dilated.json";
+  ASSERT_EQ(folder.run_layer(config, layer, {"--vectors", "all", "--check", "off"}).status, 0);
+  ASSERT_EQ(folder
+                .run_layer(config, layer,
+                           {"--vectors", "some", "--check", "off", "--vectors-ports", "*dram*", "*0*"})
+                .status,
+            0);
+  const std::map<std::string, std::string> all = folder.files("all"), some = folder.files("some");
+  EXPECT_LT(some.size(), all.size());
+  std::size_t ports = 0;
+  for (const auto& [name, bytes] : some) {
+    if (name == "ports.json") continue;
+    EXPECT_TRUE(bytes == all.at(name)) << name;
+    ports += bytes.empty() ? 0 : 1;
+  }
+  EXPECT_GT(ports, 4U);
+}
+
+TEST(VectorsOfRolling, CY_8_output_stationary_arrays_of_any_sides_have_vectors) {
+  const CommandFolder folder;
+  for (const auto& [rows, columns] : {std::pair{2, 8}, {3, 7}, {8, 2}, {4, 5}}) {
+    const std::string config = folder.write(
+        "hardware.json",
+        fmt::format(
+            R"({{"dataflow": "rolling", "rolling": {{"rows": {}, "columns": {}, "stationary": "output"}},
+                       "chip": {{"clusters": 1, "cores_per_cluster": 1, "memory_controllers": 1}}}})",
+            rows, columns));
+    const CommandResult run = folder.run(
+        {"run", "--config", config, "--layer", source_path("models/worked_dense.json"), "--vectors", "v"});
+    EXPECT_EQ(run.status, 0) << rows << " x " << columns << run.err;
+  }
+}
+
 /// The worked example of dilation 2 on the 16x16 array, with its vectors.
 class WorkedVectors : public ::testing::Test {
  protected:

@@ -32,6 +32,17 @@ def test_AP_2_arrays_go_in_and_come_out() -> None:
     assert result.passed and result.error == ""
     np.testing.assert_array_equal(result.outputs["twice"], 2 * x)
     assert result.outputs["twice"].dtype == np.int8
+    real = tb.workload.Workload(
+        name="real",
+        inputs=[{"name": "f", "shape": [1, 1, 1, 8], "dtype": "float32", "random": {"seed": 1}}],
+        layers=[
+            tb.workload.Quantize(name="q", inputs=["f"], requant={"scale": 1.0})
+        ],
+        outputs=["q"],
+    )
+    f = np.array([0.6, -2, 3, 40, -50, 63, -64, 0], ">f4").reshape(1, 1, 1, 8)
+    rounded = tb.run(CONFIG, real, {"f": f})
+    np.testing.assert_array_equal(rounded.outputs["q"], np.rint(f).astype(np.int8))
     strided = tb.run(CONFIG, doubling(), {"x": np.asfortranarray(x)[:, :, :, ::-1]})
     np.testing.assert_array_equal(strided.outputs["twice"], 2 * x[:, :, :, ::-1])
 
@@ -59,6 +70,9 @@ def test_AP_2_layers_and_stalls_are_tables() -> None:
     result = tb.run(CONFIG, CHAIN)
     assert isinstance(result.layers, pandas.DataFrame)
     assert result.layers["cycles"].sum() == result.cycles
+    for row, layer in zip(result.layers.to_dict("records"), result.report["layers"]):
+        assert row["dram_read_bytes"] == layer["bytes"]["dram"]["read"] > 0
+        assert row["energy_pj"] == layer["energy_pj"]["total"] > 0
     by_layer = {layer["name"]: layer["stall_cycles"] for layer in result.report["layers"]}
     for row in result.stalls.to_dict("records"):
         for cause, cycles in by_layer[row.pop("name")].items():
@@ -118,7 +132,7 @@ def test_AP_2_builders_have_what_the_schemas_have() -> None:
 
 def test_AP_2_a_sweep_is_a_table_and_goes_on(tmp_path: pathlib.Path) -> None:
     pandas = pytest.importorskip("pandas")
-    axes = {"/dma/max_outstanding": [1, 2, 4], "/dram/preset": ["ddr4_2400", "lpddr4_3200"]}
+    axes: dict[str, object] = {"/dma/max_outstanding": np.array([1, 2, 4]), "/dram/preset": ["ddr4_2400", "lpddr4_3200"]}
     table = tb.sweep(CONFIG, doubling(), axes, out=tmp_path)
     assert isinstance(table, pandas.DataFrame) and len(table) == 6
     assert set(table["result"]) == {"passed"}
@@ -159,6 +173,19 @@ def test_AP_2_progress_can_cancel_and_raise() -> None:
         tb.run(CONFIG, resnet, progress=raises)
 
 
+def test_AP_2_an_interrupt_ends_the_call() -> None:
+    code = (
+        "import os, signal, threading, tilebeat as tb\n"
+        "threading.Timer(0.7, lambda: os.kill(os.getpid(), signal.SIGINT)).start()\n"
+        "try:\n"
+        f"    tb.run({str(CONFIG)!r}, {str(ROOT / 'models' / 'vgg16.json')!r})\n"
+        "except KeyboardInterrupt:\n"
+        "    print('interrupted')\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert done.stdout == "interrupted\n" and done.stderr == ""
+
+
 def test_AP_2_pages_and_plots() -> None:
     result = tb.run(CONFIG, CHAIN)
     page = result.html()
@@ -175,6 +202,8 @@ def test_AP_2_pages_and_plots() -> None:
 def test_AP_2_import_and_check(tmp_path: pathlib.Path) -> None:
     with pytest.raises(tb.Error, match="nothing.onnx"):
         tb.import_model(tmp_path / "nothing.onnx", tmp_path / "net")
+    model = ROOT / "tests" / "data" / "models" / "kws" / "model.tflite"
+    assert tb.run(CONFIG, tb.import_model(model, tmp_path / "net")).passed
     suite = {
         "tilebeat_suite": 1,
         "name": "one",

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <iterator>
+#include <limits>
 #include <map>
 #include <optional>
 #include <set>
@@ -38,12 +39,14 @@ class OptimalChooser {
     for (int end = 1; end <= layers; ++end) {
       Cut& cut = nth(best, end);
       cut = {best[to_size(end) - 1].cost + cost_of(space_.alone(end - 1, end)), end - 1, {}};
-      // Short groups come first: the better the cut so far, the sooner a long group is given up.
+      // Short groups come first: the better the cut so far, the sooner a long group is given up. In a small
+      // network none is: a form that costs more may lead to one that costs less.
       for (const int begin : begins_worth_a_try(end, best)) {
         const double before = nth(best, begin).cost;
-        const Trial trial = try_unit(begin, end, cut.cost - before);
+        const bool is_small = layers <= kSmallNetwork;
+        const Trial trial = try_unit(begin, end, is_small ? kNoLimit : cut.cost - before);
         if (!trial.fits) break;  // longer groups need more memory
-        if (trial.group) cut = {before + trial.cost, begin, trial.group};
+        if (trial.group && before + trial.cost < cut.cost) cut = {before + trial.cost, begin, trial.group};
       }
     }
     return units_of(best);
@@ -79,6 +82,8 @@ class OptimalChooser {
                  [&](int begin) { return grown.count(begin) > 0; });
     return some;
   }
+
+  static constexpr double kNoLimit = std::numeric_limits<double>::infinity();
 
   double cost_of(const GroupEstimate& estimate) const {
     return objective_ == FusionObjective::kCycles ? estimate.cycles
@@ -139,9 +144,10 @@ class OptimalChooser {
   // Tries all numbers of clusters and all parts of a step with all holdings of the tensors and both ways of
   // the results, where these are few. Returns whether they are.
   bool try_all(int begin, int end, const GroupGraph& graph, Trial& trial) {
-    constexpr int kSmallMap = 12, kMostForms = 10000;
+    constexpr int kSmallMap = 12, kSmallBatch = 4;
     const GroupTensor& output = nth(graph.tensors, graph.output());
     if (output.height() > kSmallMap) return false;
+    const int most_forms = output.images() > kSmallBatch ? 2000 : 10000;
     const std::vector<GroupRequest> steps = all_steps(begin, end, output);
     std::vector<const GroupTensor*> held;
     int forms = 1;
@@ -149,7 +155,7 @@ class OptimalChooser {
       if (tensor.name == output.name) continue;
       held.push_back(&tensor);
       forms *= count_of(holdings_of(tensor, graph));
-      if (2 * count_of(steps) * forms > kMostForms) return false;
+      if (2 * count_of(steps) * forms > most_forms) return false;
     }
     for (int form = 0; form < forms; ++form) {
       std::map<std::string, Holding> holdings;

@@ -472,7 +472,11 @@ PlannedNetwork plan_network(const Workload& workload, const HardwareConfig& hard
     return planner.run();
   };
   if (hardware.fused && asked.groups.empty()) return plan_fused(workload, hardware, plan_with);
-  return plan_with(hardware, {});
+  if (asked.groups.empty()) return plan_with(hardware, {});
+  // Groups that a mapping asks for are those of fused hardware, whatever the hardware says.
+  HardwareConfig fused = hardware;
+  fused.fused = true;
+  return plan_with(fused, {});
 }
 
 Plan make_plan(const Workload& workload, const HardwareConfig& hardware) {

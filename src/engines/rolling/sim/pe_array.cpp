@@ -177,6 +177,8 @@ void PeArray::trace_spare_lines(Picoseconds at) {
 void PeArray::trace_element(Variant variant, OperandName operand, int group, int line, int lane,
                             Picoseconds at) {
   const Pe pe = pe_of(variant, line, lane);
+  // Output-stationary, lines of one operand may be more than the array has in that direction.
+  if (pe.row >= shape_.rows || pe.column >= shape_.columns) return;
   const int bank = to_int(operand) * shape_.groups + group;
   const SignalId signal = nth(nth(signals_, bank).signals, pe.row * shape_.columns + pe.column);
   if (tags(operand, group)[line].valid)
@@ -248,6 +250,7 @@ bool PeArray::trace_line(Variant variant, OperandName operand, int group, const 
   const Tag* const tags = this->tags(operand, group);
   const auto known = [](const Tag& tag) { return tag.valid; };
   if ((count - 1) / entry.elements > 0 || lines * lanes != shape_.rows * shape_.columns) return false;
+  if (load.number >= (is_line ? lines : lanes)) return false;
   if (is_line ? !known(tags[load.number])
               : load.filled.size != lines || !std::all_of(tags, tags + lines, known))
     return false;
