@@ -125,13 +125,13 @@ TEST(KernelPlace, WF_9_FU_4_a_group_in_steps_folds_its_kernels_once) {
   hardware["wfold"]["kernel_place"] = "in_place", hardware["fused"] = true;
   hardware["fusion"] = {{"planner", "optimal"}, {"objective", "dram_bytes"}};
   hardware["chip"]["clusters"] = 1, hardware["chip"]["cores_per_cluster"] = 2;
-  hardware["chip"]["sram"]["size_bytes"] = 65536;
+  hardware["chip"]["sram"]["size_bytes"] = 32768;
   const CommandFolder folder;
   const std::string config = folder.write("hardware.json", hardware.dump());
   const std::string layer = folder.write("network.json", network.dump());
   const std::string plan = folder.run({"plan", "--config", config, "--layer", layer, "--disassemble"}).out;
   EXPECT_NE(plan.find("4 layers in 1 group"), std::string::npos);
-  EXPECT_NE(plan.find("2 output rows a step"), std::string::npos) << "8 steps";
+  EXPECT_NE(plan.find("4 output rows a step"), std::string::npos) << "4 steps";
   std::size_t folds = 0;
   for (auto at = plan.find("wfold.align "); at != std::string::npos; at = plan.find("wfold.align ", at + 1))
     ++folds;

@@ -165,7 +165,10 @@ void check_least(const std::vector<int>& chip_clusters, int most_images, int mos
     ++networks;
     RC_ASSERT(chosen <= least.back() * 1.0001);
   });
-  EXPECT_GE(fused * 2, networks) << "groups are chosen";
+  constexpr int kMany = 20;  // a few networks may all be faster layer by layer
+  if (networks >= kMany) {
+    EXPECT_GE(fused * 2, networks) << "groups are chosen";
+  }
 }
 
 TEST(OptimalGroups, FU_13_random_chains_and_blocks_cost_what_the_best_of_all_choices_costs) {
