@@ -47,10 +47,35 @@ def build(engine, top, parameters, folder, rtl=RTL, optimise="-O1"):
     return target
 
 
+def zero_point(rng, kind):
+    """A zero point of a type; often 0."""
+    return 0 if rng.random() < 0.3 else rng.randint(-128, 127) if kind == "int8" else rng.randint(0, 255)
+
+
+def random_layer(rng, sizes, share):
+    """A convolution of these sizes with random types, zero points, bias and requantisation, the last two of this share of layers.
+    Returns it and the type of its input."""
+    pick = rng.choice
+    in_type, weight_type = pick(["int8", "int8", "uint8"]), pick(["int8", "int8", "int8", "uint8"])
+    weights = {"random": {"seed": 2}, "dtype": weight_type, "zero_point": zero_point(rng, weight_type)}
+    layer = {"name": "conv", "op": "conv2d", "inputs": ["x"], **sizes, "weights": weights}
+    if rng.random() < share:
+        layer["bias"] = {"random": {"seed": 3, "min": -1000, "max": 1000}}
+    if rng.random() < share:
+        out = pick(["int8", "int8", "uint8"])
+        layer["arithmetic"] = pick(ARITHMETICS)
+        layer["requant"] = {"zero_point": zero_point(rng, out), "dtype": out}
+        if layer["arithmetic"] == "exact":
+            layer["requant"]["scale"] = 0.001
+        else:
+            layer["requant"].update({"input_scale": 0.05, "weight_scale": 0.02, "output_scale": 0.4})
+    layer["activation"] = pick(["none", "relu"])
+    return layer, in_type
+
+
 def call(command, folder):
     result = subprocess.run([str(c) for c in command], capture_output=True, text=True, cwd=folder)
     return result.returncode, result.stdout, result.stderr
-
 
 
 def compare(folder, bench, settings):

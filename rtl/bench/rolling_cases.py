@@ -5,7 +5,7 @@ import random
 import re
 from pathlib import Path
 
-from lockstep_common import ARITHMETICS, call, compare, run_on_core
+from lockstep_common import call, compare, random_layer, run_on_core, zero_point
 
 TOP = "rolling_unit"
 # Rows, columns, register groups, multipliers of a PE, bytes of a port, blocks of lines in a half of the result buffer (one axis), sums that
@@ -81,30 +81,14 @@ def random_case(rng, geometry, on_chip=False):
     batch = pick([1, 1, 1, 2])
     if kernel == [1, 1] and rng.random() < 0.15:
         batch, height, width = rng.randint(2, 3 * lines), 1, 1  # images are rows of one product
-    in_type, weight_type = pick(["int8", "int8", "uint8"]), pick(["int8", "int8", "int8", "uint8"])
-
-    def zero(kind):
-        return 0 if rng.random() < 0.3 else rng.randint(-128, 127) if kind == "int8" else rng.randint(0, 255)
-
-    layer = {"name": "conv", "op": "conv2d", "inputs": ["x"], "out_channels": kernels, "kernel": kernel, "stride": stride, "dilation": dilation,
-             "pads": pads, "groups": conv_groups, "weights": {"random": {"seed": 2}, "dtype": weight_type, "zero_point": zero(weight_type)}}
-    if rng.random() < 0.7:
-        layer["bias"] = {"random": {"seed": 3, "min": -1000, "max": 1000}}
-    if rng.random() < 0.7:
-        out = pick(["int8", "int8", "uint8"])
-        layer["arithmetic"] = pick(ARITHMETICS)
-        layer["requant"] = {"zero_point": zero(out), "dtype": out}
-        if layer["arithmetic"] == "exact":
-            layer["requant"]["scale"] = 0.001
-        else:
-            layer["requant"].update({"input_scale": 0.05, "weight_scale": 0.02, "output_scale": 0.4})
-    layer["activation"] = pick(["none", "relu"])
+    sizes = {"out_channels": kernels, "kernel": kernel, "stride": stride, "dilation": dilation, "pads": pads, "groups": conv_groups}
+    layer, in_type = random_layer(rng, sizes, 0.7)
     layers = [layer]
     if "requant" in layer and rng.random() < 0.2:  # its set-up waits for the first one's runs
         layers.append({"name": "conv2", "op": "conv2d", "inputs": ["conv"], "out_channels": rng.randint(1, 2 * lines), "kernel": [1, 1], "stride": [1, 1],
                        "dilation": [1, 1], "pads": [0, 0, 0, 0], "weights": {"random": {"seed": 4}}})
     workload = {"name": "lockstep", "inputs": [{"name": "x", "shape": [batch, height, width, channels], "dtype": in_type, "random": {"seed": 1},
-                                                "zero_point": zero(in_type)}], "layers": layers, "outputs": [layers[-1]["name"]]}
+                                                "zero_point": zero_point(rng, in_type)}], "layers": layers, "outputs": [layers[-1]["name"]]}
     hardware = {
         "name": "lockstep", "clock_mhz": 1000, "dataflow": "rolling", "rolling": random_unit(rng, geometry), "dram": {"preset": "ddr4_2400"},
         "chip": {"clusters": 1, "cores_per_cluster": 1, "memory_controllers": 1, "cluster_bus": {"bytes_per_clock": 32},

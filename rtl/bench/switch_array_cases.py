@@ -7,7 +7,7 @@ import struct
 from pathlib import Path
 
 import assembler
-from lockstep_common import ARITHMETICS, Failure, call, compare, npy, read_npy, run_on_core
+from lockstep_common import Failure, call, compare, npy, random_layer, read_npy, run_on_core, zero_point
 
 TOP = "switch_array"
 # Rows, columns, groups, channels of a port, adder stages, bytes of a bus beat. The first three are those of every push.
@@ -58,23 +58,9 @@ def random_case(rng, geometry, on_chip=False):
     height = max(1, reach[0] - pads[0] - pads[2]) + rng.randint(0, 12)
     width = max(1, reach[1] - pads[1] - pads[3]) + rng.randint(0, 16)
     batch = pick([1, 1, 1, 1, 2])
-    in_type, weight_type = pick(["int8", "int8", "uint8"]), pick(["int8", "int8", "int8", "uint8"])
-    layer = {"name": "conv", "op": "conv2d", "inputs": ["x"], "out_channels": co, "kernel": kernel, "stride": stride, "dilation": dilation,
-             "pads": pads, "groups": conv_groups, "weights": {"random": {"seed": 2}, "dtype": weight_type}}
-    zero = lambda t: 0 if rng.random() < 0.3 else rng.randint(-128, 127) if t == "int8" else rng.randint(0, 255)
-    layer["weights"]["zero_point"] = zero(weight_type)
-    if rng.random() < 0.8:
-        layer["bias"] = {"random": {"seed": 3, "min": -1000, "max": 1000}}
-    if rng.random() < 0.8:
-        out = pick(["int8", "int8", "uint8"])
-        layer["arithmetic"] = pick(ARITHMETICS)
-        layer["requant"] = {"zero_point": zero(out), "dtype": out}
-        if layer["arithmetic"] == "exact":
-            layer["requant"]["scale"] = 0.001
-        else:
-            layer["requant"].update({"input_scale": 0.05, "weight_scale": 0.02, "output_scale": 0.4})
-    layer["activation"] = pick(["none", "relu"])
-    workload = {"name": "lockstep", "inputs": [{"name": "x", "shape": [batch, height, width, ci], "dtype": in_type, "random": {"seed": 1}, "zero_point": zero(in_type)}],
+    sizes = {"out_channels": co, "kernel": kernel, "stride": stride, "dilation": dilation, "pads": pads, "groups": conv_groups}
+    layer, in_type = random_layer(rng, sizes, 0.8)
+    workload = {"name": "lockstep", "inputs": [{"name": "x", "shape": [batch, height, width, ci], "dtype": in_type, "random": {"seed": 1}, "zero_point": zero_point(rng, in_type)}],
                 "layers": [layer], "outputs": ["conv"]}
     half = rows * columns * 4
     banks = pick([1, 4, 16])

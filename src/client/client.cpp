@@ -131,8 +131,9 @@ tilebeat_job known_job(const tilebeat_job* given) {
 
 // Adds the job's options. Files that they name begin in the current folder, not in the one of the command.
 void add_options(const tilebeat_job& job, std::vector<std::string>& arguments) {
-  constexpr std::array kOfFiles{"--vcd",    "--fst",        "--vectors",     "--timeline", "--konata",
-                                "--tables", "--plan-cache", "--fault-table", "--export",   "--picture"};
+  constexpr std::array kOfFiles{"--vcd",         "--fst",    "--vectors", "--timeline",
+                                "--konata",      "--tables", "--mapping", "--plan-cache",
+                                "--fault-table", "--export", "--picture"};
   const auto of_file = [&](const std::string& option) {
     return std::find(kOfFiles.begin(), kOfFiles.end(), option) != kOfFiles.end();
   };

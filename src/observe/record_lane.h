@@ -64,7 +64,7 @@ struct alignas(64) RecordLane {
     else
       std::memcpy(values + bytes, tail, tail_bytes);
     next += record, last = clock;
-    // The next record is as many other lanes away, more than the processor foresees.
+    // Many other lanes are filled before the next record, so that the processor does not foresee it.
     __builtin_prefetch(next + kLine, 1);
     return reinterpret_cast<std::uint8_t*>(values);
   }

@@ -8,6 +8,9 @@
 #include <cstring>
 #include <filesystem>
 #include <memory>
+#include <regex>
+#include <set>
+#include <sstream>
 #include <string>
 #include <thread>
 #include <vector>
@@ -237,6 +240,44 @@ TEST(CApi, AP_1_files_in_options_begin_at_the_current_folder) {
   EXPECT_EQ(tilebeat_status_of(result.get()), TILEBEAT_OK) << tilebeat_error(result.get());
   EXPECT_TRUE(std::filesystem::exists(folder.path() + "/wave.vcd"));
   EXPECT_TRUE(std::filesystem::exists(folder.path() + "/time.json"));
+}
+
+// Whatever file an option of the help names begins in the current folder: what is written is there, what is
+// missing is missed there.
+TEST(CApi, AP_1_every_option_of_a_file_begins_at_the_current_folder) {
+  const std::set<std::string> of_the_job{"--config", "--layer", "--out", "--program"};
+  const std::regex of_file(R"(^ +(--[\w-]+) (?:FILE|DIR)\b)");
+  for (const auto& [command, call] : {std::pair{"run", &tilebeat_run}, {"plan", &tilebeat_plan}}) {
+    const std::array<const char*, 2> help{command, "--help"};
+    tilebeat_result* made = nullptr;
+    ASSERT_EQ(tilebeat_command(help.data(), help.size(), nullptr, nullptr, &made), TILEBEAT_OK);
+    std::istringstream lines(tilebeat_text(made));
+    tilebeat_free(made);
+    int tried = 0;
+    for (std::string line; std::getline(lines, line);) {
+      std::smatch match;
+      if (!std::regex_search(line, match, of_file) || of_the_job.count(match[1]) > 0) continue;
+      const std::string option = match[1];
+      if (call == &tilebeat_plan && option == "--mapping") continue;  // the call writes it itself
+      const TemporaryFolder folder;
+      const auto before = std::filesystem::current_path();
+      std::filesystem::current_path(folder.path());
+      // Tables are compiled for the offset-table engine alone.
+      const std::string offset = TILEBEAT_SOURCE_DIR "/configs/offset_cluster4x4.json";
+      tilebeat_job job = job_of(option == "--tables" ? offset : kConfig, kDouble);
+      std::vector<const char*> options{option.c_str(), "here"};
+      if (option == "--fault-table") options.insert(options.end(), {"--fault-campaign", "1"});
+      job.options = options.data(), job.option_count = options.size();
+      const Result result = called(call, job);
+      std::filesystem::current_path(before);
+      const std::string here = folder.path() + "/here";
+      EXPECT_TRUE(std::filesystem::exists(here) ||
+                  std::string(tilebeat_error(result.get())).find(here) != std::string::npos)
+          << command << ' ' << line << tilebeat_error(result.get());
+      ++tried;
+    }
+    EXPECT_GE(tried, 3) << command;
+  }
 }
 
 TEST(CApi, AP_1_any_command_runs) {

@@ -34,6 +34,28 @@ TEST_P(RowsOnEngine, RN_9_maps_of_one_pixel_take_what_the_matmul_takes) {
             matmul);
 }
 
+// A mapping may ask for a group on hardware that is not fused: its maps are maps there, too.
+TEST(RowsInGroups, RN_9_FU_9_groups_that_a_mapping_asks_for_take_maps_of_one_pixel) {
+  const CommandFolder folder;
+  const auto layer = [](const char* name, const char* input) {
+    return fmt::format(
+        R"({{"name": "{}", "op": "conv2d", "inputs": ["{}"], "out_channels": 64, "kernel": [1, 1],
+                           "weights": {{"random": {{"seed": 2}}}}, "requant": {{"scale": 0.001}}}})",
+        name, input);
+  };
+  folder.write("mapping.json", R"({"tilebeat_mapping": 1, "groups": [{"layers": ["a", "b"]}]})");
+  for (const int maps : {7, 8, 64}) {
+    folder.write("layers.json",
+                 fmt::format(R"({{"name": "rows", "inputs": [{{"name": "x", "shape": [{}, 1, 1, 64],
+                                 "dtype": "int8", "random": {{"seed": 1}}}}], "layers": [{}, {}]}})",
+                             maps, layer("a", "x"), layer("b", "a")));
+    const CommandResult run = folder.run({"run", "--config", source_path("configs/cluster4.json"), "--layer",
+                                          "layers.json", "--mapping", "mapping.json", "--check", "on"});
+    ASSERT_EQ(run.status, 0) << maps << run.err;
+    EXPECT_EQ(folder.report().at("layers").at(0).at("op"), "fused") << maps;
+  }
+}
+
 INSTANTIATE_TEST_SUITE_P(Engines, RowsOnEngine,
                          ::testing::Values("switch16", "wfold16x4", "rolling16", "offset16", "cluster4"),
                          [](const auto& engine) { return std::string(engine.param); });

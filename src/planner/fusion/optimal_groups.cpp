@@ -39,14 +39,16 @@ class OptimalChooser {
     for (int end = 1; end <= layers; ++end) {
       Cut& cut = nth(best, end);
       cut = {best[to_size(end) - 1].cost + cost_of(space_.alone(end - 1, end)), end - 1, {}};
-      // Short groups come first: the better the cut so far, the sooner a long group is given up. In a small
-      // network none is: a form that costs more may lead to one that costs less.
+      // Short groups come first: the better the cut so far, the sooner a long group is given up.
       for (const int begin : begins_worth_a_try(end, best)) {
         const double before = nth(best, begin).cost;
-        const bool is_small = layers <= kSmallNetwork;
-        const Trial trial = try_unit(begin, end, is_small ? kNoLimit : cut.cost - before);
+        const double limit = cut.cost - before;
+        Trial trial = try_unit(begin, end, limit);
+        // In a small network a form that costs more may lead to one that costs less.
+        if (layers <= kSmallNetwork && !trial.group)
+          take_better(try_unit(begin, end, kNoLimit), limit, trial);
         if (!trial.fits) break;  // longer groups need more memory
-        if (trial.group && before + trial.cost < cut.cost) cut = {before + trial.cost, begin, trial.group};
+        if (trial.group) cut = {before + trial.cost, begin, trial.group};
       }
     }
     return units_of(best);
@@ -88,6 +90,13 @@ class OptimalChooser {
   double cost_of(const GroupEstimate& estimate) const {
     return objective_ == FusionObjective::kCycles ? estimate.cycles
                                                   : static_cast<double>(estimate.bytes + estimate.overhead);
+  }
+
+  // Takes the group of another trial where it costs less than `limit` and this one's.
+  static void take_better(const Trial& other, double limit, Trial& trial) {
+    const bool fits = trial.fits || other.fits;
+    if (other.group && other.cost < (trial.group ? trial.cost : limit)) trial = other;
+    trial.fits = fits;
   }
 
   // Layers [begin, end) as a fusion group, if it costs less than `limit`: a dearer one is not part of the
@@ -136,28 +145,37 @@ class OptimalChooser {
       request.results = DataPath::kSram;
       consider(request, trial);
     }
-    if (space_.layers() <= kSmallNetwork && !try_all(begin, end, graph, trial) && trial.group)
-      refine(graph, trial);
+    if (space_.layers() <= kSmallNetwork) {
+      try_all(begin, end, graph, trial);
+      if (trial.group) refine(graph, trial);  // also of streamed kernels and strips, which are not among all
+    }
     return trial;
   }
 
   // Tries all numbers of clusters and all parts of a step with all holdings of the tensors and both ways of
-  // the results, where these are few. Returns whether they are.
-  bool try_all(int begin, int end, const GroupGraph& graph, Trial& trial) {
-    constexpr int kSmallMap = 12, kSmallBatch = 4;
+  // the results; where these are many, the rows of the best form alone in place of the former.
+  void try_all(int begin, int end, const GroupGraph& graph, Trial& trial) {
+    constexpr int kSmallMap = 12, kSmallBatch = 4, kMostForms = 10000, kMostOfBatch = 2000,
+                  kMostOfRows = 5000;
     const GroupTensor& output = nth(graph.tensors, graph.output());
-    if (output.height() > kSmallMap) return false;
-    const int most_forms = output.images() > kSmallBatch ? 2000 : 10000;
-    const std::vector<GroupRequest> steps = all_steps(begin, end, output);
+    if (output.height() > kSmallMap) return;
     std::vector<const GroupTensor*> held;
-    int forms = 1;
+    int forms = 2;  // the ways of the results
     for (const GroupTensor& tensor : graph.tensors) {
       if (tensor.name == output.name) continue;
       held.push_back(&tensor);
       forms *= count_of(holdings_of(tensor, graph));
-      if (2 * count_of(steps) * forms > most_forms) return false;
+      if (forms > kMostForms) return;
     }
-    for (int form = 0; form < forms; ++form) {
+    const int most = output.images() > kSmallBatch ? kMostOfBatch : kMostForms;
+    std::vector<GroupRequest> steps;
+    // Each image is a step at least of one cluster.
+    if (output.images() * forms <= most) steps = all_steps(begin, end, output);
+    if (steps.empty() || count_of(steps) * forms > most) {
+      steps = all_rows(trial.group.value_or(space_.request(begin, end)), output);
+      if (count_of(steps) * forms > kMostOfRows) return;
+    }
+    for (int form = 0; form < forms / 2; ++form) {
       std::map<std::string, Holding> holdings;
       int left = form;
       for (const GroupTensor* tensor : held) {
@@ -175,7 +193,18 @@ class OptimalChooser {
         }
       }
     }
-    return true;
+  }
+  // All rows of a step on the clusters of a form.
+  std::vector<GroupRequest> all_rows(GroupRequest request, const GroupTensor& output) const {
+    const int rows = output.images() * output.height(), clusters = std::min(chip_.clusters, rows);
+    if (!request.clusters) request.clusters = clusters;
+    request.holding.reset(), request.step_maps.reset(), request.reductions.clear();
+    std::vector<GroupRequest> steps;
+    for (int step = 1; step <= std::min(output.height(), ceil_div(rows, clusters)); ++step) {
+      request.step_rows = step;
+      steps.push_back(request);
+    }
+    return steps;
   }
   // Every number of clusters with every part of the output that a cluster may make in a step: rows of a map,
   // or several maps of a batch.
