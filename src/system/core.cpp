@@ -125,6 +125,7 @@ std::vector<NamedPort> Core::dram_ports() {
 }
 
 void Core::matrix_begun(Cycle at) {
+  is_begin_recorded_ = false;
   begun_.notify(to_sc_time(context_.clock.at(at, Phase::kRecord) - now_ps()));
 }
 
@@ -136,6 +137,7 @@ void Core::record_begin() {
   at_begin_ = {};
   at_begin_.at = context_.clock.cycle_of(now_ps());
   count(at_begin_);
+  is_begin_recorded_ = true;
 }
 
 void Core::inject_fault(const PlacedFault& fault) {
@@ -178,9 +180,10 @@ void Core::probe(UnitProbes& probes) {
 }
 
 // The two granularities account for runs at different times: while the core works on a layer, it adds the
-// counts from the beginning of that work.
+// counts from the beginning of that work. Where that begins in this very cycle, it may not be recorded yet:
+// processes of one instant run in any order (SPEC CY-4).
 void Core::collect(Snapshot& snapshot) {
-  if (control->layer_begun() && at_begin_.at < snapshot.at)
+  if (control->layer_begun() && is_begin_recorded_ && at_begin_.at < snapshot.at)
     snapshot.add(at_begin_);
   else
     count(snapshot);

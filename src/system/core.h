@@ -65,6 +65,7 @@ class Core : public sc_core::sc_module, private RunWatch {
   FaultSpace::Cells engine_cells_;  ///< where a fault of the engine is
   sc_core::sc_event begun_;
   Snapshot at_begin_;  ///< the core's part, when it began to compute for the layer it has not ended yet
+  bool is_begin_recorded_ = false;  ///< `at_begin_` is of the work that began last
   Scratchpad& wram_block() { return wram_ ? *wram_ : nram_->second(); }
   std::unique_ptr<Scratchpad> nram_, wram_;  // wram_ is null where it is a block of nram_
   std::unique_ptr<VectorUnit> vector_;

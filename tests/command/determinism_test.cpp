@@ -88,6 +88,46 @@ TEST(Granularity, CY_3_reports_and_outputs_are_the_same_bytes) {
   }
 }
 
+// One core ends its part of t2 in the cycle in which the other begins its own part of t4.
+TEST(SameBytesOfCores, CY_4_a_core_that_begins_a_layer_in_the_cycle_in_which_another_layer_ends) {
+  const CommandFolder folder;
+  folder.write("hardware.json", R"({"dataflow": "wfold",
+    "wfold": {"slaves": 2, "masters": 2, "first_buffer_lines": 6, "write_queue": 3, "tolerance_bytes": 31},
+    "interconnect": {"bytes_per_clock": 32}, "host": {"instruction_buffer_bytes": 512},
+    "dram": {"mapping": "row_bank_column_channel", "channels": 2, "bank_groups": 8, "data_bits": 32,
+             "burst_length": 16, "clock_ps": 416, "tCCD_L_ps": 4992, "tCCD_L_WR_ps": 9984},
+    "chip": {"core": {"wram": {"banks": 2},
+                      "bus": {"bytes_per_clock": 32, "request_cycles": 3, "max_outstanding": 6},
+                      "copy": {"burst_bytes": 32, "max_outstanding": 7}},
+             "cluster_bus": {"bytes_per_clock": 16}}})");
+  folder.write("products.json", R"({"name": "products",
+    "inputs": [{"name": "a", "shape": [1, 2, 1, 1, 106], "dtype": "uint8", "random": {"seed": 1}},
+               {"name": "b", "shape": [1, 2, 1, 1, 9], "dtype": "uint8", "random": {"seed": 1}},
+               {"name": "c", "shape": [1, 1, 2, 1], "dtype": "uint8", "random": {"seed": 1}}],
+    "layers": [{"name": "t2", "op": "matmul", "inputs": ["a", "b"], "transpose_a": true,
+                "requant": {"dtype": "uint8", "scale": 1e-6, "zero_point": 0}},
+               {"name": "t4", "op": "conv2d", "inputs": ["c"], "kernel": [1, 1], "out_channels": 106,
+                "weights": {"random": {"seed": 1}}, "requant": {"dtype": "uint8", "scale": 0.001, "zero_point": 0}},
+               {"name": "t5", "op": "reshape", "inputs": ["t4"], "shape": [1, 2, 1, 1, 106]},
+               {"name": "t6", "op": "matmul", "inputs": ["t2", "t5"], "transpose_a": true, "transpose_b": true,
+                "requant": {"dtype": "uint8", "scale": 1e-6, "zero_point": 0}}],
+    "outputs": ["t2", "t6"]})");
+  folder.write("mapping.json", R"({"tilebeat_mapping": 1, "groups": [], "layers": [
+    {"layer": "t2", "column_parts": 1, "image_parts": 1}, {"layer": "t4", "kernel_parts": 2}]})");
+  const auto report = [&](const std::string& granularity, int seed) {
+    const CommandResult result = folder.run({"run", "--config", "hardware.json", "--layer", "products.json",
+                                             "--mapping", "mapping.json", "--granularity", granularity,
+                                             "--jitter-seed", std::to_string(seed), "--check", "off"});
+    EXPECT_EQ(result.status, 0) << result.err;
+    return folder.results();
+  };
+  const std::string plain = report("clock", 0);
+  for (int seed = 1; seed <= 4; ++seed) {
+    for (const char* granularity : {"tile", "clock"})
+      EXPECT_EQ(report(granularity, seed), plain) << granularity << ", jitter seed " << seed;
+  }
+}
+
 /// What `plan` prints, with threads that are delayed as `seed` says; 0: not at all.
 std::string planned(const CommandFolder& folder, const std::string& hardware, const std::string& workload,
                     int seed) {
