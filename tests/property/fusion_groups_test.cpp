@@ -67,7 +67,7 @@ bool keeps_rows(const Workload& workload, const Layer& layer) {
 
 // Some convolutions and products of a group are cut along their channels: 2 to 4 cores share them.
 void add_reductions(const Workload& workload, const ChipConfig& chip, GroupRequest& group) {
-  const int most = std::min(4, chip.cores_per_cluster);
+  const int most = std::min(4, group.cores.value_or(chip.cores_per_cluster));
   if (most < 2 || one_in(3)) return;
   for (const Layer& layer : workload.layers) {
     const bool inside = std::count(group.layers.begin(), group.layers.end(), layer.name) > 0;
@@ -157,10 +157,13 @@ void check_fused(const Network& network, HardwareConfig hardware, FusedTally& ta
   asked.file = "random";
   asked.groups = {random_unit(workload)};
   if (asked.groups.front().layers.empty()) return;
+  if (hardware.chip && one_in(3))
+    asked.groups.front().cores = number(1, hardware.chip->cores_per_cluster);
   if (hardware.chip) add_reductions(workload, *hardware.chip, asked.groups.front());
   RC_LOG() << network.text() << "\n"
            << mapping_text({}, {{asked.groups.front().layers,
                                  1,
+                                 asked.groups.front().cores.value_or(1),
                                  1,
                                  1,
                                  1,
@@ -313,6 +316,7 @@ TEST(FusionGroups, FU_8_five_convolutions_and_two_poolings_of_VGG_16_move_953344
   const Workload workload = load_workload(source_path("models/vgg16.json"));
   NetworkMapping asked;
   asked.groups = {{{"conv1_1", "conv1_2", "pool1", "conv2_1", "conv2_2", "pool2", "conv3_1"},
+                   {},
                    {},
                    7,
                    {},

@@ -1,38 +1,31 @@
-// Adding to a chip does not make a layer slower (SPEC MA-4), and the examples that once did.
+// Adding to a chip does not make a layer or a fused network slower (SPEC MA-4, MA-6), and the examples that
+// once did.
 
+#include "../data/temporary_folder.h"
 #include "budget.h"
 #include "conv_workload.h"
+#include "more_hardware.h"
 #include "random_cases.h"
 #include "simulated_run.h"
+#include "workload/workload.h"
 
 #include <algorithm>
+#include <functional>
 #include <iostream>
 #include <string>
 #include <vector>
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
 
 namespace tilebeat::testing {
 namespace {
 
-HardwareConfig chip_of(int clusters, int cores) {
-  HardwareConfig hardware;
-  hardware.dram = dram_preset(hardware.dram.preset);
-  ChipConfig& chip = hardware.chip.emplace();
-  chip.clusters = clusters, chip.cores_per_cluster = cores;
-  return hardware;
-}
+using nlohmann::json;
 
 Cycle cycles_of(const ConvShape& shape, const HardwareConfig& hardware) {
-  const SimulatedRun run = simulate_in_child(conv_workload(shape), hardware);
-  EXPECT_TRUE(run.failures.empty()) << run.failures.front();
-  return run.cycles();
-}
-
-// What SPEC MA-4 allows.
-bool slower(Cycle before, Cycle after) {
-  return after > before + std::max<Cycle>(64, before / 50);
+  return testing::cycles_of(conv_workload(shape), hardware);
 }
 
 ConvShape layer(int extent, int channels, int out_channels, int kernel) {
@@ -93,12 +86,7 @@ TEST(MoreIsNotWorse, MA_4_a_wider_interconnect_and_more_DRAM_channels_take_no_lo
   }
 }
 
-// ---- random layers and chips ----
-
-template <class T>
-T one_of(const std::vector<T>& values) {
-  return values[static_cast<std::size_t>(number(0, static_cast<int>(values.size()) - 1))];
-}
+// ---- random layers and networks, and chips ----
 
 ConvShape random_layer() {
   const int kernel = one_of<int>({1, 1, 3, 3, 5, 7});
@@ -114,102 +102,79 @@ ConvShape random_layer() {
   return shape;
 }
 
-HardwareConfig random_base(const std::vector<std::string>& dataflows) {
-  HardwareConfig hardware = chip_of(one_of<int>({1, 1, 2, 4}), one_of<int>({1, 2, 4}));
-  hardware.dataflow = one_of(dataflows);
-  hardware.dram.channels = one_of<int>({1, 1, 2});
-  hardware.interconnect.bytes_per_clock = one_of<int>({8, 16, 32});
-  hardware.chip->memory_controllers = one_of<int>({1, 2});
-  hardware.chip->cluster_bus.bytes_per_clock = one_of<int>({16, 32, 64});
-  hardware.chip->core.nram.size_bytes = 1024 * one_of<int>({128, 256, 512});
-  hardware.chip->core.wram.size_bytes = 1024 * one_of<int>({256, 512, 1024});
-  return hardware;
-}
+const std::vector<std::string> kDataflows{"dilated", "dilated", "wfold", "rolling", "offset"};
 
-// Adds something to a chip; its name.
-std::string add_to(HardwareConfig& hardware) {
-  ChipConfig& chip = *hardware.chip;
-  const int times = one_of<int>({2, 4});
-  switch (number(0, 7)) {
-    case 0:
-      chip.clusters *= times;
-      return "clusters";
-    case 1:
-      chip.cores_per_cluster *= times;
-      return "cores";
-    case 2:
-      chip.memory_controllers *= 2;
-      return "memory controllers";
-    case 3:
-      hardware.dram.channels *= 2;
-      return "DRAM channels";
-    case 4:
-      hardware.interconnect.bytes_per_clock *= 2;
-      return "interconnect width";
-    case 5:
-      chip.cluster_bus.bytes_per_clock = std::min(128, times * chip.cluster_bus.bytes_per_clock);
-      return "cluster bus width";
-    case 6:
-      chip.core.nram.size_bytes *= 2;
-      return "NRAM";
-    default:
-      chip.core.wram.size_bytes *= 2;
-      return "WRAM";
-  }
-}
-
-/// A layer on a chip, and on the same chip with more of something.
-struct Pair {
-  std::string text;
-  Cycle before = 0, after = 0;
-  bool is_slower() const { return slower(before, after); }
-};
-Pair pair_of(const std::vector<std::string>& dataflows) {
+Pair pair_of_layer() {
   const ConvShape shape = random_layer();
-  HardwareConfig hardware = random_base(dataflows);
-  Pair pair;
-  const std::string base = hardware_to_json(hardware).dump();
-  pair.before = cycles_of(shape, hardware);
-  const std::string added = add_to(hardware);
-  pair.after = cycles_of(shape, hardware);
-  pair.text = fmt::format("{} with more {}: {} -> {} cycles on {}", to_text(shape), added, pair.before,
-                          pair.after, base);
-  return pair;
+  return pair_of(conv_workload(shape), to_text(shape), random_base(kDataflows));
 }
 
-const std::vector<std::string> kConvolving{"dilated", "dilated", "wfold"}, kMultiplying{"rolling", "offset"};
-
-/// A pair that is slower than SPEC MA-4 allows: its number, which is the seed that it is drawn from, and its
-/// cycles. The planner chooses by estimates, which err by some per cent (docs/planner.md).
-struct KnownPair {
-  int number;
-  Cycle before, after;
-};
-/// Lists may only get shorter: whoever makes a pair faster takes it off, and no other one may come.
-const std::vector<KnownPair> kKnownConvolving{{14, 2885, 3217}}, kKnownMultiplying{{12, 25269, 29256}};
-
-void check_pairs(int pairs, const std::vector<std::string>& dataflows, const std::vector<KnownPair>& known) {
-  for (int number = 1; number <= pairs; ++number) {
-    Pair pair;
-    check_cases(
-        1, [&] { pair = pair_of(dataflows); }, static_cast<std::uint64_t>(number));
-    const auto same = [number](const KnownPair& k) { return k.number == number; };
-    const auto listed = std::find_if(known.begin(), known.end(), same);
-    if (listed == known.end()) {
-      EXPECT_FALSE(pair.is_slower()) << "pair " << number << ": " << pair.text;
+// Two to six convolutions and poolings of a map, with sums of blocks.
+json random_network() {
+  json layers = json::array();
+  int extent = one_of<int>({7, 14, 14, 28, 28, 56}), channels = one_of<int>({16, 32, 64});
+  const json input{{"name", "x"},
+                   {"shape", {one_of<int>({1, 1, 1, 4}), extent, extent, channels}},
+                   {"dtype", "int8"},
+                   {"random", {{"seed", 1}}}};
+  std::string last = "x", before;  // `before`: a map of the same extents in front of `last`
+  for (int i = 0, count = number(2, 6); i < count; ++i) {
+    const std::string name = fmt::format("l{}", i);
+    if (!before.empty() && one_in(3)) {
+      layers.push_back(
+          {{"name", name}, {"op", "add"}, {"inputs", {last, before}}, {"requant", {{"scale", 0.5}}}});
+      before.clear(), last = name;
       continue;
     }
-    EXPECT_TRUE(pair.is_slower()) << "pair " << number << " is slower no longer: take it off the list";
-    EXPECT_EQ(pair.before, listed->before) << "pair " << number << ": " << pair.text;
-    EXPECT_EQ(pair.after, listed->after) << "pair " << number << ": " << pair.text;
+    const int kernel = one_of<int>({1, 1, 3, 3, 5}), stride = extent >= 14 && one_in(4) ? 2 : 1;
+    const int made = one_of<int>({channels, channels, 32, 64, 128});
+    layers.push_back({{"name", name},
+                      {"op", "conv2d"},
+                      {"inputs", {last}},
+                      {"out_channels", made},
+                      {"kernel", {kernel, kernel}},
+                      {"stride", {stride, stride}},
+                      {"pads", {kernel / 2, kernel / 2, kernel / 2, kernel / 2}},
+                      {"weights", {{"random", {{"seed", i + 2}}}}},
+                      {"requant", {{"scale", 0.001}}}});
+    if (stride == 1 && made == channels) {
+      if (before.empty()) before = last;
+    } else {
+      before.clear();
+    }
+    extent = (extent + stride - 1) / stride, channels = made, last = name;
   }
+  return {{"name", "network"}, {"inputs", {input}}, {"layers", layers}};
 }
-TEST(MoreIsNotWorse, MA_4_numbered_layers_on_chips_that_get_more) {
-  check_pairs(budget(60), kConvolving, kKnownConvolving);
+
+Pair pair_of_network() {
+  const json network = random_network();
+  HardwareConfig hardware = random_base(kDataflows);
+  hardware.fused = true;
+  hardware.fusion.planner = one_of<FusionPlanner>({FusionPlanner::kRules, FusionPlanner::kOptimal});
+  const TemporaryFolder folder;
+  return pair_of(load_workload(folder.write("network.json", network.dump())), network.dump(), hardware);
 }
-TEST(MoreIsNotWorse, MA_4_numbered_layers_on_matmul_units_that_get_more) {
-  check_pairs(budget(20), kMultiplying, kKnownMultiplying);
+
+const std::vector<KnownPair> kKnownLayers{}, kKnownNetworks{};
+
+// Two hundred and fifty pairs of each, fifty a part; on a push the first ones of each part.
+class MoreIsNotWorseOfPart : public ::testing::TestWithParam<int> {
+ protected:
+  static void check(const std::function<Pair()>& draw, const std::vector<KnownPair>& known) {
+    constexpr int kOfPart = 50, kOfPush = 2;
+    const int first = GetParam() * kOfPart + 1;
+    check_pairs(first, first + (is_push() ? kOfPush : kOfPart) - 1, draw, known);
+  }
+};
+TEST_P(MoreIsNotWorseOfPart, MA_4_numbered_layers_on_chips_that_get_more) {
+  check(pair_of_layer, kKnownLayers);
 }
+TEST_P(MoreIsNotWorseOfPart, MA_6_numbered_fused_networks_on_chips_that_get_more) {
+  check(pair_of_network, kKnownNetworks);
+}
+INSTANTIATE_TEST_SUITE_P(Parts, MoreIsNotWorseOfPart, ::testing::Range(0, 5),
+                         [](const auto& test) { return fmt::format("{}", test.param); });
 
 // Other pairs in every run. About one in fifty is slower: here at most three of 24 may be, which chance
 // exceeds once in some thousand runs, and none by more than a half:
@@ -218,7 +183,7 @@ TEST(MoreIsNotWorse, MA_4_few_of_any_layers_and_chips_are_slower_with_more) {
   constexpr int kMostSlower = 3;
   std::vector<std::string> slow;
   check_cases(24, [&] {
-    const Pair pair = pair_of(one_in(4) ? kMultiplying : kConvolving);
+    const Pair pair = pair_of_layer();
     RC_LOG() << pair.text << "\n";
     if (pair.is_slower()) slow.push_back(pair.text);
     RC_ASSERT(pair.after <= pair.before + std::max<Cycle>(64, pair.before / 2));

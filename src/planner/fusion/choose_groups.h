@@ -77,9 +77,9 @@ class GroupSpace {
   /// fit. Above `limit` the number is a lower bound.
   std::optional<std::int64_t> fused_bytes(const GroupRequest& request,
                                           double limit = std::numeric_limits<double>::infinity());
-  /// Why clusters that could make rows of the output of layers [begin, end) have no work; nothing: all have
-  /// some.
-  std::optional<std::string> unused_clusters(int begin, int end, const GroupRequest& request) const;
+  /// Why clusters that could make rows of the output of layers [begin, end), or cores of the others, have no
+  /// work; nothing: all have some.
+  std::optional<std::string> unused(int begin, int end, const GroupRequest& request) const;
   /// Whether layers of a group may hand on maps in the NRAM of a core (`fusion.inner`).
   bool may_hold_in_nram(const GroupGraph& graph) const {
     return hardware_.fusion.inner != FusionInner::kSram && count_of(graph.layers) > 1;

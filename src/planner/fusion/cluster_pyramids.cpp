@@ -48,12 +48,12 @@ void ClusterTasks::run_pyramid(const Pyramid& pyramid) {
   std::vector<PyramidPart> parts;
   for (int i = 0; i < part().images; ++i) {
     for (const Region& outs : parts_of(pyramid, made_region(pyramid.layers.back()))) {
-      const int core = std::exchange(next_core_, (next_core_ + 1) % chip_.cores_per_cluster);
+      const int core = std::exchange(next_core_, (next_core_ + 1) % work_.cores);
       const std::size_t place = nth(cores_, core).parts++ % kPartsAtATime;
       parts.push_back({part().image + i, core, place, regions_of(pyramid, work_, axes_, column_axes_, outs)});
     }
   }
-  const auto together = to_size(kPartsAtATime * chip_.cores_per_cluster);
+  const auto together = to_size(kPartsAtATime * work_.cores);
   for (std::size_t first = 0; first < parts.size(); first += together) {
     for (const std::size_t l : pyramid.layers) {
       for (std::size_t i = first; i < std::min(parts.size(), first + together); ++i) {

@@ -52,8 +52,7 @@ ClusterTasks::ClusterTasks(TaskGraph& graph, const GroupWork& work, ClusterRows 
     hold_tensors();
   else if (*sram > 0)
     staging_.reserve(*sram, "what the layer before takes");
-  weights_.split(most, {1, 1, chip_.cores_per_cluster, operand_bytes_, result_bytes_, slice_bytes_},
-                 fixed_mappings());
+  weights_.split(most, {1, 1, work_.cores, operand_bytes_, result_bytes_, slice_bytes_}, fixed_mappings());
   if (!sram && largest_reduction_group_ > 1) make_sums();
   make_loads(sram.has_value());
   list_steps();
@@ -134,7 +133,7 @@ void ClusterTasks::make_sums() {
   sums_.emplace(graph_, chip_, room);
   std::vector<int> cores;
   for (const Core& core : cores_) cores.push_back(core.number);
-  const int of_core = 2 * (largest_reduction_group_ - 1), all = of_core * chip_.cores_per_cluster;
+  const int of_core = 2 * (largest_reduction_group_ - 1), all = of_core * work_.cores;
   const std::int64_t bytes = align_up(ceil_div(kSumsInSram, std::int64_t{all}), kBufferAlignment);
   // Takes at most half of the free SRAM: kernels pass through the rest.
   sums_->add_streams(staging_, cores, of_core, std::min({slice_bytes_, bytes, staging_.share(2 * all)}));
@@ -155,7 +154,7 @@ void ClusterTasks::make_cores() {
   operand_bytes_ = share(of.operands), result_bytes_ = share(of.results), inner_bytes_ = share(of.inner);
   if (reduction_groups)
     slice_bytes_ = share(of.slices / (slice_buffers(largest_reduction_group_) + kEndedBuffers));
-  for (int c = 0; c < chip_.cores_per_cluster; ++c) {
+  for (int c = 0; c < work_.cores; ++c) {
     Core core(graph_, copies_, chip_, cluster_ * chip_.cores_per_cluster + c);
     core.operands = BufferRing(graph_, BufferRole::kMap, kBuffers);
     core.results = BufferRing(graph_, BufferRole::kResult, kBuffers);
@@ -456,7 +455,7 @@ void ClusterTasks::run_vector(std::size_t l, int image, const Region& outs, Core
   // Two operands; each begins at a multiple of the alignment.
   const std::int64_t most =
       std::max<std::int64_t>(0, std::min(operand_bytes_ - 2 * kBufferAlignment, result_bytes_));
-  const int cores = alone != nullptr ? 1 : chip_.cores_per_cluster;
+  const int cores = alone != nullptr ? 1 : work_.cores;
   for (int c = 0; c < cores; ++c) {
     for (const VectorPiece& piece :
          work.pieces_of({c, cores, VectorShare::Rows{image, outs.rows, outs.columns}, most}))

@@ -57,6 +57,9 @@ FusionGroup::FusionGroup(const LayerIndex& index, const HardwareConfig& hardware
   mapping_.clusters = request.clusters.value_or(std::min(chip.clusters, rows));
   if (mapping_.clusters > chip.clusters)
     throw UserError(fmt::format("{} clusters, the chip has {}", mapping_.clusters, chip.clusters));
+  mapping_.cores = request.cores.value_or(chip.cores_per_cluster);
+  if (mapping_.cores > chip.cores_per_cluster)
+    throw UserError(fmt::format("{} cores, a cluster has {}", mapping_.cores, chip.cores_per_cluster));
   mapping_.step_rows = request.step_rows.value_or(
       to_int(std::min<std::int64_t>(output.height(), ceil_div(rows, 4 * mapping_.clusters))));
   mapping_.step_columns = std::min(output.map.width, request.step_columns.value_or(output.map.width));
@@ -82,6 +85,9 @@ FusionGroup::FusionGroup(const LayerIndex& index, const HardwareConfig& hardware
         });
     if (!known)
       throw UserError(fmt::format("reductions: '{}' is not a layer of the group on matrix units", layer));
+    if (cores > mapping_.cores)
+      throw UserError(
+          fmt::format("reductions: {} cores of '{}', of each cluster {} work", cores, layer, mapping_.cores));
   }
   mapping_.reductions = request.reductions;
   for (const GroupTensor& tensor : graph_.tensors) {
@@ -117,7 +123,12 @@ std::set<std::string> FusionGroup::inner_tensors() const {
 
 std::vector<int> FusionGroup::processors() const {
   std::vector<int> processors;
-  for (int i = 0; i < mapping_.clusters * cluster_size(*hardware_.chip); ++i) processors.push_back(i);
+  const ChipConfig& chip = *hardware_.chip;
+  for (int cluster = 0; cluster < mapping_.clusters; ++cluster) {
+    for (int core = 0; core < mapping_.cores; ++core)
+      processors.push_back(processor_of_core(chip, cluster * chip.cores_per_cluster + core));
+    processors.push_back(processor_of_memory(chip, cluster));
+  }
   return processors;
 }
 
@@ -199,6 +210,7 @@ GroupWork FusionGroup::work(const Prefetch& prefetch) const {
                  hardware_,
                  graph_,
                  mapping_.clusters,
+                 mapping_.cores,
                  mapping_.step_rows,
                  mapping_.step_columns,
                  mapping_.step_maps,
@@ -270,7 +282,7 @@ std::map<std::string, int> FusionGroup::idle_reduction_groups(bool to_fit) const
     if (!layers_[l].matrix || layers_[l].matrix->adds_sums()) continue;
     const MatrixLayer& layer = *layers_[l].matrix->shards.front().layer;
     const Problem& p = layer.problem();
-    if (p.kernel_blocks() >= chip.cores_per_cluster && !to_fit) continue;
+    if (p.kernel_blocks() >= mapping_.cores && !to_fit) continue;
     std::int64_t parts = p.kernel_blocks();
     if (!to_fit) {
       if (most.empty()) most = most_outputs(work());
@@ -280,11 +292,17 @@ std::map<std::string, int> FusionGroup::idle_reduction_groups(bool to_fit) const
     // A map buffer has about a quarter of NRAM.
     const std::int64_t map = p.axis_h().span(1) * layer.ifm_row_bytes(p.axis_w().inner(1));
     if (to_fit && map > chip.core.nram.size_bytes / 4) parts = 1;
-    const auto cores = to_int(std::min<std::int64_t>(
-        chip.cores_per_cluster / std::max<std::int64_t>(parts, 1), largest_reduction_group(layer, chip)));
+    const auto cores = to_int(std::min<std::int64_t>(mapping_.cores / std::max<std::int64_t>(parts, 1),
+                                                     largest_reduction_group(layer, chip)));
     if (cores > 1) reduction_groups[graph_.layers[l].layer->name] = cores;
   }
   return reduction_groups;
+}
+
+// Which cores of a cluster work, as text; empty: all.
+std::string FusionGroup::part_of_cores() const {
+  const int all = hardware_.chip->cores_per_cluster;
+  return mapping_.cores < all ? fmt::format(", {} of the {} cores of each", mapping_.cores, all) : "";
 }
 
 // The part of an image that a step makes, as text.
@@ -316,7 +334,7 @@ LayerPlan FusionGroup::plan() const {
   plan.choices.emplace_back("layers", fmt::format("{}", fmt::join(mapping_.layers, ", ")));
   plan.choices.emplace_back(
       "clusters",
-      fmt::format("{} of {}, {} a step", mapping_.clusters, hardware_.chip->clusters,
+      fmt::format("{} of {}{}, {} a step", mapping_.clusters, hardware_.chip->clusters, part_of_cores(),
                   mapping_.step_maps > 1 ? fmt::format("{} maps", mapping_.step_maps) : output_part()));
   for (const GroupTensor& tensor : graph_.tensors) {
     const auto found = mapping_.holdings.find(tensor.name);

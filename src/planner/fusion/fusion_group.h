@@ -90,6 +90,7 @@ class FusionGroup {
   };
   GroupWork work(const Prefetch& prefetch = {}) const;
   std::string output_part() const;
+  std::string part_of_cores() const;
   int reduction_group_of(const std::string& layer) const;
   void decide_vector(const GroupLayer& layer, DecidedLayer& decided) const;
 

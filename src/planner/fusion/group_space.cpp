@@ -71,6 +71,7 @@ void GroupSpace::number_layers() {
 
 GroupSpace::Question GroupSpace::question(const GroupRequest& request) {
   Question asked{request.clusters.value_or(0),
+                 request.cores.value_or(0),
                  request.step_rows.value_or(0),
                  request.step_columns.value_or(0),
                  request.step_maps.value_or(0),
@@ -100,14 +101,22 @@ GroupSpace::Question GroupSpace::question(const GroupRequest& request) {
   return asked;
 }
 
-std::optional<std::string> GroupSpace::unused_clusters(int begin, int end,
-                                                       const GroupRequest& request) const {
+std::optional<std::string> GroupSpace::unused(int begin, int end, const GroupRequest& request) const {
   const GroupGraph made = graph(begin, end);
   const GroupTensor& output = nth(made.tensors, made.output());
-  const int most = std::min(hardware_.chip->clusters, output.images() * output.height());
-  if (request.clusters.value_or(most) >= most) return std::nullopt;
-  return fmt::format("{} of {} clusters: kernels and halos come less often, which is expected to be better",
-                     hardware_.chip->clusters - *request.clusters, hardware_.chip->clusters);
+  const ChipConfig& chip = *hardware_.chip;
+  const int most = std::min(chip.clusters, output.images() * output.height());
+  const int clusters = request.clusters.value_or(most),
+            cores = request.cores.value_or(chip.cores_per_cluster);
+  std::vector<std::string> idle;
+  if (clusters < most)
+    idle.push_back(fmt::format("{} of {} clusters", chip.clusters - clusters, chip.clusters));
+  if (cores < chip.cores_per_cluster)
+    idle.push_back(fmt::format("{} of {} cores of each cluster", chip.cores_per_cluster - cores,
+                               chip.cores_per_cluster));
+  if (idle.empty()) return std::nullopt;
+  return fmt::format("{}: kernels, halos and instructions come less often, which is expected to be better",
+                     fmt::join(idle, ", "));
 }
 
 void GroupSpace::look_at_neighbours() {
@@ -205,7 +214,7 @@ std::optional<GroupEstimate> GroupSpace::fused(const GroupRequest& request, doub
   return of.estimate;
 }
 std::optional<GroupRequest> GroupSpace::in_reduction_groups(const GroupRequest& request, bool to_fit) {
-  if (hardware_.chip->cores_per_cluster == 1) return std::nullopt;
+  if (request.cores.value_or(hardware_.chip->cores_per_cluster) == 1) return std::nullopt;
   const auto [known, added] = reductions_.try_emplace({question(request), to_fit});
   if (added) {
     try {

@@ -120,11 +120,11 @@ void run_resident(ClusterTasks& cluster, const GroupWork& work, const EnoughTask
 }  // namespace
 
 int GroupWork::largest_reduction_group() const {
-  int cores = 1;
+  int largest = 1;
   for (const GroupLayerWork& layer : layers) {
-    if (layer.matrix != nullptr) cores = std::max(cores, layer.matrix->cores());
+    if (layer.matrix != nullptr) largest = std::max(largest, layer.matrix->cores());
   }
-  return cores;
+  return largest;
 }
 
 std::vector<MostOutputs> most_outputs(const GroupWork& work) {
@@ -203,7 +203,7 @@ std::int64_t step_bytes(const ClusterRows& of, std::size_t part, Interval rows, 
 // Adds what the steps of a cluster read, make and load.
 void add_steps(const GroupWork& work, const ClusterTasks& cluster, GroupNeeds& needs) {
   const ClusterRows& of = cluster.rows();
-  const std::int64_t cores = work.hardware.chip->cores_per_cluster;
+  const std::int64_t cores = work.cores;
   const GroupWeights& weights = cluster.weights();
   const bool through_sram = work.hardware.chip->dram_path != DramPath::kDirect;
   std::int64_t load = weights.largest_load();

@@ -27,8 +27,8 @@ struct GroupWork {
   const Workload& workload;
   const HardwareConfig& hardware;
   const GroupGraph& graph;
-  int clusters = 1, step_rows = 1, step_columns = 1, step_maps = 1;  ///< as GroupMapping
-  std::vector<Holding> holdings;                                     ///< by tensor; unused for the output
+  int clusters = 1, cores = 1, step_rows = 1, step_columns = 1, step_maps = 1;  ///< as GroupMapping
+  std::vector<Holding> holdings;  ///< by tensor; unused for the output
   GroupKernels kernels = GroupKernels::kResident;
   DataPath results = DataPath::kDirect;  ///< kDirect or kSram
   std::vector<GroupLayerWork> layers;

@@ -169,9 +169,8 @@ void GroupWeights::split_streamed(const std::vector<MostOutputs>& most, ClusterS
   for (int s = 0; s < slots; ++s) {
     Slot& made = slots_.emplace_back();
     made.offset = slot * to_unsigned(s);
-    made.versions.resize(to_size(chip_.cores_per_cluster), -1);
-    for (int c = 0; c < chip_.cores_per_cluster; ++c)
-      made.buffers.push_back(graph_.add_buffer(BufferRole::kKernels));
+    made.versions.resize(to_size(work_.cores), -1);
+    for (int c = 0; c < work_.cores; ++c) made.buffers.push_back(graph_.add_buffer(BufferRole::kKernels));
   }
   slot_ = slots_.size() - 1;
   kernel_bytes_ = to_signed(slot) * slots * regions();
@@ -289,7 +288,7 @@ GroupWeights::Load GroupWeights::load_of_post(std::size_t l, const Group& group)
 }
 
 Transfer GroupWeights::transfer_of_factors(std::size_t l) const {
-  const std::uint64_t cores = (std::uint64_t{1} << chip_.cores_per_cluster) - 1;
+  const std::uint64_t cores = (std::uint64_t{1} << work_.cores) - 1;
   return {work_.layers[l].parameters, multicast_address(cores, false, to_unsigned(layers_[l].factors_at)),
           one_run(ssize(work_.layers[l].vector->parameters()))};
 }
@@ -307,7 +306,7 @@ std::vector<GroupWeights::Load> GroupWeights::loads(bool ahead) const {
     if (!ahead && vector != nullptr && !vector->parameters().empty())
       loads.push_back({{transfer_of_factors(l)},
                        {{layers_[l].factors, 0, AccessKind::kWrite}},
-                       (std::uint64_t{1} << chip_.cores_per_cluster) - 1});
+                       (std::uint64_t{1} << work_.cores) - 1});
     for (const Group& group : layers_[l].groups) {
       if (!ahead && vector == nullptr && group.shard == 0 && work_.layers[l].matrix->post_parameters != 0)
         loads.push_back(load_of_post(l, group));

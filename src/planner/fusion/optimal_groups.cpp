@@ -30,6 +30,8 @@ class OptimalChooser {
       : space_(space),
         objective_(space.hardware().fusion.objective),
         chip_(*space.hardware().chip),
+        clusters_(chip_.clusters),
+        cores_(chip_.cores_per_cluster),
         visited_(visited) {}
 
   std::vector<ChosenGroup> run() {
@@ -100,12 +102,26 @@ class OptimalChooser {
   }
 
   // Layers [begin, end) as a fusion group, if it costs less than `limit`: a dearer one is not part of the
-  // best cut.
+  // best cut. In a small network all that chips with fewer clusters, or fewer cores in each, would try is
+  // tried as well: a form that does not pay on many may lead to one that does on few (SPEC MA-6).
   Trial try_unit(int begin, int end, double limit) {
+    Trial best = try_on(begin, end, limit);
+    while (space_.layers() <= kSmallNetwork && clusters_ * cores_ > 1) {
+      if (clusters_ > 1)
+        clusters_ = ceil_div(clusters_, 2);
+      else
+        clusters_ = chip_.clusters, cores_ = ceil_div(cores_, 2);
+      take_better(try_on(begin, end, best.group ? best.cost : limit), limit, best);
+    }
+    clusters_ = chip_.clusters, cores_ = chip_.cores_per_cluster;
+    return best;
+  }
+  // The same on at most `clusters_` clusters of `cores_` cores.
+  Trial try_on(int begin, int end, double limit) {
     const GroupGraph graph = space_.graph(begin, end);
     const GroupTensor& output = nth(graph.tensors, graph.output());
-    const int rows = output.images() * output.height(), all = std::min(chip_.clusters, rows);
-    GroupRequest request = space_.request(begin, end);
+    const int rows = output.images() * output.height(), all = std::min(clusters_, rows);
+    GroupRequest request = request_of(begin, end);
     Trial trial;
     trial.cost = limit;
     // With fewer clusters the kernels are loaded less often; with more of them computing ends sooner.
@@ -146,10 +162,17 @@ class OptimalChooser {
       consider(request, trial);
     }
     if (space_.layers() <= kSmallNetwork) {
-      try_all(begin, end, graph, trial);
+      // All numbers of clusters are among these.
+      if (clusters_ == chip_.clusters && cores_ == chip_.cores_per_cluster) try_all(begin, end, graph, trial);
       if (trial.group) refine(graph, trial);  // also of streamed kernels and strips, which are not among all
     }
     return trial;
+  }
+
+  GroupRequest request_of(int begin, int end) const {
+    GroupRequest request = space_.request(begin, end);
+    if (cores_ < chip_.cores_per_cluster) request.cores = cores_;
+    return request;
   }
 
   // Tries all numbers of clusters and all parts of a step with all holdings of the tensors and both ways of
@@ -172,7 +195,7 @@ class OptimalChooser {
     // Each image is a step at least of one cluster.
     if (output.images() * forms <= most) steps = all_steps(begin, end, output);
     if (steps.empty() || count_of(steps) * forms > most) {
-      steps = all_rows(trial.group.value_or(space_.request(begin, end)), output);
+      steps = all_rows(trial.group.value_or(request_of(begin, end)), output);
       if (count_of(steps) * forms > kMostOfRows) return;
     }
     for (int form = 0; form < forms / 2; ++form) {
@@ -196,7 +219,7 @@ class OptimalChooser {
   }
   // All rows of a step on the clusters of a form.
   std::vector<GroupRequest> all_rows(GroupRequest request, const GroupTensor& output) const {
-    const int rows = output.images() * output.height(), clusters = std::min(chip_.clusters, rows);
+    const int rows = output.images() * output.height(), clusters = std::min(clusters_, rows);
     if (!request.clusters) request.clusters = clusters;
     request.holding.reset(), request.step_maps.reset(), request.reductions.clear();
     std::vector<GroupRequest> steps;
@@ -210,9 +233,9 @@ class OptimalChooser {
   // or several maps of a batch.
   std::vector<GroupRequest> all_steps(int begin, int end, const GroupTensor& output) const {
     const int height = output.height(), rows = output.images() * height;
-    GroupRequest request = space_.request(begin, end);
+    GroupRequest request = request_of(begin, end);
     std::vector<GroupRequest> steps;
-    for (int clusters = std::min(chip_.clusters, rows); clusters > 0; --clusters) {
+    for (int clusters = std::min(clusters_, rows); clusters > 0; --clusters) {
       const int share = ceil_div(rows, clusters);
       request.clusters = clusters, request.step_maps.reset();
       for (int step = 1; step <= std::min(height, share); ++step) {
@@ -233,12 +256,13 @@ class OptimalChooser {
     return holdings;
   }
 
-  // Changes single choices of a group as long as that lowers its cost: the rows of a step, and how each
-  // tensor is held.
+  // Changes single choices of a group as long as that lowers its cost: the cores that work, the rows of a
+  // step, and how each tensor is held.
   void refine(const GroupGraph& graph, Trial& trial) {
     const GroupTensor& output = nth(graph.tensors, graph.output());
     for (double before = trial.cost + 1; trial.cost < before;) {
       before = trial.cost;
+      if (objective_ == FusionObjective::kCycles) try_fewer_cores(trial);
       for (const int rows : other_steps(output, *trial.group)) {
         GroupRequest request = *trial.group;
         request.step_rows = rows;
@@ -252,6 +276,15 @@ class OptimalChooser {
           consider(request, trial);
         }
       }
+    }
+  }
+  // Leaves cores of each cluster without work, half of them and so on: kernels, factors and instructions then
+  // come to fewer cores.
+  void try_fewer_cores(Trial& trial) {
+    for (int cores = trial.group->cores.value_or(chip_.cores_per_cluster); cores > 1;) {
+      GroupRequest request = *trial.group;
+      request.cores = cores = ceil_div(cores, 2);
+      consider(request, trial);
     }
   }
   // Rows of a step that are tried in place of a group's: all of a small map, else some around them.
@@ -270,14 +303,14 @@ class OptimalChooser {
   // Tries maps between layers that stay in the NRAM of the core that makes them: in the steps of the best
   // form so far, and where there is none, in the largest that fits.
   void try_pyramid(int begin, int end, const GroupTensor& output, Trial& trial) {
-    const int rows = output.images() * output.height(), clusters = std::min(chip_.clusters, rows);
+    const int rows = output.images() * output.height(), clusters = std::min(clusters_, rows);
     if (trial.group && trial.group->kernels != GroupKernels::kStreamed) {
       GroupRequest request = *trial.group;
       request.holding = Holding::kNram, request.reductions.clear();
       consider(request, trial);
       return;
     }
-    GroupRequest request = space_.request(begin, end);
+    GroupRequest request = request_of(begin, end);
     request.clusters = clusters, request.holding = Holding::kNram;
     if (!cores_hold_a_row(request)) return;
     for (int step = std::min(output.height(), ceil_div(rows, clusters)); step > 0; step /= 2) {
@@ -289,8 +322,8 @@ class OptimalChooser {
   // Tries several maps of a batch at once: all that a cluster has, then fewer as long as none fits, or fewer
   // cost less.
   void try_maps(int begin, int end, const GroupTensor& output, Trial& trial) {
-    const int rows = output.images() * output.height(), clusters = std::min(chip_.clusters, rows);
-    GroupRequest request = space_.request(begin, end);
+    const int rows = output.images() * output.height(), clusters = std::min(clusters_, rows);
+    GroupRequest request = request_of(begin, end);
     if (trial.group) request = *trial.group;
     request.clusters = clusters, request.step_rows = output.height(), request.step_columns.reset();
     bool fits = false;
@@ -309,7 +342,7 @@ class OptimalChooser {
     constexpr int kMostSteps = 4;
     request.kernels = GroupKernels::kStreamed, request.step_columns.reset();
     const int rows = output.images() * output.height();
-    for (int clusters = std::min(chip_.clusters, rows); clusters >= fewest; clusters = (clusters + 1) / 2) {
+    for (int clusters = std::min(clusters_, rows); clusters >= fewest; clusters = (clusters + 1) / 2) {
       request.clusters = clusters;
       const int most = std::min(output.height(), ceil_div(rows, clusters));
       for (int step = most; step > 0 && step * kMostSteps >= most; step /= 2) {
@@ -353,7 +386,7 @@ class OptimalChooser {
   }
   // Whether kernels take so much of WRAM that the cores may have to share them against the grain of the maps.
   bool kernels_are_large(int begin, int end) {
-    const auto needs = space_.needs(space_.request(begin, end));
+    const auto needs = space_.needs(request_of(begin, end));
     return !needs || 2 * needs->kernels > chip_.core.wram.size_bytes;
   }
   // Whether the row buffers of single-row steps take most of the SRAM, through which kernels pass as well.
@@ -411,10 +444,13 @@ class OptimalChooser {
       Trial trial;
       trial.cost = cut.cost - nth(best, cut.begin).cost, trial.group = cut.group;
       trial.in_reduction_groups = true;
-      if (count_of(cut.group->layers) <= kRefinedLayers) refine(space_.graph(cut.begin, end), trial);
+      if (count_of(cut.group->layers) <= kRefinedLayers)
+        refine(space_.graph(cut.begin, end), trial);
+      else if (objective_ == FusionObjective::kCycles)
+        try_fewer_cores(trial);
       ChosenGroup group{*trial.group, {}};
       group.reasons.emplace_back("least", nth(kFusionObjectiveNames, objective_));
-      if (const auto unused = space_.unused_clusters(cut.begin, end, *trial.group))
+      if (const auto unused = space_.unused(cut.begin, end, *trial.group))
         group.reasons.emplace_back("unused", *unused);
       group.reasons.push_back(compared(space_.alone(cut.begin, end), *space_.fused(*trial.group)));
       groups.push_back(std::move(group));
@@ -426,6 +462,7 @@ class OptimalChooser {
   GroupSpace& space_;
   FusionObjective objective_;
   const ChipConfig& chip_;
+  int clusters_, cores_;  // that groups may have: all of the chip, or fewer
   int& visited_;
 };
 

@@ -85,7 +85,7 @@ class Shapes {
       for (const auto& [size, wide] : columns) {
         const std::int64_t parts =
             std::int64_t{maps} * ceil_div(most.rows.size(), rows) * ceil_div(most.columns.size(), size);
-        consider(rows, size, high, wide, ceil_div<std::int64_t>(parts, chip().cores_per_cluster));
+        consider(rows, size, high, wide, ceil_div<std::int64_t>(parts, work_.cores));
       }
     }
     return best_;
@@ -208,7 +208,7 @@ LayerMapping mapping_in_pyramid(const Pyramid& pyramid, const GroupWork& work, s
   const Region& part = nth(pyramid.most, layer.output);
   LayerMapping m;
   m.layer = of.problem().name;
-  m.row_parts = work.hardware.chip->cores_per_cluster;
+  m.row_parts = work.cores;
   m.kernels_per_block = of.problem().block_kernels;
   m.tile_rows = std::max(1, most_computed(axis_of(MapAxis::kRows), part.rows.size()));
   m.tile_columns = std::max(1, most_computed(axis_of(MapAxis::kColumns), part.columns.size()));

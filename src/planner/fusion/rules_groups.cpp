@@ -358,7 +358,7 @@ class RulesChooser {
     const bool in_nram = hold_in_nram(*best, least, alone);
     if (!least) return Verdict::kDoesNotFit;
     if (config_.inner == FusionInner::kNram) instead = "fusion.inner asks for it";
-    use_fewer_clusters(begin, grown.end, *best, *least);
+    use_less(begin, grown.end, *best, *least);
     if (chip_.dram_path == DramPath::kAuto) store_by_sram(*best, *least, alone);
     const bool pays = least->bytes <= alone.bytes && least->careful <= alone.cycles;
     if (!pays && !config_.keep_where_slower) return Verdict::kDoesNotPay;
@@ -372,7 +372,7 @@ class RulesChooser {
       chosen.reasons.emplace_back(
           "repaired", "kernels come in portions of their output channels, " + grown.trial.kernels_violated);
     if (in_nram) chosen.reasons.emplace_back("maps between", "in NRAM: " + instead);
-    if (const auto unused = space_.unused_clusters(begin, grown.end, *best))
+    if (const auto unused = space_.unused(begin, grown.end, *best))
       chosen.reasons.emplace_back("unused", *unused);
     chosen.reasons.push_back(compared(alone, *least));
     chosen_.push_back(std::move(chosen));
@@ -392,26 +392,37 @@ class RulesChooser {
     if (better) best = request, least = group;
     return better;
   }
-  // Leaves clusters without work where that is expected to be faster (SPEC MA-6).
-  void use_fewer_clusters(int begin, int end, GroupRequest& best, GroupEstimate& least) {
+  // Leaves clusters, and cores of the others, without work where that is expected to be faster (SPEC MA-6).
+  void use_less(int begin, int end, GroupRequest& best, GroupEstimate& least) {
     const GroupGraph graph = space_.graph(begin, end);
     const GroupTensor& output = nth(graph.tensors, graph.output());
     const int rows = output.images() * output.height();
-    const GroupEstimate alone = space_.alone(begin, end);
-    int used = std::min(chip_.clusters, rows);
-    for (int clusters = (used + 1) / 2; used > 1; clusters = (clusters + 1) / 2) {
+    const auto take_better = [&](const GroupRequest& request) {
+      const auto group = space_.fused(request, worth(least, space_.alone(begin, end)));
+      const bool better = group && group->careful < kWorthASmallerMap * least.careful;
+      if (better) best = request, least = *group;
+      return better;
+    };
+    const auto on = [&](int clusters) {  // all that a cluster has at a time
       GroupRequest request = best;
-      request.clusters = clusters;
       const int share = ceil_div(rows, clusters);
-      if (request.step_maps.value_or(1) == 1) request.step_rows = std::min(output.height(), share);
-      auto group = space_.fused(request, worth(least, alone));
-      if (!group) {
-        request.step_rows = best.step_rows;
-        group = space_.fused(request, worth(least, alone));
-      }
-      if (group && group->careful < kWorthASmallerMap * least.careful)
-        best = request, least = *group, used = clusters;
-      if (clusters == 1) break;
+      request.clusters = clusters, request.step_rows = std::min(output.height(), share);
+      request.step_maps = std::clamp(share / output.height(), 1, config_.most_maps);
+      return request;
+    };
+    const bool in_nram = config_.inner == FusionInner::kAuto && best.kernels != GroupKernels::kStreamed;
+    for (int clusters = std::min(chip_.clusters, rows); clusters > 1;) {
+      clusters = ceil_div(clusters, 2);
+      GroupRequest as_before = best;
+      as_before.clusters = clusters;
+      if (!take_better(on(clusters))) take_better(as_before);
+      GroupRequest request = on(clusters);
+      request.holding = Holding::kNram, request.reductions.clear();
+      if (in_nram) take_better(request);
+    }
+    for (int cores = chip_.cores_per_cluster; cores > 1;) {
+      GroupRequest request = best;
+      request.cores = cores = ceil_div(cores, 2), take_better(request);
     }
   }
   // Collects a step's results in the SRAM where that is expected to be faster.

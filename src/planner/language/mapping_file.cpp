@@ -108,6 +108,7 @@ template <class V>
 void describe(V& v, GroupRequest& u) {
   v.required().names("layers", u.layers, {1, 65536}, "layers that run as one, in the workload's order");
   v.optional_integer("clusters", u.clusters, kParts, "clusters that share the output's rows");
+  v.optional_integer("cores", u.cores, kParts, "cores of each of these clusters that work; left out: all");
   v.optional_integer("step_rows", u.step_rows, kExtent, "output rows that a cluster makes in a step");
   v.optional_integer(
       "step_columns", u.step_columns, kExtent,
@@ -274,6 +275,7 @@ std::string mapping_text(const std::vector<LayerMapping>& layers, const std::vec
     file.groups.push_back(
         {group.layers,
          group.clusters,
+         group.cores,
          group.step_rows,
          group.step_columns,
          group.step_maps,

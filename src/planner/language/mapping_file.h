@@ -30,6 +30,7 @@ constexpr std::array<std::string_view, 2> kResultPathNames{kDataPathNames[0], kD
 struct GroupMapping {
   std::vector<std::string> layers;  ///< in the workload's order; the last one makes the output
   int clusters = 1;                 ///< number of clusters that divide the output's rows
+  int cores = 1;                    ///< cores of each of these clusters that work
   int step_rows = 1;                ///< output rows that a cluster computes in a step
   int step_columns = 1;             ///< columns of these rows per strip; a step computes strip after strip
   int step_maps = 1;  ///< images whose rows a step computes completely; 1: rows of a single image
@@ -108,7 +109,7 @@ struct MappingRequest {
 /// A user's request for a fusion group (SPEC MA-1, FU-4); the planner chooses the fields that are absent.
 struct GroupRequest {
   std::vector<std::string> layers;
-  std::optional<int> clusters, step_rows, step_columns, step_maps;
+  std::optional<int> clusters, cores, step_rows, step_columns, step_maps;
   std::optional<Holding> holding;  ///< of tensors that `holdings` does not name
   std::map<std::string, Holding> holdings;
   std::optional<GroupKernels> kernels = {};  ///< absent: resident
