@@ -1,0 +1,38 @@
+// Ports of the W-fold engine from the vectors of a run, and what the bus and the regions do for it.
+#pragma once
+
+#include "ports.h"
+
+#include <cstdint>
+#include <map>
+#include <set>
+#include <string>
+#include <vector>
+
+namespace bench {
+
+constexpr int kSlaves = GEOMETRY_NS, kUnits = GEOMETRY_NCU, kLine = GEOMETRY_M, kFirst = GEOMETRY_L1,
+              kSecond = GEOMETRY_L2, kPort = GEOMETRY_PORT, kBus = GEOMETRY_BUS;
+constexpr int kColumns = kLine / 4;  // of a line, at most
+constexpr int kKernels = kSecond / 2;
+
+// Parts whose cycles are counted, by the names of their states.
+constexpr const char* kParts[] = {"array", "broadcast", "read", "weights", "drain", "write"};
+
+// What a port of the core's bus does.
+struct BusPort {
+  std::set<std::uint64_t> granted;   // clocks in which a request is granted
+  std::set<std::uint64_t> answered;  // clocks in which a request is answered, with its last beat
+};
+
+struct WfoldVectors {
+  Ports ports;
+  BusPort lines, results;
+};
+
+// Ports that hold registers have a record for each element that changes: its number, whether it is known, its value.
+//   out, sum   ((slave x units + unit) x columns of a line) + column
+//   third      (((slave x 2 + half) x kernels + kernel) x units + unit) x columns of a line + column
+WfoldVectors read_wfold_vectors(const std::string& path, const std::string& scope);
+
+}  // namespace bench

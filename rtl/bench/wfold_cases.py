@@ -1,0 +1,115 @@
+"""Random layers for the W-fold engine, and how they are run."""
+
+import json
+import random
+from pathlib import Path
+
+from lockstep_common import compare, random_layer, run_on_core, zero_point
+
+TOP = "wfold_unit"
+# Slaves, compute units, bytes of a line, lines of the first and of the second buffers, bytes of a region's port, of the bus.
+GEOMETRIES = [
+    (4, 2, 16, 5, 5, 16, 16),
+    (2, 3, 32, 6, 7, 16, 32),
+    (3, 1, 8, 3, 4, 16, 8),
+    (4, 4, 64, 8, 9, 64, 64),
+]
+EVERY_PUSH = [0, 1, 2]
+MUTANTS = [2, 0, 1]
+UNITS = ["engine", "bus.lines", "bus.results", "wram.engine"]
+
+
+def parameters(geometry, hardware=None):
+    """Parameters of the model."""
+    return dict(zip(("NS", "NCU", "M", "L1", "L2", "PORT", "BUS"), geometry))
+
+
+def memory(rng, bus):
+    """The map's memory."""
+    bank_bytes = rng.choice([b for b in (1, 4, 8, 16, 32) if b <= bus])
+    return {"size_bytes": rng.choice([65536, 65536, 8192]), "banks": rng.choice([2, 4, 8, 16]), "bank_bytes": bank_bytes,
+            "latency_cycles": rng.choice([1, 1, 1, 0, 2, 3, 7, 20])}
+
+
+def random_engine(rng, geometry):
+    """The engine's part of a hardware file."""
+    slaves, units, line, first, second, port, bus = geometry
+    pick = rng.choice
+    engine = {"slaves": slaves, "compute_units": units, "line_bytes": line, "first_buffer_lines": first, "second_buffer_lines": second,
+              "weight_port_bytes": port, "line_queue": pick([16, 16, 8, 1, 2, 3, 5]), "write_queue": pick([16, 16, 8, 1, 2, 4]),
+              "post_latency_cycles": pick([4, 4, 0, 1, 7]), "smallest_pci": 4, "tolerance_bytes": pick([4, 16, 64]),
+              "transit_bytes": pick([0, 64, 256, 512]), "block_order": pick(["kernel_row_outer", "kernel_row_outer", "block_outer"])}
+    granularities = [p for p in (4, 8, 16, 32, 64) if p <= line]
+    engine["pci"] = pick([0, 0, pick(granularities)])
+    engine["read_mode"] = pick(["auto", "auto", "strided", "transit", "continuous"])
+    return engine
+
+
+def random_case(rng, geometry, on_chip=False):
+    """A layer and hardware for it, as JSON."""
+    slaves, units, line, first, second, port, bus = geometry
+    pick = rng.choice
+    conv_groups = 1 if rng.random() < 0.8 else pick([2, 3])
+    channels = conv_groups * pick([rng.randint(1, 4), rng.randint(1, 2 * line)])
+    kernels = conv_groups * rng.randint(1, max(1, 2 * slaves * (second // 2) // conv_groups))
+    kernel = [pick([1, 1, 2, 3]), pick([1, 2, 3, 3, 4])]
+    stride = [pick([1, 1, 2, 3]), pick([1, 1, 2, 3])]
+    dilation = [pick([1, 1, 2]), pick([1, 1, 2, 3])]
+    pads = [rng.randint(0, 2) if rng.random() < 0.5 else 0 for _ in range(4)]
+    reach = [(kernel[i] - 1) * dilation[i] + 1 for i in range(2)]
+    height = max(1, reach[0] - pads[0] - pads[2]) + rng.randint(0, 4)
+    width = max(1, reach[1] - pads[1] - pads[3]) + rng.randint(0, 12)
+    sizes = {"out_channels": kernels, "kernel": kernel, "stride": stride, "dilation": dilation, "pads": pads, "groups": conv_groups}
+    layer, in_type = random_layer(rng, sizes, 0.7)
+    workload = {"name": "lockstep", "inputs": [{"name": "x", "shape": [pick([1, 1, 1, 2]), height, width, channels], "dtype": in_type, "random": {"seed": 1},
+                                                "zero_point": zero_point(rng, in_type)}], "layers": [layer], "outputs": ["conv"]}
+    hardware = {
+        "name": "lockstep", "clock_mhz": 1000, "dataflow": "wfold", "wfold": random_engine(rng, geometry), "dram": {"preset": "ddr4_2400"},
+        "dma": {"max_outstanding": pick([8, 8, 2, 3, 16])},
+        "chip": {"clusters": 1, "cores_per_cluster": 1, "memory_controllers": 1, "cluster_bus": {"bytes_per_clock": bus},
+                 "core": {"nram": memory(rng, bus), "wram": {"size_bytes": slaves * pick([16384, 16384, 1024]), "banks": slaves, "bank_bytes": pick([1, bus])},
+                          "bus": {"bytes_per_clock": bus, "max_outstanding": pick([16, 16, 2, 5])}}},
+    }
+    return {"geometry": list(geometry), "workload": workload, "hardware": hardware}
+
+
+def beats(case):
+    """The beats of a layer, roughly."""
+    slaves, units, line = case["geometry"][:3]
+    x, layer = case["workload"]["inputs"][0]["shape"], case["workload"]["layers"][0]
+    out = [(x[1 + i] + layer["pads"][i] + layer["pads"][i + 2] - (layer["kernel"][i] - 1) * layer["dilation"][i] - 1) // layer["stride"][i] + 1 for i in range(2)]
+    if min(out) < 1:
+        return None
+    folded = -(-line // max(4, x[3]))
+    return x[0] * out[0] * -(-out[1] // (units * folded)) * -(-layer["out_channels"] // slaves) * layer["kernel"][0] * layer["kernel"][1] * -(-x[3] // line)
+
+
+def settings(hardware):
+    """What the bench must know of the hardware."""
+    engine, core = hardware.get("wfold", {}), hardware["chip"]["core"]
+    return {"scope": "chip.cluster0.core0.", "processor": "cluster0.core0.control", "line_queue": engine.get("line_queue", 16),
+            "write_queue": engine.get("write_queue", 16), "post_latency": engine.get("post_latency_cycles", 4), "half": engine.get("transit_bytes", 4096) // 2,
+            "stages": engine.get("adder_stages", 1), "outstanding": hardware.get("dma", {}).get("max_outstanding", 8), "map_base": 1 << 42,
+            "bank_shift": (core.get("wram", {}).get("bank_bytes", 16) - 1).bit_length()}
+
+
+def run_case(case, folder, product, bench):
+    """Runs a case on both. Returns (clocks, records) where they are equal, None where the planner refuses the case."""
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / "hw.json").write_text(json.dumps(case["hardware"]))
+    (folder / "layer.json").write_text(json.dumps(case["workload"]))
+    return compare(folder, bench, settings(case["hardware"])) if run_on_core(case, folder, product, UNITS) else None
+
+
+def given_case(hardware, work):
+    """A case of files: hardware with a core, and a workload."""
+    hw = json.loads(Path(hardware).read_text())
+    engine, bus = hw.get("wfold", {}), hw["chip"]["core"].get("bus", {})
+    names = [("slaves", 16), ("compute_units", 4), ("line_bytes", 64), ("first_buffer_lines", 8), ("second_buffer_lines", 9), ("weight_port_bytes", 64)]
+    geometry = [engine.get(name, value) for name, value in names] + [bus.get("bytes_per_clock", 64)]
+    return {"geometry": geometry, "hardware": hw, "workload": json.loads(Path(work).read_text())}
+
+
+def smaller(case):
+    """Cases with one size halved, or one setting left out."""
+    return []
