@@ -65,6 +65,7 @@ class CoreBench {
   virtual void record(std::uint64_t clock) = 0;
   virtual bool compared(const std::string& name) const = 0;
 
+  const std::vector<Instruction>& program() const { return program_; }
   void reset() {
     model_->reset = 1;
     for (int i = 0; i < 3; i++) {

@@ -90,7 +90,7 @@ def settings(hardware):
     return {"scope": "chip.cluster0.core0.", "processor": "cluster0.core0.control", "line_queue": engine.get("line_queue", 16),
             "write_queue": engine.get("write_queue", 16), "post_latency": engine.get("post_latency_cycles", 4), "half": engine.get("transit_bytes", 4096) // 2,
             "stages": engine.get("adder_stages", 1), "outstanding": hardware.get("dma", {}).get("max_outstanding", 8), "map_base": 1 << 42,
-            "bank_shift": (core.get("wram", {}).get("bank_bytes", 16) - 1).bit_length()}
+            "region_bytes": core.get("wram", {}).get("size_bytes", 1 << 20) // engine.get("slaves", 16), "bank_shift": (core.get("wram", {}).get("bank_bytes", 16) - 1).bit_length()}
 
 
 def run_case(case, folder, product, bench):

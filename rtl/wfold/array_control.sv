@@ -38,6 +38,8 @@ module array_control #(
     output logic                              run_ends,
     output logic [3:0]                        state
 );
+  /* verilator no_inline_module */
+
   wfold_pkg::job_t job;
   wfold_pkg::shape_t shape;
   wfold_pkg::refill_t refill, at, following;

@@ -31,6 +31,8 @@ module kernel_port #(
     output logic [NS*128-1:0]                 record_data,
     output logic [3:0]                        state
 );
+  /* verilator no_inline_module */
+
   wfold_pkg::job_t job;
   wfold_pkg::shape_t shape;
   wfold_pkg::refill_t refill, at, following;

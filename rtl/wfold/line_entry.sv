@@ -23,6 +23,8 @@ module line_entry #(
     output logic [31:0]                       entered,     // lines of the run, of all groups
     output logic [3:0]                        state
 );
+  /* verilator no_inline_module */
+
   wfold_pkg::job_t job;
   wfold_pkg::shape_t shape;
   wfold_pkg::line_t line, now, next, after;
@@ -94,7 +96,7 @@ module line_entry #(
       end
     mark = mark_before | mark_after;
     entered = now.total;
-    state = enter ? wfold_pkg::STATE_BUSY : waits ? wfold_pkg::STATE_INPUT_RELEASE : found ? wfold_pkg::STATE_LINE_LOAD : wfold_pkg::STATE_IDLE;
+    state = enter ? wfold_pkg::STATE_BUSY : found && !there ? wfold_pkg::STATE_LINE_LOAD : waits ? wfold_pkg::STATE_INPUT_RELEASE : wfold_pkg::STATE_IDLE;
   end
 
   always_ff @(posedge clk) line <= after;

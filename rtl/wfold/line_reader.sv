@@ -18,11 +18,13 @@ module line_reader (
     output logic [31:0]                       address,             // byte of the map's memory
     output logic [31:0]                       bytes,
     output logic                              send,                // a request is new in this cycle
-    output logic                              begins,              // with a fetch
+    output logic                              begins,              // a fetch begins, and has its place from now on
     output logic [wfold_pkg::FETCH_BITS-1:0]  fetch,
     output logic [wfold_pkg::REFILL_BITS-1:0] fetch_refill,
     output logic [3:0]                        state
 );
+  /* verilator no_inline_module */
+
   wfold_pkg::job_t job;
   wfold_pkg::shape_t shape;
   wfold_pkg::refill_t refill, at_refill;
@@ -31,7 +33,7 @@ module line_reader (
   assign shape = shape_bits;
 
   logic [15:0] line, at_line, lines, position, outstanding, limit;
-  logic found, last, room, waits;
+  logic found, last, room, waits, begun;
   logic [31:0] waiting_address, waiting_bytes, new_address, new_bytes;
   logic signed [31:0] begin_byte, end_byte, pixel_begin;
 
@@ -73,8 +75,8 @@ module line_reader (
     new_address = job.run.map_address + at.row * job.run.row_bytes + begin_byte;
     new_bytes = end_byte - begin_byte;
     limit = job.run.read_mode == wfold_pkg::READ_TRANSIT ? 16'd2 : option_queue;
-    begins = fresh || position == 16'd0;
-    room = !begins || windows - {15'd0, leaves} < limit;
+    room = (begun && !fresh) || windows - {15'd0, leaves} < limit;
+    begins = found && (!begun || fresh) && room;
     send = found && room && !waits && outstanding < option_outstanding;
     request = waits || send;
     address = waits ? waiting_address : new_address;
@@ -88,11 +90,13 @@ module line_reader (
     refill <= at_refill;
     line <= at_line;
     if (fresh) position <= 16'd0;
+    begun <= found && room;
     if (send) begin
       waiting_address <= new_address;
       waiting_bytes <= new_bytes;
       position <= last ? 16'd0 : (fresh ? 16'd0 : position) + 16'd1;
       if (last) begin
+        begun <= 1'b0;
         if (job.run.read_mode == wfold_pkg::READ_TRANSIT || at_line + 16'd1 == lines) begin
           line <= 16'd0;
           refill <= wfold_pkg::next_refill(job, shape, at_refill);
@@ -105,6 +109,7 @@ module line_reader (
       waits <= 1'b0;
       outstanding <= 16'd0;
       position <= 16'd0;
+      begun <= 1'b0;
     end
   end
 endmodule

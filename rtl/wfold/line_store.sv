@@ -36,6 +36,8 @@ module line_store #(
     output logic [15:0]                       head_row,
     output logic [15:0]                       head_lines
 );
+  /* verilator no_inline_module */
+
   localparam BYTE_BITS = $clog2(BYTES);
   localparam WINDOW_BITS = $clog2(WINDOWS);
   localparam REQUEST_BITS = $clog2(REQUESTS);
@@ -89,15 +91,13 @@ module line_store #(
   end
 
   always_ff @(posedge clk) begin
-    if (send) begin
-      sizes[REQUEST_BITS'(first_request+requests)] <= send_bytes;
-      if (begins) begin
-        window_bytes[WINDOW_BITS'(oldest+windows)] <= fetch.bytes;
-        window_begin[WINDOW_BITS'(oldest+windows)] <= fetch.begin_byte;
-        window_end[WINDOW_BITS'(oldest+windows)] <= fetch.end_byte;
-        window_row[WINDOW_BITS'(oldest+windows)] <= fetch.row[15:0];
-        window_lines[WINDOW_BITS'(oldest+windows)] <= wfold_pkg::window_lines(job, shape, fetch_refill);
-      end
+    if (send) sizes[REQUEST_BITS'(first_request+requests)] <= send_bytes;
+    if (begins) begin
+      window_bytes[WINDOW_BITS'(oldest+windows)] <= fetch.bytes;
+      window_begin[WINDOW_BITS'(oldest+windows)] <= fetch.begin_byte;
+      window_end[WINDOW_BITS'(oldest+windows)] <= fetch.end_byte;
+      window_row[WINDOW_BITS'(oldest+windows)] <= fetch.row[15:0];
+      window_lines[WINDOW_BITS'(oldest+windows)] <= wfold_pkg::window_lines(job, shape, fetch_refill);
     end
     requests <= requests + {15'd0, send} - {15'd0, answered};
     if (answered) first_request <= {{16 - REQUEST_BITS{1'b0}}, REQUEST_BITS'(first_request + 16'd1)};
@@ -106,8 +106,8 @@ module line_store #(
       for (int i = 0; i < BUS; i = i + 1) if (i < takes) bytes[BYTE_BITS'(tail+i)] <= data[i*8+:8];
       tail <= tail + takes;
     end
-    arrived <= arrived + (beat ? takes : 32'd0) - (leaves ? window_bytes[oldest] : 32'd0);
-    windows <= windows + {15'd0, send && begins} - {15'd0, leaves};
+    arrived <= arrived + (answered ? sizes[first_request] : 32'd0) - (leaves ? window_bytes[oldest] : 32'd0);
+    windows <= windows + {15'd0, begins} - {15'd0, leaves};
     if (take) used <= leaves ? 16'd0 : used + 16'd1;
     if (leaves) begin
       head <= head + window_bytes[oldest];

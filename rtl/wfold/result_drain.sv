@@ -46,13 +46,15 @@ module result_drain #(
     output logic [NS*8-1:0]                   read_k,
     output logic [3:0]                        state
 );
+  /* verilator no_inline_module */
+
   localparam ENTRY = 1 + 8 + 8 + 1 + wfold_pkg::REFILL_BITS + wfold_pkg::SHAPE_BITS + wfold_pkg::JOB_BITS;
 
-  // Tiles that wait until their last sums are in the third buffers, and those that are ready.
-  logic [ENTRY-1:0] ended, waiting[0:STAGES-1], arriving, tiles[0:1], now;
+  // Tiles that have ended, and how many of them have their last sums in the third buffers.
+  logic [ENTRY-1:0] tiles[0:1], now;
   logic [STAGES-1:0] waits;
   logic arrives;
-  logic [1:0] count;
+  logic [1:0] count, ended;
   logic first;
   logic [7:0] write_set, end_set, set, nco;
   wfold_pkg::job_t job, end_job;
@@ -62,9 +64,7 @@ module result_drain #(
   logic [127:0] records[0:SETS*K*NS-1];
 
   assign end_job = job_bits;
-  assign ended = {run_ends, end_set, tile_kernels, tile_half, tile_bits, shape_bits, job_bits};
   assign arrives = option_stages == 4'd1 ? tile_ends : waits[option_stages-4'd2];
-  assign arriving = option_stages == 4'd1 ? ended : waiting[option_stages-4'd2];
   assign now = tiles[first];
   assign {ends_run, set, nco, half, drain_tile, drain_shape, drain_job} = now;
   assign job = drain_job;
@@ -123,10 +123,9 @@ module result_drain #(
       if (record_first) write_set <= (write_set + 8'd1) % SETS;
     end
     if (kernel_tile_ends && end_job.conv.post_parameters && end_job.run.ends_sums) end_set <= (end_set + 8'd1) % SETS;
-    waiting[0] <= ended;
     waits <= {waits[STAGES-2:0], tile_ends};
-    for (int j = 1; j < STAGES; j = j + 1) waiting[j] <= waiting[j-1];
-    if (arrives) tiles[first+count[0]] <= arriving;
+    if (tile_ends) tiles[first+ended[0]] <= {run_ends, end_set, tile_kernels, tile_half, tile_bits, shape_bits, job_bits};
+    ended <= ended + {1'b0, tile_ends} - {1'b0, last};
     count <= count + {1'b0, arrives} - {1'b0, last};
     if (drain) begin
       channel <= channel + LANES >= channels ? 16'd0 : channel + LANES;
@@ -136,6 +135,7 @@ module result_drain #(
     if (reset) begin
       waits <= '0;
       count <= 2'd0;
+      ended <= 2'd0;
       first <= 1'b0;
       column <= 16'd0;
       channel <= 16'd0;

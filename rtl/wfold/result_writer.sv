@@ -39,6 +39,8 @@ module result_writer #(
     output logic                              run_written,   // the last request of a run is answered
     output logic [3:0]                        state
 );
+  /* verilator no_inline_module */
+
   localparam ROW = NS * K * 32;                 // bits of a column's results
   localparam COLUMN_BITS = $clog2(COLUMNS);
   localparam REQUEST_BITS = $clog2(REQUESTS);
@@ -134,11 +136,11 @@ module result_writer #(
     address = waits ? waiting_address : head_address;
     bytes = waits ? waiting_bytes : head_bytes;
     data = '0;
-    for (int i = 0; i < M; i = i + 1)
-      if (i < head_bytes) begin
-        from = head_byte + i;
-        data[i*8+:8] = rows[COLUMN_BITS'(head_column+from/head_row)][(from%head_row)*8+:8];
-      end
+    from = 16'd0;
+    for (int i = 0; i < head_bytes; i = i + 1) begin
+      from = head_byte + i;
+      data[i*8+:8] = rows[COLUMN_BITS'(head_column+from/head_row)][(from%head_row)*8+:8];
+    end
     room = pushed - sent - {31'd0, send} < {16'd0, option_queue};
     run_written = runs != 8'd0 && replies + {31'd0, answered} == bounds[first_run];
     state = send ? wfold_pkg::STATE_BUSY : wfold_pkg::STATE_IDLE;

@@ -20,6 +20,8 @@ module run_queue #(
     output logic [wfold_pkg::JOB_BITS-1:0]    job,
     output logic [wfold_pkg::SHAPE_BITS-1:0]  shape
 );
+  /* verilator no_inline_module */
+
   conv_pkg::setup_t conv;
   wfold_pkg::kernels_t kernels;
   logic as_they_are;

@@ -43,6 +43,8 @@ module slave #(
     output logic [NCU*WS*32-1:0]          sums,           // that the third buffer has since the cycle before
     output logic [2*K*NCU*WS*32-1:0]      third
 );
+  /* verilator no_inline_module */
+
   localparam UNIT = NCU * WS * 32;
 
   logic [L1*M*9-1:0] first;
@@ -83,9 +85,10 @@ module slave #(
 
   // The stages of the adder trees behind the first one.
   localparam ENTRY = 1 + 1 + 1 + 8 + UNIT;
-  logic [ENTRY-1:0] stages[0:STAGES-1], leaving;
+  logic [STAGES*ENTRY-1:0] stages;  // the youngest beat stands in the lowest place
+  logic [ENTRY-1:0] leaving;
   logic write_clears;
-  assign leaving = option_stages == 4'd1 ? {beat, clears, half, k, out} : stages[option_stages-4'd2];
+  assign leaving = option_stages == 4'd1 ? {beat, clears, half, k, out} : stages[(option_stages-4'd2)*ENTRY+:ENTRY];
   always_comb begin
     {write, write_clears, write_half, write_k, results} = leaving;
     for (int i = 0; i < NCU * WS; i = i + 1)
@@ -98,12 +101,11 @@ module slave #(
       for (int i = 0; i < M; i = i + 1) first[(enter_slot*M+i)*9+:9] <= {is_signed && enter_line[i*8+7], enter_line[i*8+:8]} - zero_point;
     if (loads) second[loads_slot] <= loads_line;
     if (beat) latched <= operands;
-    stages[0] <= {beat, clears, half, k, out};
-    for (int i = 1; i < STAGES; i = i + 1) stages[i] <= stages[i-1];
+    stages <= {stages[(STAGES-1)*ENTRY-1:0], beat, clears, half, k, out};
     if (write) begin
       third[(write_half*K+write_k)*UNIT+:UNIT] <= adds;
       sums <= adds;
     end
-    if (reset) for (int i = 0; i < STAGES; i = i + 1) stages[i] <= '0;
+    if (reset) stages <= '0;
   end
 endmodule

@@ -8,6 +8,7 @@
 // a difference.
 #include "Vwfold_unit.h"
 #include "core_bench.h"
+#include "regions.h"
 #include "registers.h"
 #include "wfold_vectors.h"
 
@@ -38,7 +39,8 @@ class LockStep : public CoreBench<Vwfold_unit> {
   BusPort lines_, results_;
   std::uint64_t base_;
   int bank_shift_;
-  std::size_t line_ = 0, region_[kSlaves] = {};
+  std::size_t line_ = 0;
+  Regions regions_;
   Registers out_, sum_, third_;
 };
 
@@ -47,7 +49,8 @@ LockStep::LockStep(const std::string& folder, const Settings& settings, WfoldVec
       lines_(std::move(vectors.lines)),
       results_(std::move(vectors.results)),
       base_(settings.number("map_base")),
-      bank_shift_(static_cast<int>(settings.number("bank_shift"))) {
+      bank_shift_(static_cast<int>(settings.number("bank_shift"))),
+      regions_(folder + "/vectors", program(), settings.number("region_bytes")) {
   out_.port = &rtl_["out"], sum_.port = &rtl_["sum"], third_.port = &rtl_["third"];
   out_.before.assign(kSlaves * kUnits * kColumns, {true, 0});
   sum_.before = out_.before;
@@ -71,14 +74,15 @@ void LockStep::step(std::uint64_t clock) {
     set_bytes(model_->lines_data, data.value(line_++, 0), kBus);
   else
     disturb(model_->lines_data, kBus);
+  model_->eval();
+  // A region answers in the cycle of the access.
+  regions_.advance(clock);
   std::vector<std::uint8_t> bytes(kSlaves * kPort);
-  for (int s = 0; s < kSlaves; s++) {
-    const Port& region = simulator_.at("data" + std::to_string(s));
-    const bool there = region_[s] < region.records() && region.clock(region_[s]) == clock;
+  for (int s = 0; s < kSlaves; s++)
     for (int b = 0; b < kPort; b++)
-      bytes[s * kPort + b] = there ? region.value(region_[s], 0)[b] : static_cast<std::uint8_t>(clock * 37 + b);
-    region_[s] += there;
-  }
+      bytes[s * kPort + b] = bits(model_->region_enable, s, 1) != 0
+                                 ? regions_.at(s, bits(model_->region_address, s * 32, 32) + b)
+                                 : static_cast<std::uint8_t>(clock * 37 + b);
   set_bytes(model_->region_data, bytes.data(), kSlaves * kPort);
   model_->eval();
 }
@@ -145,8 +149,11 @@ void LockStep::record_registers(std::uint64_t clock) {
     if (model_->third_write && e % kColumns < model_->width) out_.look(clock, e, true, bits(model_->results, e * 32, 32));
     if (e % kColumns < model_->width) sum_.look(clock, e, true, bits(model_->sums, e * 32, 32));
   }
-  for (int e = 0; e < kSlaves * 2 * kKernels * kUnits * kColumns; e++)
-    third_.look(clock, e, true, bits(model_->third, e * 32, 32));
+  for (int e = 0; e < kSlaves * 2 * kKernels * kUnits * kColumns; e++) {
+    const int column = e % kColumns, unit = e / kColumns % kUnits, first = e - unit * kColumns - column;
+    if (column < model_->width)
+      third_.look(clock, first + unit * model_->width + column, true, bits(model_->third, e * 32, 32));
+  }
 }
 
 void LockStep::record_results(std::uint64_t clock) {

@@ -92,20 +92,13 @@ void read_results(const Folder& folder, const std::string& engine, Ports& ports)
   for (const char* name : {"out", "sum", "third"}) write_registers(changes[name], true, ports[name]);
 }
 
-// Accesses of the regions' ports: where they are and, apart, what they bring.
+// Accesses of the regions' ports: the numbers of their words.
 void read_regions(const Folder& folder, const std::string& scope, Ports& ports) {
   Merged accesses(ports, "region", {{"slave", 8}, {"address", 32}});
   for (int s = 0; s < kSlaves; s++) {
     const std::string bank = "b" + std::to_string(s), name = scope + "wram.engine." + bank;
-    Port& data = ports["data" + std::to_string(s)];
-    data.fields = {{"data", kPort * 8}};
     if (!folder.has(name)) continue;
     accesses.take(folder.at(name), s, {bank + "_addr"});
-    const Port& port = folder.at(name).port;
-    for (std::size_t i = 0; i < port.records(); i++) {
-      data.begin(port.clock(i));
-      for (int b = 0; b < kPort; b++) data.add(b < port.fields[0].bytes() ? port.value(i, 0)[b] : 0, 1);
-    }
   }
 }
 
