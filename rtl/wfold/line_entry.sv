@@ -1,5 +1,5 @@
 // Lines on their way into the first buffers (WF-8): in their order, one a cycle when its bytes have arrived and its place
-// is free. A line without a byte of the map is marked in its place, any number in a cycle.
+// is free. Lines without a byte of the map are marked in their places, any number before the line of the cycle.
 module line_entry #(
     parameter NS = 4,       // slaves
     parameter PLACES = 8    // for lines in a slave, at most
@@ -27,13 +27,12 @@ module line_entry #(
 
   wfold_pkg::job_t job;
   wfold_pkg::shape_t shape;
-  wfold_pkg::line_t line, now, next, after;
-  wfold_pkg::fetch_t look, look_after;
+  wfold_pkg::line_t line, now, next;
+  wfold_pkg::fetch_t look;
   assign job = job_bits;
   assign shape = shape_bits;
 
-  logic [NS*PLACES-1:0] mark_before, mark_after;
-  logic found, stops, waits, stops_after, waits_after;
+  logic found, stops, waits;
 
   function automatic [31:0] place_of(input wfold_pkg::shape_t shape, input wfold_pkg::line_t line);
     place_of = line.base + {16'd0, line.line / shape.groups};
@@ -47,7 +46,7 @@ module line_entry #(
   always_comb begin
     next = now;
     look = '0;
-    mark_before = '0;
+    mark = '0;
     found = 1'b0;
     stops = !valid;
     waits = 1'b0;
@@ -60,7 +59,7 @@ module line_entry #(
         found = look.there;
         if (i == 0) first = look.there;
         if (!stops) begin
-          mark_before[(next.line%shape.groups)*PLACES+place_of(shape, next)%shape.places] = 1'b1;
+          mark[(next.line%shape.groups)*PLACES+place_of(shape, next)%shape.places] = 1'b1;
           next = wfold_pkg::next_line(job, shape, next);
         end
       end
@@ -74,30 +73,11 @@ module line_entry #(
     if (job.run.read_mode == wfold_pkg::READ_TRANSIT) window_bits = wfold_pkg::window_of(job, shape, next.refill);
   end
 
-  // The line, and those that are marked behind it.
   assign enter = found && !waits && there;
   assign group = next.line % shape.groups;
   assign slot = place_of(shape, next) % shape.places;
-  always_comb begin
-    after = next;
-    mark_after = '0;
-    look_after = '0;
-    stops_after = !enter;
-    waits_after = 1'b0;
-    if (enter) after = wfold_pkg::next_line(job, shape, next);
-    for (int i = 0; i <= shape.places * shape.groups; i = i + 1)
-      if (!stops_after && !after.refill.done) begin
-        look_after = wfold_pkg::line_of(job, shape, after.refill, after.line);
-        stops_after = look_after.there || !has_place(shape, after, freed);
-        if (!stops_after) begin
-          mark_after[(after.line%shape.groups)*PLACES+place_of(shape, after)%shape.places] = 1'b1;
-          after = wfold_pkg::next_line(job, shape, after);
-        end
-      end
-    mark = mark_before | mark_after;
-    entered = now.total;
-    state = enter ? wfold_pkg::STATE_BUSY : found && !there ? wfold_pkg::STATE_LINE_LOAD : waits ? wfold_pkg::STATE_INPUT_RELEASE : wfold_pkg::STATE_IDLE;
-  end
+  assign entered = now.total;
+  assign state = enter ? wfold_pkg::STATE_BUSY : found && !there ? wfold_pkg::STATE_LINE_LOAD : waits ? wfold_pkg::STATE_INPUT_RELEASE : wfold_pkg::STATE_IDLE;
 
-  always_ff @(posedge clk) line <= after;
+  always_ff @(posedge clk) line <= enter ? wfold_pkg::next_line(job, shape, next) : next;
 endmodule
