@@ -38,7 +38,7 @@ module line_entry #(
     place_of = line.base + {16'd0, line.line / shape.groups};
   endfunction
   function automatic logic has_place(input wfold_pkg::shape_t shape, input wfold_pkg::line_t line, input [31:0] freed);
-    has_place = place_of(shape, line) - freed < {24'd0, shape.places};
+    has_place = place_of(shape, line) < freed + {24'd0, shape.places};
   endfunction
 
   // Lines that are marked before the next one with bytes.

@@ -65,7 +65,7 @@ module result_writer #(
   logic [31:0] history[0:MAX_LATENCY];
   // The request that is completed next: its line's first column, block, column.
   logic [15:0] line_column, block, in_line, at_line, at_block, at_in_line;
-  logic [15:0] wide, deep, blocks, line_columns, done;
+  logic [15:0] wide, deep, blocks, skew, line_columns, done, first, behind;
   logic [7:0] completes;
   logic [BURST*ENTRY-1:0] new_entries;
   logic complete;
@@ -74,8 +74,9 @@ module result_writer #(
     size = shape.results;
     deep = job.run.result_granularity / size;
     wide = M / job.run.result_granularity;
-    blocks = (channels + deep - 16'd1) / deep;
-    done = channel + LANES;
+    skew = tile.kernel % deep;  // blocks are counted from the run's first kernel
+    blocks = (channels + skew + deep - 16'd1) / deep;
+    done = channel + LANES < channels ? channel + LANES : channels;
     at_line = line_column;
     at_block = block;
     at_in_line = in_line;
@@ -84,19 +85,19 @@ module result_writer #(
     new_entries = '0;
     for (int i = 0; i < BURST; i = i + 1) begin
       line_columns = columns - at_line < wide ? columns - at_line : wide;
+      first = at_block == 16'd0 ? 16'd0 : at_block * deep - skew;
+      behind = (at_block + 16'd1) * deep - skew < channels ? (at_block + 16'd1) * deep - skew : channels;
       if (complete && at_line < columns) begin
-        if (shape.one_request) complete = column + 16'd1 >= at_line + line_columns && done >= channels;
+        if (shape.one_request) complete = column + 16'd1 >= at_line + line_columns && done == channels;
         else
-          complete = at_line + at_in_line < column
-                   || (at_line + at_in_line == column && (done >= channels || done >= (at_block + 16'd1) * deep));
+          complete = at_line + at_in_line < column || (at_line + at_in_line == column && done >= behind);
         if (complete) begin
           completes = completes + 8'd1;
           new_entries[i*ENTRY+:ENTRY] = {
             job.run.result + (tile.row * job.run.columns + tile.column + at_line + at_in_line) * job.run.result_pixel
-                + tile.kernel * size + at_block * deep * size,
-            shape.one_request ? line_columns * channels * size
-                : 16'(((at_block + 16'd1) * deep > channels ? channels - at_block * deep : deep) * size),
-            16'(tail + at_line + at_in_line - column), 16'(at_block * deep * size), shape.one_request ? 16'(channels * size) : 16'd65535};
+                + (tile.kernel + first) * size,
+            16'((shape.one_request ? line_columns * channels : behind - first) * size),
+            16'(tail + at_line + at_in_line - column), 16'(first * size), shape.one_request ? 16'(channels * size) : 16'd65535};
           at_in_line = at_in_line + 16'd1;
           if (shape.one_request || at_in_line == line_columns) begin
             at_in_line = 16'd0;
@@ -149,7 +150,7 @@ module result_writer #(
   always_ff @(posedge clk) begin
     if (drain) begin
       rows[tail[COLUMN_BITS-1:0]] <= row;
-      if (done >= channels) tail <= tail + 16'd1;
+      if (done == channels) tail <= tail + 16'd1;
       line_column <= last ? 16'd0 : at_line;
       block <= at_block;
       in_line <= at_in_line;
