@@ -13,7 +13,7 @@ module line_reader (
     input  logic [15:0]                       windows,             // under way
     input  logic                              leaves,              // the oldest one, in this cycle
     input  logic                              grant,
-    input  logic                              answered,            // the last beat of a request
+    input  logic [7:0]                        answered,            // requests, in their order
     output logic                              request,
     output logic [31:0]                       address,             // byte of the map's memory
     output logic [31:0]                       bytes,
@@ -104,7 +104,7 @@ module line_reader (
       end
     end
     waits <= request && !grant;
-    outstanding <= outstanding + {15'd0, send} - {15'd0, answered};
+    outstanding <= outstanding + {15'd0, send} - {8'd0, answered};
     if (reset) begin
       waits <= 1'b0;
       outstanding <= 16'd0;

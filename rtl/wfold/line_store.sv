@@ -18,8 +18,9 @@ module line_store #(
     input  logic [wfold_pkg::FETCH_BITS-1:0]  fetch_bits,
     input  logic [wfold_pkg::REFILL_BITS-1:0] fetch_refill,
     input  logic                              beat,
+    input  logic [7:0]                        beat_request,  // number of the request that it answers
     input  logic [BUS*8-1:0]                  data,
-    output logic                              answered,
+    output logic [7:0]                        answered,      // requests that have all their bytes, and so have those before
     // The line that is next.
     input  logic [wfold_pkg::FETCH_BITS-1:0]  line_bits,
     input  logic signed [31:0]                line_column,   // its first column
@@ -51,24 +52,40 @@ module line_store #(
   assign next = line_bits;
   assign window = window_bits;
 
-  // Sizes of the requests that are not answered.
-  logic [31:0] sizes[0:REQUESTS-1];
+  // Requests that are not answered: where their bytes go, how many have come. Memories may answer out of order.
+  logic [31:0] sizes[0:REQUESTS-1], begin_places[0:REQUESTS-1], got[0:REQUESTS-1];
+  logic [REQUESTS-1:0] complete;
   logic [15:0] first_request, requests;
-  logic [31:0] got, left, takes;
+  logic [31:0] left, takes, answered_bytes, next_place;
+  logic [REQUEST_BITS-1:0] slot, oldest_request;
+  logic ends, runs_on;
   // Windows.
   logic [31:0] window_bytes[0:WINDOWS-1], window_begin[0:WINDOWS-1], window_end[0:WINDOWS-1];
   logic [15:0] window_row[0:WINDOWS-1], window_lines[0:WINDOWS-1], used;
   logic [15:0] oldest;
   // Bytes.
-  logic [7:0] bytes[0:BYTES-1];
-  logic [31:0] head, tail, needed;
+  logic [BYTES*8-1:0] bytes;
+  logic [31:0] head, needed;
   logic signed [31:0] stride, column, channel, pixel, place;
   logic is_map;
 
   always_comb begin
-    left = sizes[first_request] - got;
+    slot = beat_request[REQUEST_BITS-1:0];
+    left = sizes[slot] - got[slot];
     takes = left < BUS ? left : BUS;
-    answered = beat && takes == left;
+    ends = beat && takes == left;
+    answered = 8'd0;
+    answered_bytes = 32'd0;
+    runs_on = 1'b1;
+    oldest_request = first_request[REQUEST_BITS-1:0];
+    for (int i = 0; i < requests; i = i + 1) begin
+      runs_on = runs_on && (complete[oldest_request] || (ends && slot == oldest_request));
+      if (runs_on) begin
+        answered = answered + 8'd1;
+        answered_bytes = answered_bytes + sizes[oldest_request];
+      end
+      oldest_request = oldest_request + 1'b1;
+    end
     stride = job.run.read_mode == wfold_pkg::READ_CONTINUOUS ? $signed({16'd0, job.run.pixel_bytes}) : window.channel_end - window.channel;
     // The end of the line's last byte within the window.
     needed = (next.last - window.first) * stride - window.skip - window.channel
@@ -82,7 +99,7 @@ module line_store #(
       pixel = column * $signed({16'd0, job.run.pixel_bytes}) - $signed(job.run.lead_bytes) + channel;
       place = (column - window.first) * stride + channel - window.channel - window.skip;
       is_map = column >= next.first && column <= next.last && channel < next.channel_end && pixel >= 0 && pixel < $signed(job.run.row_bytes);
-      line[i*8+:8] = is_map ? bytes[BYTE_BITS'(head + place)] : job.conv.input_zero_point[7:0];
+      line[i*8+:8] = is_map ? bytes[BYTE_BITS'(head+place)*8+:8] : job.conv.input_zero_point[7:0];
     end
     head_begin = window_begin[oldest];
     head_end = window_end[oldest];
@@ -91,7 +108,13 @@ module line_store #(
   end
 
   always_ff @(posedge clk) begin
-    if (send) sizes[REQUEST_BITS'(first_request+requests)] <= send_bytes;
+    if (send) begin
+      sizes[REQUEST_BITS'(first_request+requests)] <= send_bytes;
+      begin_places[REQUEST_BITS'(first_request+requests)] <= next_place;
+      got[REQUEST_BITS'(first_request+requests)] <= 32'd0;
+      complete[REQUEST_BITS'(first_request+requests)] <= 1'b0;
+      next_place <= next_place + send_bytes;
+    end
     if (begins) begin
       window_bytes[WINDOW_BITS'(oldest+windows)] <= fetch.bytes;
       window_begin[WINDOW_BITS'(oldest+windows)] <= fetch.begin_byte;
@@ -99,14 +122,15 @@ module line_store #(
       window_row[WINDOW_BITS'(oldest+windows)] <= fetch.row[15:0];
       window_lines[WINDOW_BITS'(oldest+windows)] <= wfold_pkg::window_lines(job, shape, fetch_refill);
     end
-    requests <= requests + {15'd0, send} - {15'd0, answered};
-    if (answered) first_request <= {{16 - REQUEST_BITS{1'b0}}, REQUEST_BITS'(first_request + 16'd1)};
+    requests <= requests + {15'd0, send} - {8'd0, answered};
+    first_request <= first_request + {8'd0, answered};
     if (beat) begin
-      got <= answered ? 32'd0 : got + takes;
-      for (int i = 0; i < BUS; i = i + 1) if (i < takes) bytes[BYTE_BITS'(tail+i)] <= data[i*8+:8];
-      tail <= tail + takes;
+      got[slot] <= got[slot] + takes;
+      if (ends) complete[slot] <= 1'b1;
+      for (int i = 0; i < BUS; i = i + 1)
+        if (i < takes) bytes[BYTE_BITS'(begin_places[slot]+got[slot]+i)*8+:8] <= data[i*8+:8];
     end
-    arrived <= arrived + (answered ? sizes[first_request] : 32'd0) - (leaves ? window_bytes[oldest] : 32'd0);
+    arrived <= arrived + answered_bytes - (leaves ? window_bytes[oldest] : 32'd0);
     windows <= windows + {15'd0, begins} - {15'd0, leaves};
     if (take) used <= leaves ? 16'd0 : used + 16'd1;
     if (leaves) begin
@@ -116,8 +140,8 @@ module line_store #(
     if (reset) begin
       requests <= 16'd0;
       first_request <= 16'd0;
-      got <= 32'd0;
-      tail <= 32'd0;
+      next_place <= 32'd0;
+      complete <= '0;
       head <= 32'd0;
       arrived <= 32'd0;
       windows <= 16'd0;

@@ -31,6 +31,7 @@ module wfold_unit #(
     output logic [31:0]                  lines_bytes,
     input  logic                         lines_grant,
     input  logic                         lines_beat,
+    input  logic [7:0]                   lines_beat_request,
     input  logic [BUS*8-1:0]             lines_data,
     output logic                         results_request,
     output logic [31:0]                  results_address,
@@ -119,7 +120,8 @@ module wfold_unit #(
   );
 
   // The master.
-  logic lines_answered, lines_send, fetch_begins, window_leaves, line_there, line_first;
+  logic [7:0] lines_answered;
+  logic lines_send, fetch_begins, window_leaves, line_there, line_first;
   logic [wfold_pkg::FETCH_BITS-1:0] fetch, line_fetch, line_window;
   logic signed [31:0] line_column;
   logic [NS*L1-1:0] mark;
@@ -162,6 +164,7 @@ module wfold_unit #(
       .fetch_bits(fetch),
       .fetch_refill(fetch_refill),
       .beat(lines_beat),
+      .beat_request(lines_beat_request),
       .data(lines_data),
       .answered(lines_answered),
       .line_bits(line_fetch),

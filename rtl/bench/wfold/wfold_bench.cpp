@@ -8,7 +8,7 @@
 // a difference.
 #include "Vwfold_unit.h"
 #include "core_bench.h"
-#include "regions.h"
+#include "memories.h"
 #include "registers.h"
 #include "wfold_vectors.h"
 
@@ -25,7 +25,7 @@ class LockStep : public CoreBench<Vwfold_unit> {
 
  private:
   LockStep(const std::string& folder, const Settings& settings)
-      : LockStep(folder, settings, read_wfold_vectors(folder + "/vectors", settings.text("scope"))) {}
+      : LockStep(folder, settings, read_wfold_vectors(folder, settings)) {}
   LockStep(const std::string& folder, const Settings& settings, WfoldVectors vectors);
   bool compared(const std::string& name) const override { return name.find("data") == std::string::npos; }
   void step(std::uint64_t clock) override;
@@ -40,7 +40,8 @@ class LockStep : public CoreBench<Vwfold_unit> {
   std::uint64_t base_;
   int bank_shift_;
   std::size_t line_ = 0;
-  Regions regions_;
+  Memories memories_;
+  std::uint64_t region_bytes_;
   Registers out_, sum_, third_;
 };
 
@@ -50,7 +51,8 @@ LockStep::LockStep(const std::string& folder, const Settings& settings, WfoldVec
       results_(std::move(vectors.results)),
       base_(settings.number("map_base")),
       bank_shift_(static_cast<int>(settings.number("bank_shift"))),
-      regions_(folder + "/vectors", program(), settings.number("region_bytes")) {
+      memories_(folder + "/vectors", program()),
+      region_bytes_(settings.number("region_bytes")) {
   out_.port = &rtl_["out"], sum_.port = &rtl_["sum"], third_.port = &rtl_["third"];
   out_.before.assign(kSlaves * kUnits * kColumns, {true, 0});
   sum_.before = out_.before;
@@ -70,18 +72,20 @@ void LockStep::step(std::uint64_t clock) {
   model_->results_grant = results_.granted.count(clock) != 0;
   model_->results_answered = results_.answered.count(clock) != 0;
   model_->lines_beat = line_ < data.records() && data.clock(line_) == clock;
-  if (model_->lines_beat)
+  if (model_->lines_beat) {
+    model_->lines_beat_request = lines_.beats.at(line_);
     set_bytes(model_->lines_data, data.value(line_++, 0), kBus);
-  else
+  } else {
     disturb(model_->lines_data, kBus);
+  }
   model_->eval();
   // A region answers in the cycle of the access.
-  regions_.advance(clock);
+  memories_.advance(clock);
   std::vector<std::uint8_t> bytes(kSlaves * kPort);
   for (int s = 0; s < kSlaves; s++)
     for (int b = 0; b < kPort; b++)
       bytes[s * kPort + b] = bits(model_->region_enable, s, 1) != 0
-                                 ? regions_.at(s, bits(model_->region_address, s * 32, 32) + b)
+                                 ? memories_.at(kWram + s * region_bytes_ + bits(model_->region_address, s * 32, 32) + b)
                                  : static_cast<std::uint8_t>(clock * 37 + b);
   set_bytes(model_->region_data, bytes.data(), kSlaves * kPort);
   model_->eval();

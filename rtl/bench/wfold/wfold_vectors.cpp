@@ -1,11 +1,13 @@
 #include "wfold_vectors.h"
 
+#include "memories.h"
 #include "registers.h"
 #include "vectors.h"
 
 #include <cstdio>
 #include <cstring>
-#include <deque>
+#include <stdexcept>
+#include <utility>
 
 namespace bench {
 namespace {
@@ -122,15 +124,53 @@ void read_states(const Folder& folder, const std::string& scope, Ports& ports) {
   }
 }
 
+// Which requests the beats of a bus answer: memories may answer out of order.
+class Answers {
+ public:
+  explicit Answers(Memories& memories) : memories_(memories) {}
+
+  void ask(std::uint64_t address, std::uint64_t bytes) { asked_.push_back({number_++, address, bytes}); }
+  // A beat: the number of its request, and whether it is the last one.
+  std::pair<int, bool> take(std::uint64_t clock, const std::uint8_t* data) {
+    memories_.advance(clock);
+    if (left_ == 0) {
+      for (current_ = 0; current_ + 1 < asked_.size() && !matches(asked_[current_], data);) current_++;
+      if (asked_.empty()) throw std::runtime_error("a beat in clock " + std::to_string(clock) + " answers no request");
+      left_ = (asked_[current_].bytes + kBus - 1) / kBus;
+    }
+    const int number = asked_[current_].number;
+    const bool last = --left_ == 0;
+    if (last) asked_.erase(asked_.begin() + static_cast<std::ptrdiff_t>(current_));
+    return {number, last};
+  }
+
+ private:
+  struct Request {
+    int number;
+    std::uint64_t address, bytes;
+  };
+  bool matches(const Request& request, const std::uint8_t* data) const {
+    for (std::uint64_t i = 0; i < request.bytes && i < kBus; i++)
+      if (data[i] != memories_.at(request.address + i)) return false;
+    return true;
+  }
+
+  Memories& memories_;
+  std::vector<Request> asked_;
+  std::size_t current_ = 0;
+  std::uint64_t left_ = 0;
+  int number_ = 0;
+};
+
 // When the requests of a port are granted and answered, by the number of those under way: it has what was granted in
 // the clock before, and no longer what is answered in this one.
-BusPort read_bus(const Folder& folder, const std::string& port) {
+BusPort read_bus(const Folder& folder, const std::string& port, Memories& memories) {
   const Port& requests = folder.at(port + ".req").port;
   const Port& beats = folder.at(port + ".rbeat").port;
   Register outstanding(folder.at(port + ".registers"), "outstanding");
   BusPort bus;
   if (requests.records() == 0) return bus;
-  std::deque<std::uint64_t> left;  // beats of the reads under way
+  Answers answers(memories);
   std::size_t request = 0, beat = 0;
   std::uint64_t under_way = 0;
   const std::uint64_t end = requests.clock(requests.records() - 1) + 4096;  // answers come later
@@ -139,15 +179,16 @@ BusPort read_bus(const Folder& folder, const std::string& port) {
     const std::uint64_t next = outstanding.at(clock + 1);
     bool answered = false;
     if (beat < beats.records() && beats.clock(beat) == clock + 1) {
-      beat++;
-      answered = !left.empty() && --left.front() == 0;
-      if (answered) left.pop_front();
+      const auto [number, last] = answers.take(clock + 1, beats.value(beat++, 0));
+      bus.beats.push_back(number);
+      answered = last;
     }
     const bool requested = request < requests.records() && requests.clock(request) == clock;
+    const bool reads = requested && requests.number(request, 2) == 0;
     bool granted = false;
-    if (requested && requests.number(request, 2) == 0) {
+    if (reads) {
       granted = next + answered > under_way;
-      if (granted) left.push_back((requests.number(request, 1) + kBus - 1) / kBus);
+      if (granted) answers.ask(requests.number(request, 0), requests.number(request, 1));
     } else if (requested) {
       const bool again = request + 1 < requests.records() && requests.clock(request + 1) == clock + 1 &&
                          requests.number(request + 1, 0) == requests.number(request, 0);
@@ -163,8 +204,10 @@ BusPort read_bus(const Folder& folder, const std::string& port) {
 
 }  // namespace
 
-WfoldVectors read_wfold_vectors(const std::string& path, const std::string& scope) {
-  const Folder folder(path);
+WfoldVectors read_wfold_vectors(const std::string& path, const Settings& settings) {
+  const Folder folder(path + "/vectors");
+  const std::string scope = settings.text("scope");
+  Memories memories(path + "/vectors", read_program(path, settings.text("processor")));
   const std::string engine = scope + "engine.";
   WfoldVectors vectors;
   Ports& ports = vectors.ports;
@@ -182,8 +225,8 @@ WfoldVectors read_wfold_vectors(const std::string& path, const std::string& scop
   read_results(folder, engine, ports);
   read_regions(folder, scope, ports);
   read_states(folder, scope, ports);
-  vectors.lines = read_bus(folder, scope + "bus.lines");
-  vectors.results = read_bus(folder, scope + "bus.results");
+  vectors.lines = read_bus(folder, scope + "bus.lines", memories);
+  vectors.results = read_bus(folder, scope + "bus.results", memories);
   return vectors;
 }
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "ports.h"
+#include "program.h"
 
 #include <cstdint>
 #include <map>
@@ -23,6 +24,7 @@ constexpr const char* kParts[] = {"array", "broadcast", "read", "weights", "drai
 struct BusPort {
   std::set<std::uint64_t> granted;   // clocks in which a request is granted
   std::set<std::uint64_t> answered;  // clocks in which a request is answered, with its last beat
+  std::vector<int> beats;            // of reads, the number of the request that each beat answers
 };
 
 struct WfoldVectors {
@@ -33,6 +35,7 @@ struct WfoldVectors {
 // Ports that hold registers have a record for each element that changes: its number, whether it is known, its value.
 //   out, sum   ((slave x units + unit) x columns of a line) + column
 //   third      (((slave x 2 + half) x kernels + kernel) x units + unit) x columns of a line + column
-WfoldVectors read_wfold_vectors(const std::string& path, const std::string& scope);
+// Of the run in the folder of a case.
+WfoldVectors read_wfold_vectors(const std::string& folder, const Settings& settings);
 
 }  // namespace bench
