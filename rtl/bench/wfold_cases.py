@@ -39,8 +39,11 @@ def random_engine(rng, geometry):
               "weight_port_bytes": port, "line_queue": pick([16, 16, 8, 1, 2, 3, 5]), "write_queue": pick([16, 16, 8, 1, 2, 4]),
               "post_latency_cycles": pick([4, 4, 0, 1, 7]), "smallest_pci": 4, "tolerance_bytes": pick([4, 16, 64]),
               "transit_bytes": pick([0, 64, 256, 512]), "block_order": pick(["kernel_row_outer", "kernel_row_outer", "block_outer"])}
+    engine.update({"adder_stages": pick([1, 1, 1, 2, 3]), "kernel_place": pick(["load", "load", "offline"]), "fold_place": pick(["on_chip", "on_chip", "dram", "in_place"])})
     granularities = [p for p in (4, 8, 16, 32, 64) if p <= line]
     engine["pci"] = pick([0, 0, pick(granularities)])
+    if rng.random() < 0.5:
+        engine["multicast_groups"] = pick([g for g in range(1, slaves + 1) if slaves % g == 0])
     engine["read_mode"] = pick(["auto", "auto", "strided", "transit", "continuous"])
     return engine
 
@@ -49,7 +52,7 @@ def random_case(rng, geometry, on_chip=False):
     """A layer and hardware for it, as JSON."""
     slaves, units, line, first, second, port, bus = geometry
     pick = rng.choice
-    conv_groups = 1 if rng.random() < 0.8 else pick([2, 3])
+    conv_groups = 1 if rng.random() < 0.75 else pick([2, 3, 4, 6])
     channels = conv_groups * pick([rng.randint(1, 4), rng.randint(1, 2 * line)])
     kernels = conv_groups * rng.randint(1, max(1, 2 * slaves * (second // 2) // conv_groups))
     kernel = [pick([1, 1, 2, 3]), pick([1, 2, 3, 3, 4])]
@@ -65,11 +68,13 @@ def random_case(rng, geometry, on_chip=False):
                                                 "zero_point": zero_point(rng, in_type)}], "layers": [layer], "outputs": ["conv"]}
     # Vectors do not say which of several requests to write is answered. One bank answers in order; with more the limit is out of reach.
     outstanding = pick([2, 3, 8, 64, 64])
+    engine = random_engine(rng, geometry)
+    in_order = outstanding <= 16 or engine["fold_place"] != "on_chip"
     hardware = {
-        "name": "lockstep", "clock_mhz": 1000, "dataflow": "wfold", "wfold": random_engine(rng, geometry), "dram": {"preset": "ddr4_2400"},
+        "name": "lockstep", "clock_mhz": 1000, "dataflow": "wfold", "wfold": engine, "dram": {"preset": "ddr4_2400"},
         "dma": {"max_outstanding": outstanding},
         "chip": {"clusters": 1, "cores_per_cluster": 1, "memory_controllers": 1, "cluster_bus": {"bytes_per_clock": bus},
-                 "core": {"nram": memory(rng, bus, [1] if outstanding <= 16 else [1, 2, 4, 8, 16]), "wram": {"size_bytes": slaves * pick([16384, 16384, 1024]), "banks": slaves, "bank_bytes": pick([1, bus])},
+                 "core": {"nram": memory(rng, bus, [1] if in_order else [1, 2, 4, 8, 16]), "wram": {"size_bytes": slaves * pick([16384, 16384, 1024]), "banks": slaves, "bank_bytes": pick([1, bus])},
                           "bus": {"bytes_per_clock": bus, "max_outstanding": pick([16, 16, 2, 5])}}},
     }
     return {"geometry": list(geometry), "workload": workload, "hardware": hardware}

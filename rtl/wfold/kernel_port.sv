@@ -54,7 +54,8 @@ module kernel_port #(
   logic [NS-1:0] exists;
   logic [M-1:0] filled[0:NS-1];  // lanes with a byte of the kernel
   logic [31:0] low, high, kernel_number, base_channel, lane_channel, lane_phase, overlap_low, overlap_high, group_number, position;
-  logic lane_there;
+  logic lane_there, own_bytes;
+  logic [15:0] slaves, tap_number;
 
   always_comb begin
     at = fresh ? wfold_pkg::first_refill(shape) : refill;
@@ -75,26 +76,32 @@ module kernel_port #(
 
   // Bytes of a line.
   always_comb begin
-    low = {16'd0, job.run.first_channel} + ({16'd0, at.block} << shape.pci_shift);
-    high = low + (32'd1 << shape.pci_shift);
-    if (high > job.run.first_channel + job.run.channels) high = job.run.first_channel + job.run.channels;
     longest = 8'd0;
+    own_bytes = job.as_they_are && !job.kernels.folded;
+    slaves = NS / shape.groups;
+    tap_number = 16'd0;
+    for (int c = 0; c < wfold_pkg::COLUMNS; c = c + 1) if (c < at_tap && shape.taps[c]) tap_number = tap_number + 16'd1;
     tap_bytes = 32'd0;
     for (int p = 0; p < job.conv.stride_w; p = p + 1) begin
       position = at_tap * job.conv.stride_w + p;
       if (shape.positions[position[6:0]]) tap_bytes = tap_bytes + wfold_pkg::phase_part(job, shape.phase_bytes, p);
     end
     for (int s = 0; s < NS; s = s + 1) begin
-      kernel_number = {16'd0, at.kernel} + at_k * NS + s;
+      low = wfold_pkg::block_channel(job, shape, at.block, s / slaves);
+      high = wfold_pkg::block_channel_end(job, shape, at.block, s / slaves);
+      kernel_number = {16'd0, at.kernel} + (s / slaves) * slaves * nco + at_k * slaves + s % slaves;
       exists[s] = kernel_number < job.run.kernels;
       group_number = job.kernels.group_kernels == 16'd0 ? 32'd0 : (job.kernels.first_in_group + kernel_number) / job.kernels.group_kernels;
       base_channel = job.kernels.group_kernels == 16'd0 ? 32'd0
                      : job.run.first_channel % shape.phase_bytes + group_number * job.kernels.channels;
-      offset[s] = at.kh * shape.row_bytes + at_skipped;
+      offset[s] = at_k * shape.kernel_bytes + at.kh * shape.row_bytes + at_skipped;
+      if (!own_bytes)  // block by block the folded lines of all kernels
+        offset[s] = ({16'd0, at.block} << shape.pci_shift) * nco * job.conv.kernel_h * shape.column_count
+                  + ((at_k * job.conv.kernel_h + at.kh) * shape.column_count + tap_number) * (high - low);
       count[s] = 8'd0;
       filled[s] = '0;
       // What lies before this block in the folded column.
-      for (int p = 0; p < job.conv.stride_w; p = p + 1) begin
+      for (int p = 0; own_bytes && p < job.conv.stride_w; p = p + 1) begin
         position = at_tap * job.conv.stride_w + p;
         if (shape.positions[position[6:0]]) begin
           overlap_low = p * shape.phase_bytes + base_channel;
@@ -108,8 +115,8 @@ module kernel_port #(
       lane_channel = low % shape.phase_bytes;
       for (int i = 0; i < high - low; i = i + 1) begin
         position = at_tap * job.conv.stride_w + lane_phase;
-        lane_there = exists[s] && shape.positions[position[6:0]]
-                   && (job.kernels.group_kernels == 16'd0 || (lane_channel >= base_channel && lane_channel < base_channel + job.kernels.channels));
+        lane_there = exists[s] && (!own_bytes || shape.positions[position[6:0]])
+                   && (!own_bytes || job.kernels.group_kernels == 16'd0 || (lane_channel >= base_channel && lane_channel < base_channel + job.kernels.channels));
         filled[s][i] = lane_there;
         if (lane_there) count[s] = count[s] + 8'd1;
         lane_channel = lane_channel + 32'd1;
@@ -140,7 +147,7 @@ module kernel_port #(
     for (int s = 0; s < NS; s = s + 1) begin
       enable[s] = access && exists[s] && (now_records || at_piece * PORT < count[s]);
       address[s*32+:32] = now_records ? at_base + nco * shape.kernel_bytes + at_k * 8'd16
-                          : at_base + at_k * shape.kernel_bytes + offset[s] + at_piece * PORT;
+                          : at_base + offset[s] + at_piece * PORT;
       record_data[s*128+:128] = data[s*PORT*8+:128];
     end
     state = access ? wfold_pkg::STATE_BUSY : drain_wait ? wfold_pkg::STATE_OUTPUT_DRAIN : release_wait ? wfold_pkg::STATE_WEIGHT_RELEASE : wfold_pkg::STATE_IDLE;

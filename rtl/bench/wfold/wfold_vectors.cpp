@@ -134,7 +134,8 @@ class Answers {
   std::pair<int, bool> take(std::uint64_t clock, const std::uint8_t* data) {
     memories_.advance(clock);
     if (left_ == 0) {
-      for (current_ = 0; current_ + 1 < asked_.size() && !matches(asked_[current_], data);) current_++;
+      for (current_ = 0; current_ < asked_.size() && !matches(asked_[current_], data);) current_++;
+      if (current_ == asked_.size()) current_ = 0;
       if (asked_.empty()) throw std::runtime_error("a beat in clock " + std::to_string(clock) + " answers no request");
       left_ = (asked_[current_].bytes + kBus - 1) / kBus;
     }
