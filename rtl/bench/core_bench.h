@@ -1,5 +1,5 @@
-// What the benches of a core's engines share: the model, the instructions that it gets in the clocks in which the
-// processor dispatched them, and the command line.
+// What the benches of a core's engines share: the model, the instructions that it gets in the clocks in which
+// the processor dispatched them, and the command line.
 #pragma once
 
 #include "model.h"
@@ -56,7 +56,8 @@ class CoreBench {
   }
   std::uint64_t clocks() const { return end_ - begin_ + 1; }
   bool equal() {
-    return report_differences(simulator_, rtl_, clocks(), [this](const std::string& name) { return compared(name); });
+    return report_differences(simulator_, rtl_, clocks(),
+                              [this](const std::string& name) { return compared(name); });
   }
 
  protected:
@@ -88,8 +89,8 @@ class CoreBench {
   std::unique_ptr<Model> model_;
 
  private:
-  void find_instructions(const std::string& folder, const std::string& processor, const std::set<int>& opcodes,
-                         int run_opcode) {
+  void find_instructions(const std::string& folder, const std::string& processor,
+                         const std::set<int>& opcodes, int run_opcode) {
     program_ = read_program(folder, processor);
     std::vector<std::uint64_t> completed;
     for (const Instruction& instruction : program_) {

@@ -28,8 +28,8 @@ struct Change {
 };
 using Changes = std::map<std::string, std::vector<Change>>;  // by port
 
-// Makes a port of those changes that are changes. With `zeros` elements hold zero before, and what is not known
-// counts as zero.
+// Makes a port of those changes that are changes. With `zeros` elements hold zero before, and what is not
+// known counts as zero.
 void write_registers(std::vector<Change>& changes, bool zeros, Port& to);
 
 }  // namespace bench

@@ -77,6 +77,12 @@ def random_case(rng, geometry, on_chip=False):
                  "core": {"nram": memory(rng, bus, [1] if in_order else [1, 2, 4, 8, 16]), "wram": {"size_bytes": slaves * pick([16384, 16384, 1024]), "banks": slaves, "bank_bytes": pick([1, bus])},
                           "bus": {"bytes_per_clock": bus, "max_outstanding": pick([16, 16, 2, 5])}}},
     }
+    core = hardware["chip"]["core"]
+    if bus >= port and rng.random() < 0.15:
+        engine["storage"] = "shared"
+        core["nram"] = {"size_bytes": slaves * 16384, "banks": slaves, "bank_bytes": bus, "latency_cycles": 1}
+        core["wram"] = dict(core["nram"])
+        hardware["dma"]["max_outstanding"], engine["fold_place"] = 64, "on_chip"
     return {"geometry": list(geometry), "workload": workload, "hardware": hardware}
 
 
@@ -96,7 +102,7 @@ def settings(hardware):
     engine, core = hardware.get("wfold", {}), hardware["chip"]["core"]
     return {"scope": "chip.cluster0.core0.", "processor": "cluster0.core0.control", "line_queue": engine.get("line_queue", 16),
             "write_queue": engine.get("write_queue", 16), "post_latency": engine.get("post_latency_cycles", 4), "half": engine.get("transit_bytes", 4096) // 2,
-            "stages": engine.get("adder_stages", 1), "outstanding": hardware.get("dma", {}).get("max_outstanding", 8), "map_base": 1 << 42,
+            "stages": engine.get("adder_stages", 1), "outstanding": hardware.get("dma", {}).get("max_outstanding", 8), "map_base": 1 << 42, "banks": core.get("nram", {}).get("banks", 16),
             "region_bytes": core.get("wram", {}).get("size_bytes", 1 << 20) // engine.get("slaves", 16), "bank_shift": (core.get("wram", {}).get("bank_bytes", 16) - 1).bit_length()}
 
 

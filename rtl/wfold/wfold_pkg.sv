@@ -198,7 +198,7 @@ package wfold_pkg;
     shape_of.kernel_bytes = shape_of.row_bytes * job.conv.kernel_h;
     span = {16'd0, part_last(shape_of, 16'd0)};
     shape_of.window_all = job.run.read_mode == READ_TRANSIT && (!job.run.block_outer || job.conv.kernel_h == 16'd1)
-                        && ({16'd0, shape_of.tile_columns} + span) * job.run.channels <= half;
+                        && ((shape_of.at_once + ((span + ws - 1) >> shape_of.ws_shift)) << shape_of.ws_shift) * job.run.channels <= half;
     shape_of.one_request = job.run.kernels <= shape_of.tile_kernels && job.run.kernels * shape_of.results == job.run.result_pixel
                          && job.run.kernels * shape_of.results <= job.run.result_granularity;
   endfunction

@@ -44,8 +44,10 @@ void Memories::copy(const std::string& text) {
   for (std::uint64_t o = 0; o < outer; o++)
     for (std::uint64_t i = 0; i < inner; i++)
       for (std::uint64_t b = 0; b < run; b++) {
-        const std::uint64_t from = source + o * field(text, "source_outer_stride", 0) + i * field(text, "source_inner_stride", 0) + b;
-        bytes_[destination + o * field(text, "destination_outer_stride", 0) + i * field(text, "destination_inner_stride", 0) + b] = at(from);
+        const std::uint64_t from = source + o * field(text, "source_outer_stride", 0) +
+                                   i * field(text, "source_inner_stride", 0) + b;
+        bytes_[destination + o * field(text, "destination_outer_stride", 0) +
+               i * field(text, "destination_inner_stride", 0) + b] = at(from);
       }
 }
 

@@ -1,5 +1,6 @@
-// Runs the Verilator model of the W-fold engine in lock step with a recorded run of the product: instructions, what the bus
-// and the regions answer come from the recording, everything that the engine does with them is compared, clock by clock.
+// Runs the Verilator model of the W-fold engine in lock step with a recorded run of the product:
+// instructions, what the bus and the regions answer come from the recording, everything that the engine does
+// with them is compared, clock by clock.
 //
 //   bench CASE [speed]
 //
@@ -84,9 +85,10 @@ void LockStep::step(std::uint64_t clock) {
   std::vector<std::uint8_t> bytes(kSlaves * kPort);
   for (int s = 0; s < kSlaves; s++)
     for (int b = 0; b < kPort; b++)
-      bytes[s * kPort + b] = bits(model_->region_enable, s, 1) != 0
-                                 ? memories_.at(kWram + s * region_bytes_ + bits(model_->region_address, s * 32, 32) + b)
-                                 : static_cast<std::uint8_t>(clock * 37 + b);
+      bytes[s * kPort + b] =
+          bits(model_->region_enable, s, 1) != 0
+              ? memories_.at(kWram + s * region_bytes_ + bits(model_->region_address, s * 32, 32) + b)
+              : static_cast<std::uint8_t>(clock * 37 + b);
   set_bytes(model_->region_data, bytes.data(), kSlaves * kPort);
   model_->eval();
 }
@@ -143,14 +145,16 @@ void LockStep::record_slaves(std::uint64_t clock) {
     port.add(model_->kw, 2);
     port.add(model_->second_slot, 1);
     for (int u = 0; u < kUnits; u++) port.add(model_->column + u * model_->width, 2);
-    for (int i = 0; i < kUnits * kLine; i++) port.add(bits(model_->operands, (s * kUnits * kLine + i) * 9, 9), 2);
+    for (int i = 0; i < kUnits * kLine; i++)
+      port.add(bits(model_->operands, (s * kUnits * kLine + i) * 9, 9), 2);
     for (int i = 0; i < kLine; i++) port.add(bits(model_->kernels, (s * kLine + i) * 9, 9), 2);
   }
 }
 
 void LockStep::record_registers(std::uint64_t clock) {
   for (int e = 0; e < kSlaves * kUnits * kColumns; e++) {
-    if (model_->third_write && e % kColumns < model_->width) out_.look(clock, e, true, bits(model_->results, e * 32, 32));
+    if (model_->third_write && e % kColumns < model_->width)
+      out_.look(clock, e, true, bits(model_->results, e * 32, 32));
     if (e % kColumns < model_->width) sum_.look(clock, e, true, bits(model_->sums, e * 32, 32));
   }
   for (int e = 0; e < kSlaves * 2 * kKernels * kUnits * kColumns; e++) {

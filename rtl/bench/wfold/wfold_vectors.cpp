@@ -6,11 +6,18 @@
 
 #include <cstdio>
 #include <cstring>
+#include <iterator>
+#include <map>
 #include <stdexcept>
 #include <utility>
 
 namespace bench {
 namespace {
+
+// Codes of states, as the RTL has them.
+const std::map<std::string, int> kCodes{{"busy", 1},           {"input_load", 2},    {"weight_load", 3},
+                                        {"output_drain", 4},   {"input_release", 5}, {"line_load", 6},
+                                        {"weight_release", 7}, {"landing", 8}};
 
 std::vector<Field> fields_of(const File& file, const std::vector<std::string>& names) {
   std::vector<Field> fields;
@@ -28,8 +35,8 @@ void copy(const Folder& folder, const std::string& from, const std::string& to,
 }
 
 // A port with the records of a port of each slave, its number in front.
-void merge_slaves(const Folder& folder, const std::string& engine, const std::string& part, const std::string& to,
-                  const std::vector<std::string>& names, Ports& ports) {
+void merge_slaves(const Folder& folder, const std::string& engine, const std::string& part,
+                  const std::string& to, const std::vector<std::string>& names, Ports& ports) {
   std::vector<Field> fields{{"slave", 8}};
   for (const Field& field : fields_of(folder.at(engine + "sl0" + part), names)) fields.push_back(field);
   Merged merged(ports, to, fields);
@@ -47,7 +54,8 @@ void read_beats(const Folder& folder, const std::string& engine, Ports& ports) {
   for (int i = 0; i < kLine; i++) names.push_back("kernel.w" + std::to_string(i));
   merge_slaves(folder, engine, "", "slave", names, ports);
 
-  Register tile(folder.at(engine + "master.registers"), "tile"), refill(folder.at(engine + "master.registers"), "refill");
+  Register tile(folder.at(engine + "master.registers"), "tile"),
+      refill(folder.at(engine + "master.registers"), "refill");
   const Port& beats = folder.at(engine + "master.beat").port;
   Port& to = ports["beat"];
   to.fields = {{"tile", 32}, {"refill", 32}};
@@ -72,7 +80,8 @@ void read_results(const Folder& folder, const std::string& engine, Ports& ports)
           char what[4] = {};
           if (std::sscanf(port.fields[f].name.c_str(), "cu%d.%3[a-z]%d", &unit, what, &column) != 3) continue;
           const bool known = (port.value(i, last)[f / 8] >> (f % 8) & 1) != 0;
-          changes[what].push_back({port.clock(i), static_cast<std::uint32_t>((s * kUnits + unit) * kColumns + column), known,
+          changes[what].push_back({port.clock(i),
+                                   static_cast<std::uint32_t>((s * kUnits + unit) * kColumns + column), known,
                                    known ? port.number(i, f) : 0});
         }
     }
@@ -80,14 +89,16 @@ void read_results(const Folder& folder, const std::string& engine, Ports& ports)
     const File& file = folder.at(slave + ".third.registers");
     for (std::size_t i = 0; i < file.port.records(); i++) {
       int half = 0, kernel = 0;
-      if (std::sscanf(file.signals.at(file.port.number(i, 0)).c_str(), "h%d_k%d", &half, &kernel) != 2) continue;
+      if (std::sscanf(file.signals.at(file.port.number(i, 0)).c_str(), "h%d_k%d", &half, &kernel) != 2)
+        continue;
       const int bytes = file.port.fields[2].bytes();
       for (int e = 0; e * 4 < bytes; e++) {
         std::uint32_t value = 0;
         std::memcpy(&value, file.port.value(i, 2) + e * 4, 4);
-        changes["third"].push_back({file.port.clock(i),
-                                    static_cast<std::uint32_t>(((s * 2 + half) * kKernels + kernel) * kUnits * kColumns + e), true,
-                                    value});
+        changes["third"].push_back(
+            {file.port.clock(i),
+             static_cast<std::uint32_t>(((s * 2 + half) * kKernels + kernel) * kUnits * kColumns + e), true,
+             value});
       }
     }
   }
@@ -104,39 +115,21 @@ void read_regions(const Folder& folder, const std::string& scope, Ports& ports) 
   }
 }
 
-void read_states(const Folder& folder, const std::string& scope, Ports& ports) {
-  static const std::map<std::string, int> kCodes{{"busy", 1},          {"input_load", 2}, {"weight_load", 3},
-                                                 {"output_drain", 4},  {"input_release", 5}, {"line_load", 6},
-                                                 {"weight_release", 7}, {"landing", 8}};
-  const std::string top = scope.substr(0, scope.find('.') + 1);
-  const File& states = folder.at(top + "states");
-  const std::uint64_t end = last_clock(ports) + 1;
-  for (const std::string name : kParts) {
-    Register state(states, scope.substr(top.size()) + "engine." + name + ".state");
-    Port& to = ports["state." + name];
-    to.fields = {{"state", 8}};
-    for (std::uint64_t clock = 0; clock <= end; clock++) {
-      const auto code = kCodes.find(states.values.at(state.at(clock)));
-      if (code == kCodes.end()) continue;
-      to.begin(clock);
-      to.add(code->second, 1);
-    }
-  }
-}
-
 // Which requests the beats of a bus answer: memories may answer out of order.
 class Answers {
  public:
-  explicit Answers(Memories& memories) : memories_(memories) {}
+  Answers(Memories& memories, bool in_order) : memories_(memories), in_order_(in_order) {}
 
   void ask(std::uint64_t address, std::uint64_t bytes) { asked_.push_back({number_++, address, bytes}); }
   // A beat: the number of its request, and whether it is the last one.
   std::pair<int, bool> take(std::uint64_t clock, const std::uint8_t* data) {
     memories_.advance(clock);
     if (left_ == 0) {
-      for (current_ = 0; current_ < asked_.size() && !matches(asked_[current_], data);) current_++;
+      for (current_ = 0; !in_order_ && current_ < asked_.size() && !matches(asked_[current_], data);)
+        current_++;
       if (current_ == asked_.size()) current_ = 0;
-      if (asked_.empty()) throw std::runtime_error("a beat in clock " + std::to_string(clock) + " answers no request");
+      if (asked_.empty())
+        throw std::runtime_error("a beat in clock " + std::to_string(clock) + " answers no request");
       left_ = (asked_[current_].bytes + kBus - 1) / kBus;
     }
     const int number = asked_[current_].number;
@@ -157,21 +150,22 @@ class Answers {
   }
 
   Memories& memories_;
+  bool in_order_;
   std::vector<Request> asked_;
   std::size_t current_ = 0;
   std::uint64_t left_ = 0;
   int number_ = 0;
 };
 
-// When the requests of a port are granted and answered, by the number of those under way: it has what was granted in
-// the clock before, and no longer what is answered in this one.
-BusPort read_bus(const Folder& folder, const std::string& port, Memories& memories) {
+// When the requests of a port are granted and answered, by the number of those under way: it has what was
+// granted in the clock before, and no longer what is answered in this one.
+BusPort read_bus(const Folder& folder, const std::string& port, Memories& memories, bool in_order) {
   const Port& requests = folder.at(port + ".req").port;
   const Port& beats = folder.at(port + ".rbeat").port;
   Register outstanding(folder.at(port + ".registers"), "outstanding");
   BusPort bus;
   if (requests.records() == 0) return bus;
-  Answers answers(memories);
+  Answers answers(memories, in_order);
   std::size_t request = 0, beat = 0;
   std::uint64_t under_way = 0;
   const std::uint64_t end = requests.clock(requests.records() - 1) + 4096;  // answers come later
@@ -208,6 +202,7 @@ BusPort read_bus(const Folder& folder, const std::string& port, Memories& memori
 WfoldVectors read_wfold_vectors(const std::string& path, const Settings& settings) {
   const Folder folder(path + "/vectors");
   const std::string scope = settings.text("scope");
+  const bool in_order = settings.number("banks") == 1;
   Memories memories(path + "/vectors", read_program(path, settings.text("processor")));
   const std::string engine = scope + "engine.";
   WfoldVectors vectors;
@@ -216,7 +211,8 @@ WfoldVectors read_wfold_vectors(const std::string& path, const Settings& setting
   copy(folder, scope + "bus.lines.rbeat", "lines.data", {"rdata"}, ports);
   copy(folder, scope + "bus.results.req", "results.request", {"addr", "req_bytes"}, ports);
   copy(folder, engine + "master.broadcast", "broadcast", {"line", "line_group", "line_slot"}, ports);
-  copy(folder, engine + "master.transit", "transit", {"begin", "bytes", "end", "lines", "row", "windows"}, ports);
+  copy(folder, engine + "master.transit", "transit", {"begin", "bytes", "end", "lines", "row", "windows"},
+       ports);
   copy(folder, engine + "master.weights", "weights", {}, ports);
   copy(folder, engine + "writer.drain", "drain", {"channel", "column"}, ports);
   copy(folder, engine + "writer.write", "write", {"write_addr", "write_bytes", "write_data"}, ports);
@@ -225,9 +221,9 @@ WfoldVectors read_wfold_vectors(const std::string& path, const Settings& setting
   read_beats(folder, engine, ports);
   read_results(folder, engine, ports);
   read_regions(folder, scope, ports);
-  read_states(folder, scope, ports);
-  vectors.lines = read_bus(folder, scope + "bus.lines", memories);
-  vectors.results = read_bus(folder, scope + "bus.results", memories);
+  read_states(folder, scope, "engine.", {std::begin(kParts), std::end(kParts)}, kCodes, ports);
+  vectors.lines = read_bus(folder, scope + "bus.lines", memories, in_order);
+  vectors.results = read_bus(folder, scope + "bus.results", memories, in_order);
   return vectors;
 }
 

@@ -32,7 +32,8 @@ struct WfoldVectors {
   BusPort lines, results;
 };
 
-// Ports that hold registers have a record for each element that changes: its number, whether it is known, its value.
+// Ports that hold registers have a record for each element that changes: its number, whether it is known, its
+// value.
 //   out, sum   ((slave x units + unit) x columns of a line) + column
 //   third      (((slave x 2 + half) x kernels + kernel) x units + unit) x columns of a line + column
 // Of the run in the folder of a case.
