@@ -7,12 +7,15 @@ from pathlib import Path
 from lockstep_common import compare, random_layer, run_on_core, zero_point
 
 TOP = "wfold_unit"
-# Slaves, compute units, bytes of a line, lines of the first and of the second buffers, bytes of a region's port, of the bus.
+# Slaves, compute units, bytes of a line, lines of the first and of the second buffers, bytes of a region's port, of the bus, whether the first
+# buffers hold kernels.
 GEOMETRIES = [
-    (4, 2, 16, 5, 5, 16, 16),
-    (2, 3, 32, 6, 7, 16, 32),
-    (3, 1, 8, 3, 4, 16, 8),
-    (4, 4, 64, 8, 9, 64, 64),
+    (4, 2, 16, 5, 5, 16, 16, 0),
+    (2, 3, 32, 7, 7, 16, 32, 1),
+    (3, 1, 8, 3, 4, 16, 8, 0),
+    (2, 3, 32, 6, 7, 16, 32, 0),
+    (4, 2, 16, 5, 6, 16, 16, 1),
+    (4, 4, 64, 8, 9, 64, 64, 0),
 ]
 EVERY_PUSH = [0, 1, 2]
 MUTANTS = [2, 0, 1]
@@ -21,7 +24,7 @@ UNITS = ["engine", "bus.lines", "bus.results", "wram.engine"]
 
 def parameters(geometry, hardware=None):
     """Parameters of the model."""
-    return dict(zip(("NS", "NCU", "M", "L1", "L2", "PORT", "BUS"), geometry))
+    return dict(zip(("NS", "NCU", "M", "L1", "L2", "PORT", "BUS", "KF"), geometry))
 
 
 def memory(rng, bus, banks):
@@ -33,9 +36,9 @@ def memory(rng, bus, banks):
 
 def random_engine(rng, geometry):
     """The engine's part of a hardware file."""
-    slaves, units, line, first, second, port, bus = geometry
+    slaves, units, line, first, second, port, bus, kernels_first = geometry
     pick = rng.choice
-    engine = {"slaves": slaves, "compute_units": units, "line_bytes": line, "first_buffer_lines": first, "second_buffer_lines": second,
+    engine = {"slaves": slaves, "compute_units": units, "line_bytes": line, "first_buffer_lines": first, "second_buffer_lines": second, "first_buffer": "kernels" if kernels_first else "maps",
               "weight_port_bytes": port, "line_queue": pick([16, 16, 8, 1, 2, 3, 5]), "write_queue": pick([16, 16, 8, 1, 2, 4]),
               "post_latency_cycles": pick([4, 4, 0, 1, 7]), "smallest_pci": 4, "tolerance_bytes": pick([4, 16, 64]),
               "transit_bytes": pick([0, 64, 256, 512]), "block_order": pick(["kernel_row_outer", "kernel_row_outer", "block_outer"])}
@@ -50,11 +53,11 @@ def random_engine(rng, geometry):
 
 def random_case(rng, geometry, on_chip=False):
     """A layer and hardware for it, as JSON."""
-    slaves, units, line, first, second, port, bus = geometry
+    slaves, units, line, first, second, port, bus, kernels_first = geometry
     pick = rng.choice
     conv_groups = 1 if rng.random() < 0.75 else pick([2, 3, 4, 6])
     channels = conv_groups * pick([rng.randint(1, 4), rng.randint(1, 2 * line)])
-    kernels = conv_groups * rng.randint(1, max(1, 2 * slaves * (second // 2) // conv_groups))
+    kernels = conv_groups * rng.randint(1, max(1, 2 * slaves * (units if kernels_first else second // 2) // conv_groups))
     kernel = [pick([1, 1, 2, 3]), pick([1, 2, 3, 3, 4])]
     stride = [pick([1, 1, 2, 3]), pick([1, 1, 2, 3])]
     dilation = [pick([1, 1, 2]), pick([1, 1, 2, 3])]
@@ -119,7 +122,7 @@ def given_case(hardware, work):
     hw = json.loads(Path(hardware).read_text())
     engine, bus = hw.get("wfold", {}), hw["chip"]["core"].get("bus", {})
     names = [("slaves", 16), ("compute_units", 4), ("line_bytes", 64), ("first_buffer_lines", 8), ("second_buffer_lines", 9), ("weight_port_bytes", 64)]
-    geometry = [engine.get(name, value) for name, value in names] + [bus.get("bytes_per_clock", 64)]
+    geometry = [engine.get(name, value) for name, value in names] + [bus.get("bytes_per_clock", 64), int(engine.get("first_buffer") == "kernels")]
     return {"geometry": geometry, "hardware": hw, "workload": json.loads(Path(work).read_text())}
 
 

@@ -4,7 +4,7 @@
 module kernel_port #(
     parameter NS = 4,
     parameter M = 16,
-    parameter L2 = 5,
+    parameter SLOTS = 5,       // for kernel lines
     parameter PORT = 16       // bytes of a region's port
 ) (
     input  logic                              clk,
@@ -14,13 +14,13 @@ module kernel_port #(
     input  logic [wfold_pkg::JOB_BITS-1:0]    job_bits,
     input  logic [wfold_pkg::SHAPE_BITS-1:0]  shape_bits,
     input  logic [31:0]                       drained,        // tiles whose results have left
-    input  logic [L2-1:0]                     slot_busy,
+    input  logic [SLOTS-1:0]                     slot_busy,
     // The regions.
     output logic                              access,
     output logic [NS-1:0]                     enable,
     output logic [NS*32-1:0]                  address,        // byte of the region
     input  logic [NS*PORT*8-1:0]              data,
-    // Into the second buffers.
+    // Into the slaves' buffers.
     output logic                              loads,          // a line is complete
     output logic [7:0]                        slot,
     output logic [NS*M*9-1:0]                 line,           // bytes with their zero point off
@@ -70,7 +70,7 @@ module kernel_port #(
     now_records = fresh ? wants_records : in_records;
     active = valid && !at.done;
     nco = job.run.kernels - at.kernel < shape.tile_kernels ? (job.run.kernels - at.kernel + NS - 16'd1) / NS : shape.tile_kernels / NS;
-    sets = L2 / nco;
+    sets = SLOTS / nco;
     slot = (at_j % sets) * nco + at_k;
   end
 

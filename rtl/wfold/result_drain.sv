@@ -6,6 +6,8 @@ module result_drain #(
     parameter M = 16,
     parameter WS = 4,
     parameter K = 2,
+    parameter KF = 0,
+    parameter RECORDS = 2,       // of a slave and kernel tile
     parameter LANES = M / 4,
     parameter SETS = 4,          // of records
     parameter STAGES = 8
@@ -61,7 +63,7 @@ module result_drain #(
   wfold_pkg::shape_t shape;
   wfold_pkg::refill_t tile;
   conv_pkg::setup_t conv;
-  logic [127:0] records[0:SETS*K*NS-1];
+  logic [127:0] records[0:SETS*RECORDS*NS-1];
 
   assign end_job = job_bits;
   assign arrives = option_stages == 4'd1 ? tile_ends : waits[option_stages-4'd2];
@@ -72,7 +74,7 @@ module result_drain #(
   assign tile = drain_tile;
   assign conv = job.conv;
 
-  logic [15:0] place, per_group, in_group, slaves, slave_number, slave_k;
+  logic [15:0] place, unit, inner, per_group, in_group, slaves, slave_number, slave_k;
   logic [LANES*32-1:0] sums;
   logic [LANES*128-1:0] lane_records;
   logic [15:0] width;
@@ -97,9 +99,12 @@ module result_drain #(
           read[slave_number] = 1'b1;
           read_k[slave_number*8+:8] = slave_k;
         end
-        place = (column >> shape.ws_shift) * WS + (column & (width - 16'd1));
-        sums[i*32+:32] = third[(((slave_number*2+half)*K+slave_k)*NCU*WS+place)*32+:32];
-        lane_records[i*128+:128] = records[(set*K+slave_k)*NS+slave_number];
+        // With kernels in the first buffers units have kernels, beats have lines of columns.
+        unit = KF != 0 ? slave_k : column >> shape.ws_shift;
+        inner = KF != 0 ? column >> shape.ws_shift : slave_k;
+        place = unit * WS + (column & (width - 16'd1));
+        sums[i*32+:32] = third[(((slave_number*2+half)*K+inner)*NCU*WS+place)*32+:32];
+        lane_records[i*128+:128] = records[(set*RECORDS+slave_k)*NS+slave_number];
       end
     state = drain ? wfold_pkg::STATE_BUSY : wfold_pkg::STATE_IDLE;
   end
@@ -107,7 +112,7 @@ module result_drain #(
   genvar i;
   generate
     for (i = 0; i < LANES; i = i + 1) begin : lane
-      result_unit unit (
+      result_unit post (
           .accumulator(sums[i*32+:32]),
           .record(lane_records[i*128+:128]),
           .setup(conv),
@@ -119,7 +124,7 @@ module result_drain #(
   always_ff @(posedge clk) begin
     if (record) begin
       for (int s = 0; s < NS; s = s + 1)
-        records[((record_first?(write_set+8'd1)%SETS:write_set)*K+record_k)*NS+s] <= record_data[s*128+:128];
+        records[((record_first?(write_set+8'd1)%SETS:write_set)*RECORDS+record_k)*NS+s] <= record_data[s*128+:128];
       if (record_first) write_set <= (write_set + 8'd1) % SETS;
     end
     if (kernel_tile_ends && end_job.conv.post_parameters && end_job.run.ends_sums) end_set <= (end_set + 8'd1) % SETS;

@@ -6,11 +6,11 @@ module run_queue #(
     parameter M = 16,
     parameter L1 = 4,
     parameter L2 = 5,
+    parameter KF = 0,
     parameter PLACES = 4
 ) (
     input  logic                              clk,
     input  logic                              reset,
-    input  logic                              option_map_second,
     input  logic [31:0]                       option_half,        // bytes of half the transit buffer
     input  logic                              instruction_valid,
     input  logic [511:0]                      instruction,
@@ -56,7 +56,7 @@ module run_queue #(
     if (push) jobs[2'(head + count)] <= dispatched;
     if (loads) begin
       job <= next;
-      shape <= wfold_pkg::shape_of(next, NS, NCU, M, L1, L2, option_half, option_map_second);
+      shape <= wfold_pkg::shape_of(next, NS, NCU, M, L1, L2, option_half, KF);
       head <= head + 8'd1;
     end
     count <= count + {7'd0, push} - {7'd0, loads};

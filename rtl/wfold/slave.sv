@@ -1,12 +1,13 @@
-// A slave: first buffer of map lines, second buffer of kernel lines, compute units, third buffer with the sums of two tiles
-// (WF-4, WF-7, WF-8).
+// A slave: buffers of map lines and of kernel lines, compute units, third buffer with the sums of two tiles (WF-4, WF-7, WF-8).
+// The lines of the first buffer are dealt to the units, a line of the second one goes to all of them.
 module slave #(
     parameter NCU = 2,
     parameter M = 16,
-    parameter L1 = 4,
-    parameter L2 = 5,
+    parameter PLACES = 4,        // for map lines
+    parameter SLOTS = 5,         // for kernel lines
+    parameter KF = 0,            // 1: the first buffer has kernel lines
     parameter WS = 4,
-    parameter K = 2,             // kernels of a tile, at most
+    parameter K = 2,             // beats of a step, at most
     parameter STAGES = 8
 ) (
     input  logic                          clk,
@@ -20,7 +21,7 @@ module slave #(
     input  logic                          enter,
     input  logic [7:0]                    enter_slot,
     input  logic [M*8-1:0]                enter_line,
-    input  logic [L1-1:0]                 mark,
+    input  logic [PLACES-1:0]             mark,
     input  logic                          loads,
     input  logic [7:0]                    loads_slot,
     input  logic [M*9-1:0]                loads_line,
@@ -30,11 +31,11 @@ module slave #(
     input  logic                          clears,
     input  logic                          half,
     input  logic [7:0]                    k,
-    input  logic [7:0]                    slot,
+    input  logic [7:0]                    slot,           // of the kernel line, or of the first unit's
+    input  logic [7:0]                    kernel_count,   // of the tile
     input  logic [7:0]                    first_place,
     input  logic [7:0]                    shift,
-    output logic [NCU*M*9-1:0]            operands,
-    output logic [M*9-1:0]                kernel,
+    output logic [(NCU+1)*M*9-1:0]        operands,       // of the units, then the line that they share
     // Results.
     output logic                          write,
     output logic                          write_half,
@@ -47,25 +48,31 @@ module slave #(
 
   localparam UNIT = NCU * WS * 32;
 
-  logic [L1*M*9-1:0] first;
-  logic [M*9-1:0] second[0:L2-1];
-  logic [NCU*M*9-1:0] latched, selected;
+  logic [PLACES*M*9-1:0] maps;
+  logic [M*9-1:0] kernels[0:SLOTS-1];
+  logic [NCU*M*9-1:0] latched, selected, dealt, window;
+  logic [M*9-1:0] shared;
   logic [15:0] source, place;
   logic [UNIT-1:0] out, adds;
 
-  // Selection: unit u begins u lines behind unit 0, all of them `shift` columns into their line.
+  // Selection of map lines: unit u begins u lines behind unit 0, all of them `shift` columns into their line. What the first
+  // buffer has is latched for the step.
   always_comb begin
-    selected = '0;
-    for (int u = 0; u < NCU; u = u + 1)
+    window = '0;
+    for (int u = 0; u < (KF != 0 ? 1 : NCU); u = u + 1)
       for (int i = 0; i < M; i = i + 1) begin
         source = i + (shift << pci_shift);
         place = first_place + u + (source >= M ? 8'd1 : 8'd0);
-        if (place >= L1) place = place - L1;
-        if (place >= L1) place = place - L1;
-        selected[(u*M+i)*9+:9] = first[(place*M+source%M)*9+:9];
+        if (place >= PLACES) place = place - PLACES;
+        if (place >= PLACES) place = place - PLACES;
+        window[(u*M+i)*9+:9] = maps[(place*M+source%M)*9+:9];
       end
-    operands = step_first ? selected : latched;
-    kernel = second[slot];
+    selected = window;
+    if (KF != 0)
+      for (int u = 0; u < NCU; u = u + 1) selected[u*M*9+:M*9] = u < kernel_count ? kernels[slot+u] : '0;
+    dealt = step_first ? selected : latched;
+    shared = KF != 0 ? window[M*9-1:0] : kernels[slot];
+    operands = {shared, dealt};
   end
 
   genvar g;
@@ -76,8 +83,8 @@ module slave #(
           .WS(WS)
       ) cu (
           .pci_shift(pci_shift),
-          .x(operands[g*M*9+:M*9]),
-          .w(kernel),
+          .x(dealt[g*M*9+:M*9]),
+          .w(shared),
           .result(out[g*WS*32+:WS*32])
       );
     end
@@ -96,11 +103,11 @@ module slave #(
   end
 
   always_ff @(posedge clk) begin
-    for (int p = 0; p < L1; p = p + 1) if (mark[p]) first[p*M*9+:M*9] <= '0;
+    for (int p = 0; p < PLACES; p = p + 1) if (mark[p]) maps[p*M*9+:M*9] <= '0;
     if (enter)
-      for (int i = 0; i < M; i = i + 1) first[(enter_slot*M+i)*9+:9] <= {is_signed && enter_line[i*8+7], enter_line[i*8+:8]} - zero_point;
-    if (loads) second[loads_slot] <= loads_line;
-    if (beat) latched <= operands;
+      for (int i = 0; i < M; i = i + 1) maps[(enter_slot*M+i)*9+:9] <= {is_signed && enter_line[i*8+7], enter_line[i*8+:8]} - zero_point;
+    if (loads) kernels[loads_slot] <= loads_line;
+    if (beat) latched <= dealt;
     stages <= {stages[(STAGES-1)*ENTRY-1:0], beat, clears, half, k, out};
     if (write) begin
       third[(write_half*K+write_k)*UNIT+:UNIT] <= adds;

@@ -88,7 +88,6 @@ package wfold_pkg;
     logic [3:0]           ws_shift;
     logic                 window_all;   // a window of the transit buffer holds all blocks
     logic                 one_request;  // results of several columns follow one another
-    logic                 map_second;   // maps are in the second buffers
     logic [5:0]           column_count; // folded columns with a tap
   } shape_t;
 
@@ -163,7 +162,6 @@ package wfold_pkg;
       if (line == job.run.granularity << i) shape_of.ws_shift = i;
     end
     ws = 16'd1 << shape_of.ws_shift;
-    shape_of.map_second = map_second;
     shape_of.groups = job.as_they_are && job.kernels.slave_groups > 7'd1 ? {9'd0, job.kernels.slave_groups} : 16'd1;
     shape_of.group_channels = job.run.channels / shape_of.groups;
     shape_of.blocks = (shape_of.group_channels + (16'd1 << shape_of.pci_shift) - 16'd1) >> shape_of.pci_shift;

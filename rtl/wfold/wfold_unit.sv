@@ -8,9 +8,13 @@ module wfold_unit #(
     parameter L2 = 5,
     parameter PORT = 16,          // bytes of a region's port
     parameter BUS = 16,
+    parameter KF = 0,             // 1: kernels are in the first buffers, maps in the second ones
     parameter MAX_LATENCY = 16,
     parameter WS = M / 4,         // columns of a line, at most
-    parameter K = L2 / 2
+    parameter K = L2 / 2,         // beats of a step, at most: kernels of a slave, or lines of columns
+    parameter RECORDS = KF ? NCU : K,
+    parameter PLACES = KF ? L2 : L1,  // for lines of the map
+    parameter SLOTS = KF ? L1 : L2    // for kernel lines
 ) (
     input  logic                         clk,
     input  logic                         reset,
@@ -64,11 +68,10 @@ module wfold_unit #(
     output logic [15:0]                  kw,
     output logic [15:0]                  block,
     output logic [15:0]                  k,
-    output logic [7:0]                   second_slot,
+    output logic [7:0]                   kernel_slot,
     output logic [15:0]                  column,
     output logic [15:0]                  width,          // columns of a line
-    output logic [NS*NCU*M*9-1:0]        operands,
-    output logic [NS*M*9-1:0]            kernels,
+    output logic [NS*(NCU+1)*M*9-1:0]    operands,       // of each slave those of the units, then the line that they share
     output logic                         third_write,
     output logic                         third_write_half,
     output logic [7:0]                   third_write_k,
@@ -104,11 +107,11 @@ module wfold_unit #(
       .NCU(NCU),
       .M(M),
       .L1(L1),
-      .L2(L2)
+      .L2(L2),
+      .KF(KF)
   ) runs (
       .clk(clk),
       .reset(reset),
-      .option_map_second(1'b0),
       .option_half(option_half),
       .instruction_valid(instruction_valid),
       .instruction(instruction),
@@ -124,7 +127,7 @@ module wfold_unit #(
   logic lines_send, fetch_begins, window_leaves, line_there, line_first;
   logic [wfold_pkg::FETCH_BITS-1:0] fetch, line_fetch, line_window;
   logic signed [31:0] line_column;
-  logic [NS*L1-1:0] mark;
+  logic [NS*PLACES-1:0] mark;
   logic [31:0] entered, freed;
 
   line_reader reader (
@@ -185,7 +188,7 @@ module wfold_unit #(
 
   line_entry #(
       .NS(NS),
-      .PLACES(L1)
+      .PLACES(PLACES)
   ) entry (
       .clk(clk),
       .valid(valid),
@@ -211,13 +214,13 @@ module wfold_unit #(
   logic [7:0] loads_slot, record_k, array_k, tile_kernels, first_place, shift;
   logic [NS*M*9-1:0] loads_line;
   logic [NS*128-1:0] record_data;
-  logic [L2-1:0] slot_busy;
+  logic [SLOTS-1:0] slot_busy;
   logic [31:0] drained;
 
   kernel_port #(
       .NS(NS),
       .M(M),
-      .L2(L2),
+      .SLOTS(SLOTS),
       .PORT(PORT)
   ) ports (
       .clk(clk),
@@ -249,7 +252,8 @@ module wfold_unit #(
 
   array_control #(
       .NS(NS),
-      .L2(L2)
+      .SLOTS(SLOTS),
+      .KF(KF)
   ) control (
       .clk(clk),
       .reset(reset),
@@ -269,7 +273,7 @@ module wfold_unit #(
       .clears(clears),
       .half(half),
       .k(array_k),
-      .slot(second_slot),
+      .slot(kernel_slot),
       .first_place(first_place),
       .shift(shift),
       .kh(kh),
@@ -294,8 +298,9 @@ module wfold_unit #(
       slave #(
           .NCU(NCU),
           .M(M),
-          .L1(L1),
-          .L2(L2),
+          .PLACES(PLACES),
+          .SLOTS(SLOTS),
+          .KF(KF),
           .WS(WS),
           .K(K)
       ) one (
@@ -309,7 +314,7 @@ module wfold_unit #(
           .enter(broadcast && line_group == s / (NS / shape.groups)),
           .enter_slot(line_slot),
           .enter_line(line),
-          .mark(mark[(s/(NS/shape.groups))*L1+:L1]),
+          .mark(mark[(s/(NS/shape.groups))*PLACES+:PLACES]),
           .loads(loads),
           .loads_slot(loads_slot),
           .loads_line(loads_line[s*M*9+:M*9]),
@@ -318,11 +323,11 @@ module wfold_unit #(
           .clears(clears),
           .half(half),
           .k(array_k),
-          .slot(second_slot),
+          .slot(kernel_slot),
+          .kernel_count(tile_kernels),
           .first_place(first_place),
           .shift(shift),
-          .operands(operands[s*NCU*M*9+:NCU*M*9]),
-          .kernel(kernels[s*M*9+:M*9]),
+          .operands(operands[s*(NCU+1)*M*9+:(NCU+1)*M*9]),
           .write(write_all[s]),
           .write_half(half_all[s]),
           .write_k(k_all[s*8+:8]),
@@ -346,7 +351,9 @@ module wfold_unit #(
       .NCU(NCU),
       .M(M),
       .WS(WS),
-      .K(K)
+      .K(K),
+      .KF(KF),
+      .RECORDS(RECORDS)
   ) drains_results (
       .clk(clk),
       .reset(reset),
@@ -385,7 +392,7 @@ module wfold_unit #(
   result_writer #(
       .NS(NS),
       .M(M),
-      .K(K),
+      .K(RECORDS),
       .MAX_LATENCY(MAX_LATENCY)
   ) writer (
       .clk(clk),

@@ -57,7 +57,7 @@ LockStep::LockStep(const std::string& folder, const Settings& settings, WfoldVec
   out_.port = &rtl_["out"], sum_.port = &rtl_["sum"], third_.port = &rtl_["third"];
   out_.before.assign(kSlaves * kUnits * kColumns, {true, 0});
   sum_.before = out_.before;
-  third_.before.assign(kSlaves * 2 * kKernels * kUnits * kColumns, {true, 0});
+  third_.before.assign(kSlaves * 2 * kKernels * kResults, {true, 0});
   model_->option_line_queue = settings.number("line_queue");
   model_->option_half = settings.number("half");
   model_->option_write_queue = settings.number("write_queue");
@@ -143,11 +143,10 @@ void LockStep::record_slaves(std::uint64_t clock) {
     port.add(model_->k, 2);
     port.add(model_->kh, 2);
     port.add(model_->kw, 2);
-    port.add(model_->second_slot, 1);
-    for (int u = 0; u < kUnits; u++) port.add(model_->column + u * model_->width, 2);
-    for (int i = 0; i < kUnits * kLine; i++)
-      port.add(bits(model_->operands, (s * kUnits * kLine + i) * 9, 9), 2);
-    for (int i = 0; i < kLine; i++) port.add(bits(model_->kernels, (s * kLine + i) * 9, 9), 2);
+    port.add(model_->kernel_slot, 1);
+    for (int u = 0; u < kUnits; u++) port.add(model_->column + (kKernelsFirst ? 0 : u * model_->width), 2);
+    for (int i = 0; i < (kUnits + 1) * kLine; i++)
+      port.add(bits(model_->operands, (s * (kUnits + 1) * kLine + i) * 9, 9), 2);
   }
 }
 
@@ -157,10 +156,13 @@ void LockStep::record_registers(std::uint64_t clock) {
       out_.look(clock, e, true, bits(model_->results, e * 32, 32));
     if (e % kColumns < model_->width) sum_.look(clock, e, true, bits(model_->sums, e * 32, 32));
   }
-  for (int e = 0; e < kSlaves * 2 * kKernels * kUnits * kColumns; e++) {
-    const int column = e % kColumns, unit = e / kColumns % kUnits, first = e - unit * kColumns - column;
+  for (int e = 0; e < kSlaves * 2 * kBeats * kUnits * kColumns; e++) {
+    const int column = e % kColumns, unit = e / kColumns % kUnits, beat = e / kColumns / kUnits % kBeats;
+    const int half = e / kColumns / kUnits / kBeats;  // of all slaves
+    const int kernel = kKernelsFirst ? unit : beat, line = kKernelsFirst ? beat : unit;
     if (column < model_->width)
-      third_.look(clock, first + unit * model_->width + column, true, bits(model_->third, e * 32, 32));
+      third_.look(clock, (half * kKernels + kernel) * kResults + line * model_->width + column, true,
+                  bits(model_->third, e * 32, 32));
   }
 }
 
@@ -170,7 +172,7 @@ void LockStep::record_results(std::uint64_t clock) {
       Port& port = begin("third.write", clock);
       port.add(s, 1);
       port.add(model_->third_write_half, 1);
-      port.add(model_->third_write_k, 2);
+      port.add(kKernelsFirst ? 0 : model_->third_write_k, 2);
     }
     if (bits(model_->third_read, s, 1) == 0) continue;
     Port& port = begin("third.read", clock);

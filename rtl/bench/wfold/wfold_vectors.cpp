@@ -47,11 +47,13 @@ void merge_slaves(const Folder& folder, const std::string& engine, const std::st
 }
 
 void read_beats(const Folder& folder, const std::string& engine, Ports& ports) {
-  std::vector<std::string> names{"block", "k", "kh", "kw", "second_slot"};
+  std::vector<std::string> names{"block", kKernelsFirst ? "window" : "k", "kh", "kw",
+                                 kKernelsFirst ? "first_slot" : "second_slot"};
+  const std::string dealt = kKernelsFirst ? ".w" : ".x", shared = kKernelsFirst ? "map.x" : "kernel.w";
   for (int u = 0; u < kUnits; u++) names.push_back("cu" + std::to_string(u) + "_w");
   for (int u = 0; u < kUnits; u++)
-    for (int i = 0; i < kLine; i++) names.push_back("cu" + std::to_string(u) + ".x" + std::to_string(i));
-  for (int i = 0; i < kLine; i++) names.push_back("kernel.w" + std::to_string(i));
+    for (int i = 0; i < kLine; i++) names.push_back("cu" + std::to_string(u) + dealt + std::to_string(i));
+  for (int i = 0; i < kLine; i++) names.push_back(shared + std::to_string(i));
   merge_slaves(folder, engine, "", "slave", names, ports);
 
   Register tile(folder.at(engine + "master.registers"), "tile"),
@@ -97,8 +99,7 @@ void read_results(const Folder& folder, const std::string& engine, Ports& ports)
         std::memcpy(&value, file.port.value(i, 2) + e * 4, 4);
         changes["third"].push_back(
             {file.port.clock(i),
-             static_cast<std::uint32_t>(((s * 2 + half) * kKernels + kernel) * kUnits * kColumns + e), true,
-             value});
+             static_cast<std::uint32_t>(((s * 2 + half) * kKernels + kernel) * kResults + e), true, value});
       }
     }
   }
