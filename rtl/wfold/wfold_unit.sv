@@ -75,6 +75,7 @@ module wfold_unit #(
     output logic                         third_write,
     output logic                         third_write_half,
     output logic [7:0]                   third_write_k,
+    output logic [7:0]                   third_write_units,
     output logic [NS*NCU*WS*32-1:0]      results,
     output logic [NS*NCU*WS*32-1:0]      sums,
     output logic [NS*2*K*NCU*WS*32-1:0]  third,
@@ -291,7 +292,7 @@ module wfold_unit #(
   );
 
   logic [NS-1:0] write_all, half_all;
-  logic [NS*8-1:0] k_all;
+  logic [NS*8-1:0] k_all, units_all;
   genvar s;
   generate
     for (s = 0; s < NS; s = s + 1) begin : sl
@@ -331,6 +332,7 @@ module wfold_unit #(
           .write(write_all[s]),
           .write_half(half_all[s]),
           .write_k(k_all[s*8+:8]),
+          .write_units(units_all[s*8+:8]),
           .results(results[s*NCU*WS*32+:NCU*WS*32]),
           .sums(sums[s*NCU*WS*32+:NCU*WS*32]),
           .third(third[s*2*K*NCU*WS*32+:2*K*NCU*WS*32])
@@ -340,6 +342,7 @@ module wfold_unit #(
   assign third_write = write_all[0];
   assign third_write_half = half_all[0];
   assign third_write_k = k_all[7:0];
+  assign third_write_units = units_all[7:0];
 
   // Results.
   logic room, drain_ends_run, run_written;

@@ -152,7 +152,8 @@ void LockStep::record_slaves(std::uint64_t clock) {
 
 void LockStep::record_registers(std::uint64_t clock) {
   for (int e = 0; e < kSlaves * kUnits * kColumns; e++) {
-    if (model_->third_write && e % kColumns < model_->width)
+    if (model_->third_write && e % kColumns < model_->width &&
+        e / kColumns % kUnits < model_->third_write_units)
       out_.look(clock, e, true, bits(model_->results, e * 32, 32));
     if (e % kColumns < model_->width) sum_.look(clock, e, true, bits(model_->sums, e * 32, 32));
   }
