@@ -23,6 +23,7 @@ FIELDS = {
         ("ends_sums", 1, 1)]),
     "wfold.kernels": (0x04, [
         ("channels", 16, 1), ("group_kernels", 16, 0), ("first_in_group", 16, 0), ("folded", 1, 0), ("slave_groups", 7, 1)]),
+    "wfold.align": (0x0A, [("weights", 32, 0), ("kernels", 16, 1), ("pixel_bytes", 16, 1), ("first_channel", 16, 0), ("channels", 16, 1)]),
     "rolling.setup": (0x05, [
         ("variant", 3, 0), ("scheme", 2, 0), ("realignment", 1, 0), ("wrap", 1, 0), ("transposition", 1, 0), ("stacked_blocks", 8, 1), ("stacked_cuts", 8, 1),
         ("pixel_bytes", 16, 1), ("group_channels", 16, 1), ("group_kernels", 16, 1), ("block_kernels", 16, 1), ("images", 16, 1), ("useful_taps", 32, 1)]),

@@ -73,6 +73,36 @@ def random_layer(rng, sizes, share):
     return layer, in_type
 
 
+def changed(case, path, value=None):
+    """A copy of a case with a value at a path; None: with nothing there."""
+    result = json.loads(json.dumps(case))
+    inner = result
+    for step in path[:-1]:
+        inner = inner[step]
+    if value is None:
+        del inner[path[-1]]
+    else:
+        inner[path[-1]] = value
+    return result
+
+
+def smaller_layers(case):
+    """Cases whose layer has one size less or halved, or is without one of its parts."""
+    paths = [("inputs", 0, "shape", i) for i in range(4)] + [("layers", 0, k, i) for k in ("kernel", "stride", "dilation") for i in range(2)]
+    paths += [("layers", 0, "out_channels")] + [("layers", 0, "pads", i) for i in range(4)] + [("layers", 0, "groups")]
+    for path in paths:
+        least = 0 if "pads" in path else 1
+        at = case["workload"]
+        for step in path:
+            at = at[step]
+        for value in sorted({least, at // 2, at - 1}):
+            if least <= value < at:
+                yield changed(case, ("workload", *path), value)
+    for key in ("bias", "requant", "activation", "arithmetic"):
+        if key in case["workload"]["layers"][0]:
+            yield changed(case, ("workload", "layers", 0, key))
+
+
 def call(command, folder):
     result = subprocess.run([str(c) for c in command], capture_output=True, text=True, cwd=folder)
     return result.returncode, result.stdout, result.stderr
@@ -100,6 +130,29 @@ def run_on_core(case, folder, product, units, work=("--layer", "layer.json")):
         raise Failure("the product fails: " + case["refused"][-600:])
     (folder / "program.image").write_bytes(program_image(folder, "cluster0.core0.control"))
     return True
+
+
+def vary(folder, product, before):
+    """Writes the planner's program with more instructions in it: `before(words, line)` gives those in front of a line. Returns whether there is a program."""
+    status, _, _ = call([product, "plan", "--config", "hw.json", "--layer", "layer.json", "--export", "planned.program"], folder)
+    if status != 0:
+        return False
+    result = []
+    for line in (folder / "planned.program").read_text().splitlines():
+        words = line.split()
+        if words and words[0].startswith("0x"):
+            line = "  " + " ".join(words[1:])
+            result += before(words[1:], line)
+        elif words and words[0] == ".program":
+            line = " ".join(words[:3])
+        result.append(line)
+    (folder / "case.program").write_text("\n".join(result) + "\n")
+    return True
+
+
+def other_zero_point(rng, setup):
+    """A conv.setup with another zero point of the output, by which results tell which one was used."""
+    return re.sub(r" output_zero_point=-?\d+", "", setup) + f" output_zero_point={rng.randint(0, 100)}"
 
 
 def program_image(folder, processor):

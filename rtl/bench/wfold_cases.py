@@ -4,7 +4,7 @@ import json
 import random
 from pathlib import Path
 
-from lockstep_common import compare, random_layer, run_on_core, zero_point
+from lockstep_common import changed, compare, other_zero_point, random_layer, run_on_core, smaller_layers, vary, zero_point
 
 TOP = "wfold_unit"
 # Slaves, compute units, bytes of a line, lines of the first and of the second buffers, bytes of a region's port, of the bus, whether the first
@@ -42,7 +42,7 @@ def random_engine(rng, geometry):
               "weight_port_bytes": port, "line_queue": pick([16, 16, 8, 1, 2, 3, 5]), "write_queue": pick([16, 16, 8, 1, 2, 4]),
               "post_latency_cycles": pick([4, 4, 0, 1, 7]), "smallest_pci": 4, "tolerance_bytes": pick([4, 16, 64]),
               "transit_bytes": pick([0, 64, 256, 512]), "block_order": pick(["kernel_row_outer", "kernel_row_outer", "block_outer"])}
-    engine.update({"adder_stages": pick([1, 1, 1, 2, 3]), "kernel_place": pick(["load", "load", "offline"]), "fold_place": pick(["on_chip", "on_chip", "dram", "in_place"])})
+    engine.update({"adder_stages": pick([1, 1, 1, 2, 3]), "kernel_place": pick(["load", "load", "offline", "in_place"]), "fold_place": pick(["on_chip", "on_chip", "dram", "in_place"])})
     granularities = [p for p in (4, 8, 16, 32, 64) if p <= line]
     engine["pci"] = pick([0, 0, pick(granularities)])
     if rng.random() < 0.5:
@@ -67,12 +67,16 @@ def random_case(rng, geometry, on_chip=False):
     width = max(1, reach[1] - pads[1] - pads[3]) + rng.randint(0, 12)
     sizes = {"out_channels": kernels, "kernel": kernel, "stride": stride, "dilation": dilation, "pads": pads, "groups": conv_groups}
     layer, in_type = random_layer(rng, sizes, 0.7)
+    layers = [layer]
+    if "requant" in layer and rng.random() < 0.15:
+        layers.append({"name": "conv2", "op": "conv2d", "inputs": ["conv"], "out_channels": rng.randint(1, 2 * slaves), "kernel": [1, pick([1, 2])], "stride": [1, 1],
+                       "dilation": [1, 1], "pads": [0, 0, 0, 1], "weights": {"random": {"seed": 4}}})
     workload = {"name": "lockstep", "inputs": [{"name": "x", "shape": [pick([1, 1, 1, 2]), height, width, channels], "dtype": in_type, "random": {"seed": 1},
-                                                "zero_point": zero_point(rng, in_type)}], "layers": [layer], "outputs": ["conv"]}
+                                                "zero_point": zero_point(rng, in_type)}], "layers": layers, "outputs": [layers[-1]["name"]]}
     # Vectors do not say which of several requests to write is answered. One bank answers in order; with more the limit is out of reach.
     outstanding = pick([2, 3, 8, 64, 64])
     engine = random_engine(rng, geometry)
-    in_order = outstanding <= 16 or engine["fold_place"] != "on_chip"
+    in_order = outstanding <= 16 or engine["fold_place"] != "on_chip" or len(layers) > 1
     hardware = {
         "name": "lockstep", "clock_mhz": 1000, "dataflow": "wfold", "wfold": engine, "dram": {"preset": "ddr4_2400"},
         "dma": {"max_outstanding": outstanding},
@@ -81,12 +85,12 @@ def random_case(rng, geometry, on_chip=False):
                           "bus": {"bytes_per_clock": bus, "max_outstanding": pick([16, 16, 2, 5])}}},
     }
     core = hardware["chip"]["core"]
-    if bus >= port and rng.random() < 0.15:
+    if bus >= port and len(layers) == 1 and rng.random() < 0.15:
         engine["storage"] = "shared"
         core["nram"] = {"size_bytes": slaves * 16384, "banks": slaves, "bank_bytes": bus, "latency_cycles": 1}
         core["wram"] = dict(core["nram"])
         hardware["dma"]["max_outstanding"], engine["fold_place"] = 64, "on_chip"
-    return {"geometry": list(geometry), "workload": workload, "hardware": hardware}
+    return {"geometry": list(geometry), "workload": workload, "hardware": hardware, "varied": rng.random() < 0.3, "seed": rng.randrange(1 << 32)}
 
 
 def beats(case):
@@ -109,12 +113,34 @@ def settings(hardware):
             "region_bytes": core.get("wram", {}).get("size_bytes", 1 << 20) // engine.get("slaves", 16), "bank_shift": (core.get("wram", {}).get("bank_bytes", 16) - 1).bit_length()}
 
 
+def varied(case, folder, product):
+    """Writes the planner's program with set-ups between its runs. Returns whether there is such a program."""
+    rng = random.Random(case["seed"])
+    setups, runs, ends = {}, 0, True
+
+    def before(words, line):
+        nonlocal runs, ends
+        if words[0] == "conv.setup":
+            setups.clear()
+        if words[0] in ("conv.setup", "wfold.kernels"):
+            setups[words[0]] = line
+        if words[0] != "wfold.run":
+            return []
+        runs += 1
+        changes = runs > 1 and ends and rng.random() < 0.5
+        ends = "ends_sums=0" not in words
+        return [other_zero_point(rng, setups["conv.setup"])] + [line for name, line in setups.items() if name != "conv.setup"] if changes else []
+
+    return vary(folder, product, before) and runs > 1
+
+
 def run_case(case, folder, product, bench):
     """Runs a case on both. Returns (clocks, records) where they are equal, None where the planner refuses the case."""
     folder.mkdir(parents=True, exist_ok=True)
     (folder / "hw.json").write_text(json.dumps(case["hardware"]))
     (folder / "layer.json").write_text(json.dumps(case["workload"]))
-    return compare(folder, bench, settings(case["hardware"])) if run_on_core(case, folder, product, UNITS) else None
+    work = ["--program", "case.program"] if case.get("varied") and varied(case, folder, product) else ["--layer", "layer.json"]
+    return compare(folder, bench, settings(case["hardware"])) if run_on_core(case, folder, product, UNITS, work) else None
 
 
 def given_case(hardware, work):
@@ -128,4 +154,12 @@ def given_case(hardware, work):
 
 def smaller(case):
     """Cases with one size halved, or one setting left out."""
-    return []
+    yield from smaller_layers(case)
+    geometry = ("slaves", "compute_units", "line_bytes", "first_buffer_lines", "second_buffer_lines", "first_buffer", "weight_port_bytes", "smallest_pci")
+    for key in case["hardware"]["wfold"]:
+        if key not in geometry:
+            yield changed(case, ("hardware", "wfold", key))
+    if len(case["workload"]["layers"]) > 1:
+        yield changed(changed(case, ("workload", "layers", 1)), ("workload", "outputs"), ["conv"])
+    if case["varied"]:
+        yield changed(case, ("varied",), False)

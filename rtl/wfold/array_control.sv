@@ -108,7 +108,7 @@ module array_control #(
     refill_last = step_last && last_tap;
     // Lines of the refill that this beat was the last one to take.
     passed = last_tap ? lines : (next_tap - at.tap_first) >> shape.ws_shift;
-    if (KF != 0 && !refill_last && (last_tap || (offset >> shape.ws_shift) + {8'd0, k} + 16'd1 < passed))
+    if (KF != 0 && !step_last && (last_tap || (offset >> shape.ws_shift) + {8'd0, k} + 16'd1 < passed))
       passed = (offset >> shape.ws_shift) + {8'd0, k} + 16'd1;
     tile_last = refill_last && (following.done || following.number == 16'd0);
     tile_ends = tile_last && job.run.ends_sums;

@@ -49,13 +49,36 @@ module kernel_port #(
   logic release_wait, drain_wait, line_ends, step_ends, refill_ends, tile_ends;
 
   // The line of each slave.
-  logic [31:0] offset[0:NS-1];   // of its first byte in the kernel
-  logic [7:0] count[0:NS-1], longest;
+  logic [NS*32-1:0] lows, highs, in_column;
+  logic [31:0] offset[0:NS-1];   // of its first byte in the tile
+  logic [NS*8-1:0] counts;
+  logic [7:0] longest;
   logic [NS-1:0] exists;
-  logic [M-1:0] filled[0:NS-1];  // lanes with a byte of the kernel
-  logic [31:0] low, high, kernel_number, base_channel, lane_channel, lane_phase, overlap_low, overlap_high, group_number, position;
-  logic lane_there, own_bytes;
+  logic [NS*M-1:0] filled;       // lanes with a byte of the kernel
+  logic own_bytes;
   logic [15:0] slaves, tap_number;
+  assign own_bytes = job.as_they_are && !job.kernels.folded;
+
+  kernel_bytes #(
+      .NS(NS),
+      .LANES(M)
+  ) lanes (
+      .job_bits(job_bits),
+      .shape_bits(shape_bits),
+      .own_bytes(own_bytes),
+      .kernel(at.kernel),
+      .nco(nco),
+      .k(at_k),
+      .tap(at_tap),
+      .lows(lows),
+      .highs(highs),
+      .exists(exists),
+      .skipped(in_column),
+      .counts(counts),
+      .filled(filled),
+      .tap_number(tap_number),
+      .tap_bytes(tap_bytes)
+  );
 
   always_comb begin
     at = fresh ? wfold_pkg::first_refill(shape) : refill;
@@ -74,58 +97,22 @@ module kernel_port #(
     slot = (at_j % sets) * nco + at_k;
   end
 
-  // Bytes of a line.
+  // Where a line lies.
   always_comb begin
     longest = 8'd0;
-    own_bytes = job.as_they_are && !job.kernels.folded;
     slaves = NS / shape.groups;
-    tap_number = 16'd0;
-    for (int c = 0; c < wfold_pkg::COLUMNS; c = c + 1) if (c < at_tap && shape.taps[c]) tap_number = tap_number + 16'd1;
-    tap_bytes = 32'd0;
-    for (int p = 0; p < job.conv.stride_w; p = p + 1) begin
-      position = at_tap * job.conv.stride_w + p;
-      if (shape.positions[position[6:0]]) tap_bytes = tap_bytes + wfold_pkg::phase_part(job, shape.phase_bytes, p);
-    end
+    lows = '0;
+    highs = '0;
     for (int s = 0; s < NS; s = s + 1) begin
-      low = wfold_pkg::block_channel(job, shape, at.block, s / slaves);
-      high = wfold_pkg::block_channel_end(job, shape, at.block, s / slaves);
-      kernel_number = {16'd0, at.kernel} + (s / slaves) * slaves * nco + at_k * slaves + s % slaves;
-      exists[s] = kernel_number < job.run.kernels;
-      group_number = job.kernels.group_kernels == 16'd0 ? 32'd0 : (job.kernels.first_in_group + kernel_number) / job.kernels.group_kernels;
-      base_channel = job.kernels.group_kernels == 16'd0 ? 32'd0
-                     : job.run.first_channel % shape.phase_bytes + group_number * job.kernels.channels;
-      offset[s] = at_k * shape.kernel_bytes + at.kh * shape.row_bytes + at_skipped;
-      if (!own_bytes)  // block by block the folded lines of all kernels
+      lows[s*32+:32] = wfold_pkg::block_channel(job, shape, at.block, s / slaves);
+      highs[s*32+:32] = wfold_pkg::block_channel_end(job, shape, at.block, s / slaves);
+      offset[s] = at_k * shape.kernel_bytes + at.kh * shape.row_bytes;
+      if (own_bytes) offset[s] = offset[s] + at_skipped + in_column[s*32+:32];
+      else if (job.as_they_are) offset[s] = offset[s] + tap_number * job.run.channels + ({16'd0, at.block} << shape.pci_shift);
+      else  // block by block the folded lines of all kernels
         offset[s] = ({16'd0, at.block} << shape.pci_shift) * nco * job.conv.kernel_h * shape.column_count
-                  + ((at_k * job.conv.kernel_h + at.kh) * shape.column_count + tap_number) * (high - low);
-      count[s] = 8'd0;
-      filled[s] = '0;
-      // What lies before this block in the folded column.
-      for (int p = 0; own_bytes && p < job.conv.stride_w; p = p + 1) begin
-        position = at_tap * job.conv.stride_w + p;
-        if (shape.positions[position[6:0]]) begin
-          overlap_low = p * shape.phase_bytes + base_channel;
-          overlap_high = job.kernels.group_kernels == 16'd0 ? overlap_low + shape.phase_bytes : overlap_low + job.kernels.channels;
-          if (overlap_low < job.run.first_channel) overlap_low = job.run.first_channel;
-          if (overlap_high > low) overlap_high = low;
-          if (overlap_high > overlap_low) offset[s] = offset[s] + overlap_high - overlap_low;
-        end
-      end
-      lane_phase = low / shape.phase_bytes;
-      lane_channel = low % shape.phase_bytes;
-      for (int i = 0; i < high - low; i = i + 1) begin
-        position = at_tap * job.conv.stride_w + lane_phase;
-        lane_there = exists[s] && (!own_bytes || shape.positions[position[6:0]])
-                   && (!own_bytes || job.kernels.group_kernels == 16'd0 || (lane_channel >= base_channel && lane_channel < base_channel + job.kernels.channels));
-        filled[s][i] = lane_there;
-        if (lane_there) count[s] = count[s] + 8'd1;
-        lane_channel = lane_channel + 32'd1;
-        if (lane_channel == shape.phase_bytes) begin
-          lane_channel = 32'd0;
-          lane_phase = lane_phase + 32'd1;
-        end
-      end
-      if (count[s] > longest) longest = count[s];
+                  + ((at_k * job.conv.kernel_h + at.kh) * shape.column_count + tap_number) * (highs[s*32+:32] - lows[s*32+:32]);
+      if (counts[s*8+:8] > longest) longest = counts[s*8+:8];
     end
     pieces = longest == 8'd0 ? 8'd1 : (longest + PORT - 8'd1) / PORT;
   end
@@ -145,7 +132,7 @@ module kernel_port #(
     tile_ends = refill_ends && (following.done || following.kernel != at.kernel);
     loads = line_ends;
     for (int s = 0; s < NS; s = s + 1) begin
-      enable[s] = access && exists[s] && (now_records || at_piece * PORT < count[s]);
+      enable[s] = access && exists[s] && (now_records || at_piece * PORT < counts[s*8+:8]);
       address[s*32+:32] = now_records ? at_base + nco * shape.kernel_bytes + at_k * 8'd16
                           : at_base + offset[s] + at_piece * PORT;
       record_data[s*128+:128] = data[s*PORT*8+:128];
@@ -164,12 +151,12 @@ module kernel_port #(
       taken = 8'd0;
       for (int i = 0; i < M; i = i + 1) begin
         rank[i] = taken;
-        if (filled[s][i]) taken = taken + 8'd1;
+        if (filled[s*M+i]) taken = taken + 8'd1;
       end
       for (int i = 0; i < M; i = i + 1) begin
         lane = i & ((1 << shape.pci_shift) - 1);
         value = gathering[(s*M+rank[lane])*8+:8];
-        line[(s*M+i)*9+:9] = filled[s][lane] ? {job.conv.weight_type == conv_pkg::TYPE_INT8 && value[7], value} - job.conv.weight_zero_point[8:0] : 9'd0;
+        line[(s*M+i)*9+:9] = filled[s*M+lane] ? {job.conv.weight_type == conv_pkg::TYPE_INT8 && value[7], value} - job.conv.weight_zero_point[8:0] : 9'd0;
       end
     end
   end

@@ -34,6 +34,7 @@ module result_drain #(
     // What leaves.
     output logic                              drain,
     output logic                              last,          // of its tile
+    output logic                              all_drained,   // no tile is left behind this cycle
     output logic                              half,
     output logic [15:0]                       column,        // of the tile
     output logic [15:0]                       columns,
@@ -83,6 +84,7 @@ module result_drain #(
     channels = job.run.kernels - tile.kernel < shape.tile_kernels ? job.run.kernels - tile.kernel : shape.tile_kernels;
     drain = count != 2'd0 && room;
     last = drain && column + 16'd1 == columns && channel + LANES >= channels;
+    all_drained = !tile_ends && ended == {1'b0, last};
     slaves = NS / shape.groups;
     per_group = slaves * nco;
     read = '0;

@@ -1,5 +1,6 @@
 // Instructions and the runs that wait: a run takes the registers along that hold when it is dispatched, and is the
-// engine's in the cycle after the last beat of the one before.
+// engine's in the cycle after the last beat of the one before. wfold.align waits in the same queue. A conv.setup, and what
+// stands behind it, waits until all results have left the third buffers.
 module run_queue #(
     parameter NS = 4,
     parameter NCU = 2,
@@ -14,9 +15,13 @@ module run_queue #(
     input  logic [31:0]                       option_half,        // bytes of half the transit buffer
     input  logic                              instruction_valid,
     input  logic [511:0]                      instruction,
-    input  logic                              done,               // the last beat of the engine's run
-    output logic                              valid,
-    output logic                              fresh,              // the first cycle of a run
+    input  logic                              done,               // the last beat of the engine's run, the last access of wfold.align
+    input  logic                              drained,            // no results are left behind this cycle
+    output logic                              setup_waits,        // a conv.setup waits for results
+    output logic                              delays,             // wfold.align begins one cycle later
+    output logic                              valid,              // a run is under way
+    output logic                              aligns,             // kernels are folded in place
+    output logic                              fresh,              // the first cycle of either
     output logic [wfold_pkg::JOB_BITS-1:0]    job,
     output logic [wfold_pkg::SHAPE_BITS-1:0]  shape
 );
@@ -26,7 +31,8 @@ module run_queue #(
   wfold_pkg::kernels_t kernels;
   logic as_they_are;
   wfold_pkg::job_t dispatched, next;
-  logic push, loads;
+  wfold_pkg::align_t align;
+  logic push, loads, is_align, busy, setup_held;
   logic [wfold_pkg::JOB_BITS-1:0] jobs[0:PLACES-1];  // that wait
   logic [7:0] count, head;
 
@@ -35,9 +41,25 @@ module run_queue #(
     dispatched.kernels = kernels;
     dispatched.as_they_are = as_they_are;
     dispatched.run = instruction[128+:384];
-    push = instruction_valid && instruction[7:0] == wfold_pkg::OPCODE_RUN;
-    loads = (done || !valid) && (count != 8'd0 || push);
+    align = instruction[128+:384];
+    is_align = instruction[7:0] == wfold_pkg::OPCODE_ALIGN;
+    dispatched.aligns = is_align;
+    dispatched.drained = setup_held;
+    if (is_align) begin
+      dispatched.kernels.folded = 1'b0;
+      dispatched.run = '0;
+      dispatched.run.granularity = M;
+      dispatched.run.weights = align.weights;
+      dispatched.run.kernels = align.kernels;
+      dispatched.run.pixel_bytes = align.pixel_bytes;
+      dispatched.run.first_channel = align.first_channel;
+      dispatched.run.channels = align.channels;
+    end
+    push = instruction_valid && (instruction[7:0] == wfold_pkg::OPCODE_RUN || is_align);
+    busy = valid || aligns;
     next = count != 8'd0 ? jobs[head[1:0]] : dispatched;
+    loads = (done || !busy) && (count != 8'd0 || push) && (!next.drained || drained);
+    setup_waits = setup_held && !busy;
   end
 
   always_ff @(posedge clk) begin
@@ -60,11 +82,20 @@ module run_queue #(
       head <= head + 8'd1;
     end
     count <= count + {7'd0, push} - {7'd0, loads};
-    if (loads) valid <= 1'b1;
-    else if (done) valid <= 1'b0;
+    if (loads || done) begin
+      valid <= loads && !next.aligns;
+      aligns <= loads && next.aligns;
+    end
     fresh <= loads;
+    delays <= loads && aligns && next.aligns && count != 8'd0;
+    // The set-up is done when no run is under way and no results are left.
+    if (instruction_valid && instruction[7:0] == wfold_pkg::OPCODE_CONV_SETUP) setup_held <= busy && !done || !drained;
+    else if ((done || !busy) && drained) setup_held <= 1'b0;
     if (reset) begin
       valid <= 1'b0;
+      aligns <= 1'b0;
+      setup_held <= 1'b0;
+      delays <= 1'b0;
       fresh <= 1'b0;
       count <= 8'd0;
       head <= 8'd0;

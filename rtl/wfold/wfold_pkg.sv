@@ -6,6 +6,7 @@ package wfold_pkg;
   localparam [7:0] OPCODE_CONV_SETUP = 8'h01;
   localparam [7:0] OPCODE_RUN = 8'h03;
   localparam [7:0] OPCODE_KERNELS = 8'h04;
+  localparam [7:0] OPCODE_ALIGN = 8'h0a;
 
   localparam [1:0] READ_CONTINUOUS = 2'd0;
   localparam [1:0] READ_STRIDED = 2'd1;
@@ -60,8 +61,19 @@ package wfold_pkg;
     logic [15:0] channels;
   } kernels_t;
 
-  // A run with the registers that it takes along.
   typedef struct packed {
+    logic [287:0] unused;
+    logic [15:0]  channels;
+    logic [15:0]  first_channel;
+    logic [15:0]  pixel_bytes;
+    logic [15:0]  kernels;
+    logic [31:0]  weights;
+  } align_t;
+
+  // A run, or kernels that are folded in place, with the registers that it takes along.
+  typedef struct packed {
+    logic             drained;      // behind a conv.setup: it waits for all results
+    logic             aligns;
     logic             as_they_are;  // regions hold the kernels' own bytes, by wfold.kernels
     kernels_t         kernels;
     run_t             run;

@@ -49,6 +49,9 @@ module wfold_unit #(
     output logic [NS-1:0]                region_enable,
     output logic [NS*32-1:0]             region_address,
     input  logic [NS*PORT*8-1:0]         region_data,
+    output logic                         region_write,   // of kernels that are folded in place
+    output logic [7:0]                   region_write_bytes,
+    output logic [NS*PORT*8-1:0]         region_write_data,
     // What lock step looks at.
     output logic                         broadcast,
     output logic [7:0]                   line_group,
@@ -94,7 +97,7 @@ module wfold_unit #(
 );
   localparam LANES = M / 4;
 
-  logic valid, fresh, run_ends, tile_ends, kernel_tile_ends;
+  logic valid, aligns, align_ends, delays, all_drained, setup_waits, fresh, run_ends, tile_ends, kernel_tile_ends;
   logic [wfold_pkg::JOB_BITS-1:0] job_bits, drain_job;
   logic [wfold_pkg::SHAPE_BITS-1:0] shape_bits, drain_shape;
   logic [wfold_pkg::REFILL_BITS-1:0] tile_bits, drain_tile, fetch_refill;
@@ -116,8 +119,12 @@ module wfold_unit #(
       .option_half(option_half),
       .instruction_valid(instruction_valid),
       .instruction(instruction),
-      .done(run_ends),
+      .done(run_ends || align_ends),
       .valid(valid),
+      .aligns(aligns),
+      .drained(all_drained),
+      .setup_waits(setup_waits),
+      .delays(delays),
       .fresh(fresh),
       .job(job_bits),
       .shape(shape_bits)
@@ -207,7 +214,7 @@ module wfold_unit #(
       .slot(line_slot),
       .mark(mark),
       .entered(entered),
-      .state(broadcast_state)
+      .state(entry_state)
   );
 
   // The regions' ports.
@@ -233,8 +240,8 @@ module wfold_unit #(
       .drained(drained),
       .slot_busy(slot_busy),
       .access(weights),
-      .enable(region_enable),
-      .address(region_address),
+      .enable(port_enable),
+      .address(port_address),
       .data(region_data),
       .loads(loads),
       .slot(loads_slot),
@@ -243,8 +250,36 @@ module wfold_unit #(
       .record_first(record_first),
       .record_k(record_k),
       .record_data(record_data),
-      .state(weights_state)
+      .state(port_state)
   );
+
+  logic [NS-1:0] port_enable, align_enable;
+  logic [NS*32-1:0] port_address, align_address;
+  logic [3:0] port_state, entry_state, control_state;
+
+  kernel_align #(
+      .NS(NS),
+      .PORT(PORT)
+  ) in_place (
+      .clk(clk),
+      .reset(reset),
+      .valid(aligns),
+      .delays(delays),
+      .job_bits(job_bits),
+      .shape_bits(shape_bits),
+      .enable(align_enable),
+      .write(region_write),
+      .address(align_address),
+      .write_data(region_write_data),
+      .write_bytes(region_write_bytes),
+      .data(region_data),
+      .done(align_ends)
+  );
+  assign region_enable = aligns ? align_enable : port_enable;
+  assign region_address = aligns ? align_address : port_address;
+  assign weights_state = aligns ? wfold_pkg::STATE_BUSY : setup_waits ? wfold_pkg::STATE_OUTPUT_DRAIN : port_state;
+  assign broadcast_state = aligns ? wfold_pkg::STATE_WEIGHT_LOAD : setup_waits ? wfold_pkg::STATE_OUTPUT_DRAIN : entry_state;
+  assign array_state = aligns ? wfold_pkg::STATE_WEIGHT_LOAD : setup_waits ? wfold_pkg::STATE_OUTPUT_DRAIN : control_state;
 
   // Beats.
   logic step_first, clears, half;
@@ -288,7 +323,7 @@ module wfold_unit #(
       .tile_kernels(tile_kernels),
       .kernel_tile_ends(kernel_tile_ends),
       .run_ends(run_ends),
-      .state(array_state)
+      .state(control_state)
   );
 
   logic [NS-1:0] write_all, half_all;
@@ -362,6 +397,7 @@ module wfold_unit #(
       .reset(reset),
       .option_stages(option_stages),
       .tile_ends(tile_ends),
+      .all_drained(all_drained),
       .tile_bits(tile_bits),
       .tile_half(half),
       .tile_kernels(tile_kernels),

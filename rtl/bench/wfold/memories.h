@@ -20,6 +20,7 @@ class Memories {
   // Makes the copies that are complete in this clock. Clocks rise from call to call.
   void advance(std::uint64_t clock);
   std::uint8_t at(std::uint64_t address) const;
+  void set(std::uint64_t address, std::uint8_t byte) { bytes_[address] = byte; }
 
  private:
   void copy(const std::string& text);
