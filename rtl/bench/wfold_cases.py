@@ -80,7 +80,7 @@ def random_case(rng, geometry, on_chip=False):
     hardware = {
         "name": "lockstep", "clock_mhz": 1000, "dataflow": "wfold", "wfold": engine, "dram": {"preset": "ddr4_2400"},
         "dma": {"max_outstanding": outstanding},
-        "chip": {"clusters": 1, "cores_per_cluster": 1, "memory_controllers": 1, "cluster_bus": {"bytes_per_clock": bus},
+        "chip": {"clusters": 1, "cores_per_cluster": 1, "memory_controllers": 1, "cluster_bus": {"bytes_per_clock": bus}, "sram": {"bank_bytes": min(16, bus)},
                  "core": {"nram": memory(rng, bus, [1] if in_order else [1, 2, 4, 8, 16]), "wram": {"size_bytes": slaves * pick([16384, 16384, 1024]), "banks": slaves, "bank_bytes": pick([1, bus])},
                           "bus": {"bytes_per_clock": bus, "max_outstanding": pick([16, 16, 2, 5])}}},
     }

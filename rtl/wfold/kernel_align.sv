@@ -28,7 +28,7 @@ module kernel_align #(
 
   logic [7:0] k, nco, piece;
   logic [15:0] kh, tap, tap_number, slaves, next_tap;
-  logic [31:0] skipped, tap_bytes, low, high, limit, folded_row, folded_kernel, tail;
+  logic [31:0] skipped, tap_bytes, low, high, folded_row, folded_kernel, tail;
   logic writes, active, column_ends;
   logic [NS*32-1:0] lows, highs, in_column;
   logic [NS*8-1:0] counts;
@@ -60,16 +60,20 @@ module kernel_align #(
 
   always_comb begin
     nco = (job.run.kernels + NS - 16'd1) / NS;
-    low = job.run.first_channel + piece * PORT;
-    limit = job.run.first_channel + job.run.channels;
-    high = low + PORT < limit ? low + PORT : limit;
-    lows = {NS{low}};
-    highs = {NS{high}};
+    slaves = NS / shape.groups;
+    low = piece * PORT;
+    high = low + PORT < job.run.channels ? low + PORT : job.run.channels;
+    lows = '0;
+    highs = '0;
+    for (int s = 0; s < NS; s = s + 1) begin
+      lows[s*32+:32] = wfold_pkg::block_channel(job, shape, 16'd0, s / slaves) + low;
+      highs[s*32+:32] = wfold_pkg::block_channel(job, shape, 16'd0, s / slaves) + high;
+    end
     folded_row = shape.column_count * job.run.channels;
     folded_kernel = folded_row * job.conv.kernel_h;
     tail = nco * (folded_kernel - shape.kernel_bytes);
     next_tap = wfold_pkg::next_tap(shape, tap);
-    column_ends = high == limit;
+    column_ends = high == job.run.channels;
     active = valid && !delays;
     write = active && writes;
     write_bytes = high - low;

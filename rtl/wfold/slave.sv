@@ -41,6 +41,7 @@ module slave #(
     output logic                          write_half,
     output logic [7:0]                    write_k,
     output logic [7:0]                    write_units,    // that have results; others keep theirs
+    output logic [3:0]                    write_ws_shift,
     output logic [NCU*WS*32-1:0]          results,
     output logic [NCU*WS*32-1:0]          sums,           // that the third buffer has since the cycle before
     output logic [2*K*NCU*WS*32-1:0]      third
@@ -92,15 +93,15 @@ module slave #(
   endgenerate
 
   // The stages of the adder trees behind the first one.
-  localparam ENTRY = 1 + 1 + 1 + 8 + 8 + UNIT;
+  localparam ENTRY = 1 + 1 + 1 + 8 + 8 + 4 + UNIT;
   logic [STAGES*ENTRY-1:0] stages;  // the youngest beat stands in the lowest place
   logic [ENTRY-1:0] leaving;
   logic write_clears;
   logic [7:0] units;
   assign units = KF != 0 ? kernel_count : NCU;
-  assign leaving = option_stages == 4'd1 ? {beat, clears, half, k, units, out} : stages[(option_stages-4'd2)*ENTRY+:ENTRY];
+  assign leaving = option_stages == 4'd1 ? {beat, clears, half, k, units, ws_shift, out} : stages[(option_stages-4'd2)*ENTRY+:ENTRY];
   always_comb begin
-    {write, write_clears, write_half, write_k, write_units, results} = leaving;
+    {write, write_clears, write_half, write_k, write_units, write_ws_shift, results} = leaving;
     for (int i = 0; i < NCU * WS; i = i + 1)
       adds[i*32+:32] = (write_clears ? 32'd0 : third[((write_half*K+write_k)*NCU*WS+i)*32+:32]) + results[i*32+:32];
   end
@@ -111,7 +112,7 @@ module slave #(
       for (int i = 0; i < M; i = i + 1) maps[(enter_slot*M+i)*9+:9] <= {is_signed && enter_line[i*8+7], enter_line[i*8+:8]} - zero_point;
     if (loads) kernels[loads_slot] <= loads_line;
     if (beat) latched <= dealt;
-    stages <= {stages[(STAGES-1)*ENTRY-1:0], beat, clears, half, k, units, out};
+    stages <= {stages[(STAGES-1)*ENTRY-1:0], beat, clears, half, k, units, ws_shift, out};
     if (write) begin
       for (int u = 0; u < NCU; u = u + 1)
         if (u < write_units) begin

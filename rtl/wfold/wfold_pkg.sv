@@ -88,7 +88,7 @@ package wfold_pkg;
     logic [31:0]          row_bytes;    // of them, of one kernel row
     logic [15:0]          phase_bytes;  // channels of a pixel of the map
     logic [15:0]          blocks;       // of channels
-    logic [15:0]          group_channels;  // of the folded pixel, that a group of slaves gets
+    logic [15:0]          group_step;   // bytes of the folded pixel from the channels of a group of slaves to the next one's
     logic [15:0]          tile_columns;
     logic [15:0]          tile_kernels;
     logic [15:0]          reach;        // folded columns of a part of a kernel, at most
@@ -168,6 +168,7 @@ package wfold_pkg;
                                       input integer second_lines, input [31:0] half, input map_second);
     logic [15:0] ws, position, phase, fold;
     logic signed [31:0] span;
+    logic [31:0] all_channels;
     shape_of = '0;
     for (int i = 0; i < 9; i = i + 1) begin
       if (job.run.granularity == 9'd1 << i) shape_of.pci_shift = i;
@@ -175,12 +176,15 @@ package wfold_pkg;
     end
     ws = 16'd1 << shape_of.ws_shift;
     shape_of.groups = job.as_they_are && job.kernels.slave_groups > 7'd1 ? {9'd0, job.kernels.slave_groups} : 16'd1;
-    shape_of.group_channels = job.run.channels / shape_of.groups;
-    shape_of.blocks = (shape_of.group_channels + (16'd1 << shape_of.pci_shift) - 16'd1) >> shape_of.pci_shift;
+    shape_of.blocks = (job.run.channels + (16'd1 << shape_of.pci_shift) - 16'd1) >> shape_of.pci_shift;
     shape_of.at_once = map_second ? second_lines / 2 : units;
     shape_of.places = map_second ? second_lines : first_lines;
     shape_of.tile_columns = shape_of.at_once * ws;
     shape_of.tile_kernels = slaves * (map_second ? units : second_lines / 2);
+    if (shape_of.groups > 16'd1)
+      shape_of.group_step = ((job.run.kernels < shape_of.tile_kernels ? job.run.kernels : shape_of.tile_kernels) / shape_of.groups)
+                          / job.kernels.group_kernels * job.kernels.channels;
+    all_channels = job.run.channels + (shape_of.groups - 16'd1) * shape_of.group_step;
     shape_of.reach = (shape_of.places - shape_of.at_once) * ws + 16'd1;
     shape_of.phase_bytes = job.run.pixel_bytes / job.conv.stride_w;
     shape_of.results = job.conv.requantise && job.conv.output_type != conv_pkg::TYPE_INT32 ? 16'd1 : 16'd4;
@@ -208,7 +212,7 @@ package wfold_pkg;
     shape_of.kernel_bytes = shape_of.row_bytes * job.conv.kernel_h;
     span = {16'd0, part_last(shape_of, 16'd0)};
     shape_of.window_all = job.run.read_mode == READ_TRANSIT && (!job.run.block_outer || job.conv.kernel_h == 16'd1)
-                        && ((shape_of.at_once + ((span + ws - 1) >> shape_of.ws_shift)) << shape_of.ws_shift) * job.run.channels <= half;
+                        && ((shape_of.at_once + ((span + ws - 1) >> shape_of.ws_shift)) << shape_of.ws_shift) * all_channels <= half;
     shape_of.one_request = job.run.kernels <= shape_of.tile_kernels && job.run.kernels * shape_of.results == job.run.result_pixel
                          && job.run.kernels * shape_of.results <= job.run.result_granularity;
   endfunction
@@ -302,14 +306,14 @@ package wfold_pkg;
   // Channels of a block that a group of slaves gets.
   function automatic signed [31:0] block_channel(input job_t job, input shape_t shape, input [15:0] block, input [15:0] group);
     /* verilator no_inline_task */
-    block_channel = $signed({16'd0, job.run.first_channel}) + $signed({16'd0, group}) * $signed({16'd0, shape.group_channels})
+    block_channel = $signed({16'd0, job.run.first_channel}) + $signed({16'd0, group}) * $signed({16'd0, shape.group_step})
                   + ($signed({16'd0, block}) <<< shape.pci_shift);
   endfunction
   function automatic signed [31:0] block_channel_end(input job_t job, input shape_t shape, input [15:0] block, input [15:0] group);
     /* verilator no_inline_task */
     logic signed [31:0] ends, limit;
     ends = block_channel(job, shape, block, group) + (32'sd1 <<< shape.pci_shift);
-    limit = $signed({16'd0, job.run.first_channel}) + ($signed({16'd0, group}) + 1) * $signed({16'd0, shape.group_channels});
+    limit = block_channel(job, shape, 16'd0, group) + $signed({16'd0, job.run.channels});
     block_channel_end = ends < limit ? ends : limit;
   endfunction
 
@@ -333,7 +337,7 @@ package wfold_pkg;
     channel_end = block_channel_end(job, shape, refill.block, 16'd0);
     if (shape.window_all) begin
       channel = {16'd0, job.run.first_channel};
-      channel_end = channel + {16'd0, job.run.channels};
+      channel_end = block_channel(job, shape, 16'd0, shape.groups - 16'd1) + {16'd0, job.run.channels};
     end
     window_of = fetch_of(job, refill, first, last, channel, channel_end);
   endfunction

@@ -79,6 +79,7 @@ module wfold_unit #(
     output logic                         third_write_half,
     output logic [7:0]                   third_write_k,
     output logic [7:0]                   third_write_units,
+    output logic [15:0]                  third_write_width,  // columns of a line
     output logic [NS*NCU*WS*32-1:0]      results,
     output logic [NS*NCU*WS*32-1:0]      sums,
     output logic [NS*2*K*NCU*WS*32-1:0]  third,
@@ -328,6 +329,7 @@ module wfold_unit #(
 
   logic [NS-1:0] write_all, half_all;
   logic [NS*8-1:0] k_all, units_all;
+  logic [NS*4-1:0] shift_all;
   genvar s;
   generate
     for (s = 0; s < NS; s = s + 1) begin : sl
@@ -368,6 +370,7 @@ module wfold_unit #(
           .write_half(half_all[s]),
           .write_k(k_all[s*8+:8]),
           .write_units(units_all[s*8+:8]),
+          .write_ws_shift(shift_all[s*4+:4]),
           .results(results[s*NCU*WS*32+:NCU*WS*32]),
           .sums(sums[s*NCU*WS*32+:NCU*WS*32]),
           .third(third[s*2*K*NCU*WS*32+:2*K*NCU*WS*32])
@@ -378,6 +381,7 @@ module wfold_unit #(
   assign third_write_half = half_all[0];
   assign third_write_k = k_all[7:0];
   assign third_write_units = units_all[7:0];
+  assign third_write_width = 16'd1 << shift_all[3:0];
 
   // Results.
   logic room, drain_ends_run, run_written;

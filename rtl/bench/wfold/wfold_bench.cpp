@@ -164,19 +164,24 @@ void LockStep::record_slaves(std::uint64_t clock) {
 }
 
 void LockStep::record_registers(std::uint64_t clock) {
-  // What the beat before has written; its width still counts.
+  // What the beat before has written; its width still counts. A kernel's results in a half are one register,
+  // whose places behind the last result are zero.
   for (int s = 0; s < kSlaves && written_.valid; s++)
-    for (int u = 0; u < written_.units; u++)
+    for (int u = 0; u < written_.units; u++) {
+      const int half = s * 2 + written_.half, first = ((half * kBeats + written_.k) * kUnits + u) * kColumns;
+      const int kernel = (half * kKernels + (kKernelsFirst ? u : written_.k)) * kResults;
+      const int line = kKernelsFirst ? written_.k : u, lines = kKernelsFirst ? kBeats : kUnits;
       for (int c = 0; c < written_.width; c++) {
         const int unit = (s * kUnits + u) * kColumns + c;
         sum_.look(clock, unit, true, bits(model_->sums, unit * 32, 32));
-        const int half = s * 2 + written_.half, place = (half * kBeats + written_.k) * kUnits * kColumns;
-        const int kernel = kKernelsFirst ? u : written_.k, line = kKernelsFirst ? written_.k : u;
-        third_.look(clock, (half * kKernels + kernel) * kResults + line * written_.width + c, true,
-                    bits(model_->third, (place + u * kColumns + c) * 32, 32));
+        third_.look(clock, kernel + line * written_.width + c, true,
+                    bits(model_->third, (first + c) * 32, 32));
       }
+      for (int e = lines * written_.width; e < kResults && (kKernelsFirst || u + 1 == kUnits); e++)
+        third_.look(clock, kernel + e, true, 0);
+    }
   written_ = {model_->third_write != 0, model_->third_write_half, model_->third_write_k,
-              model_->third_write_units, model_->width};
+              model_->third_write_units, model_->third_write_width};
   for (int s = 0; s < kSlaves && written_.valid; s++)
     for (int u = 0; u < written_.units; u++)
       for (int c = 0; c < written_.width; c++) {
