@@ -103,6 +103,19 @@ def smaller_layers(case):
             yield changed(case, ("workload", "layers", 0, key))
 
 
+def random_window(rng, most_rows, most_columns):
+    """Kernel, stride, dilation and pads of a convolution, and a map for it whose height and width exceed the least ones by at most so much."""
+    pick = rng.choice
+    kernel = [pick([1, 1, 2, 3]), pick([1, 2, 3, 3, 4])]
+    stride = [pick([1, 1, 2, 3]), pick([1, 1, 2, 3])]
+    dilation = [pick([1, 1, 2]), pick([1, 1, 2, 3])]
+    pads = [rng.randint(0, 2) if rng.random() < 0.5 else 0 for _ in range(4)]
+    reach = [(kernel[i] - 1) * dilation[i] + 1 for i in range(2)]
+    height = max(1, reach[0] - pads[0] - pads[2]) + rng.randint(0, most_rows)
+    width = max(1, reach[1] - pads[1] - pads[3]) + rng.randint(0, most_columns)
+    return {"kernel": kernel, "stride": stride, "dilation": dilation, "pads": pads}, height, width
+
+
 def call(command, folder):
     result = subprocess.run([str(c) for c in command], capture_output=True, text=True, cwd=folder)
     return result.returncode, result.stdout, result.stderr

@@ -5,7 +5,7 @@ import random
 import re
 from pathlib import Path
 
-from lockstep_common import changed, compare, other_zero_point, random_layer, run_on_core, smaller_layers, vary, zero_point
+from lockstep_common import changed, compare, other_zero_point, random_layer, random_window, run_on_core, smaller_layers, vary, zero_point
 
 TOP = "rolling_unit"
 # Rows, columns, register groups, multipliers of a PE, bytes of a port, blocks of lines in a half of the result buffer (one axis), sums that
@@ -67,21 +67,15 @@ def random_case(rng, geometry, on_chip=False):
     conv_groups = 1 if rng.random() < 0.75 else pick([2, 3])
     channels = conv_groups * pick([rng.randint(1, 4), rng.randint(1, 8 * max(rows, columns))])
     kernels = conv_groups * rng.randint(1, max(1, 3 * lines // conv_groups))
-    kernel, stride, dilation, pads = [1, 1], [1, 1], [1, 1], [0, 0, 0, 0]
+    window = {"kernel": [1, 1], "stride": [1, 1], "dilation": [1, 1], "pads": [0, 0, 0, 0]}
     height, width = 1, rng.randint(1, 3 * lines)
     if rng.random() < 0.6:
-        kernel = [pick([1, 1, 2, 3]), pick([1, 2, 3, 3, 4])]
-        stride = [pick([1, 1, 2, 3]), pick([1, 1, 2, 3])]
-        dilation = [pick([1, 1, 2]), pick([1, 1, 2, 3])]
-        pads = [rng.randint(0, 2) if rng.random() < 0.5 else 0 for _ in range(4)]
-        reach = [(kernel[i] - 1) * dilation[i] + 1 for i in range(2)]
-        height = max(1, reach[0] - pads[0] - pads[2]) + rng.randint(0, 4)
-        width = max(1, reach[1] - pads[1] - pads[3]) + rng.randint(0, 6)
+        window, height, width = random_window(rng, 4, 6)
         channels = conv_groups * rng.randint(1, max(1, 4 * max(rows, columns) // conv_groups))
     batch = pick([1, 1, 1, 2])
-    if kernel == [1, 1] and rng.random() < 0.15:
+    if window["kernel"] == [1, 1] and rng.random() < 0.15:
         batch, height, width = rng.randint(2, 3 * lines), 1, 1  # images are rows of one product
-    sizes = {"out_channels": kernels, "kernel": kernel, "stride": stride, "dilation": dilation, "pads": pads, "groups": conv_groups}
+    sizes = {"out_channels": kernels, **window, "groups": conv_groups}
     layer, in_type = random_layer(rng, sizes, 0.7)
     layers = [layer]
     if "requant" in layer and rng.random() < 0.2:  # its set-up waits for the first one's runs

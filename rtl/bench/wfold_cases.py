@@ -4,7 +4,7 @@ import json
 import random
 from pathlib import Path
 
-from lockstep_common import changed, compare, other_zero_point, random_layer, run_on_core, smaller_layers, vary, zero_point
+from lockstep_common import changed, compare, other_zero_point, random_layer, random_window, run_on_core, smaller_layers, vary, zero_point
 
 TOP = "wfold_unit"
 # Slaves, compute units, bytes of a line, lines of the first and of the second buffers, bytes of a region's port, of the bus, whether the first
@@ -58,14 +58,8 @@ def random_case(rng, geometry, on_chip=False):
     conv_groups = 1 if rng.random() < 0.75 else pick([2, 3, 4, 6])
     channels = conv_groups * pick([rng.randint(1, 4), rng.randint(1, 2 * line)])
     kernels = conv_groups * rng.randint(1, max(1, 2 * slaves * (units if kernels_first else second // 2) // conv_groups))
-    kernel = [pick([1, 1, 2, 3]), pick([1, 2, 3, 3, 4])]
-    stride = [pick([1, 1, 2, 3]), pick([1, 1, 2, 3])]
-    dilation = [pick([1, 1, 2]), pick([1, 1, 2, 3])]
-    pads = [rng.randint(0, 2) if rng.random() < 0.5 else 0 for _ in range(4)]
-    reach = [(kernel[i] - 1) * dilation[i] + 1 for i in range(2)]
-    height = max(1, reach[0] - pads[0] - pads[2]) + rng.randint(0, 4)
-    width = max(1, reach[1] - pads[1] - pads[3]) + rng.randint(0, 12)
-    sizes = {"out_channels": kernels, "kernel": kernel, "stride": stride, "dilation": dilation, "pads": pads, "groups": conv_groups}
+    window, height, width = random_window(rng, 4, 12)
+    sizes = {"out_channels": kernels, **window, "groups": conv_groups}
     layer, in_type = random_layer(rng, sizes, 0.7)
     layers = [layer]
     if "requant" in layer and rng.random() < 0.15:
