@@ -334,7 +334,7 @@ package wfold_pkg;
     first = $signed({16'd0, refill.column}) + $signed({16'd0, refill.tap_first});
     last = first + ($signed({16'd0, refill_lines(shape, refill)}) <<< shape.ws_shift) - 1;
     channel = block_channel(job, shape, refill.block, 16'd0);
-    channel_end = block_channel_end(job, shape, refill.block, 16'd0);
+    channel_end = block_channel_end(job, shape, refill.block, shape.groups - 16'd1);
     if (shape.window_all) begin
       channel = {16'd0, job.run.first_channel};
       channel_end = block_channel(job, shape, 16'd0, shape.groups - 16'd1) + {16'd0, job.run.channels};
