@@ -14,7 +14,6 @@ package wfold_pkg;
 
   localparam COLUMNS = 64;   // folded columns of a kernel, at most
   localparam POSITIONS = 128;  // pixels that a kernel reaches over, at most
-  localparam PHASES = 8;     // stride of the width, at most
 
   // What the parts do in a cycle, as their ledgers name it; idle: the cause lies outside of the engine.
   localparam [3:0] STATE_IDLE = 4'd0;
@@ -26,7 +25,6 @@ package wfold_pkg;
   localparam [3:0] STATE_LINE_LOAD = 4'd6;
   localparam [3:0] STATE_WEIGHT_RELEASE = 4'd7;
   localparam [3:0] STATE_LANDING = 4'd8;
-  localparam [3:0] STATE_STAGING = 4'd9;
 
   typedef struct packed {
     logic [8:0]  unused;
