@@ -16,6 +16,14 @@ FIELDS = {
         ("h_offset", 16, 0), ("w_offset", 16, 0), ("first_plane", 16, 0), ("planes", 16, 0), ("kernels", 16, 0), ("slot", 16, 0),
         ("parameter_word", 32, 0), ("output_base", 32, 0), ("output_stride", 32, 0), ("macs_per_pixel", 32, 0), ("blocks", 16, 1),
         ("plane_step", 16, 0), ("plane_words", 16, 0), ("phase_columns", 15, 0), ("h_quotient", 15, 0), ("w_quotient", 15, 0)]),
+    "wfold.run": (0x03, [
+        ("map", 32, 0), ("row_bytes", 32, 0), ("lead_bytes", 32, 0), ("weights", 32, 0), ("result", 32, 0), ("result_pixel", 32, 0), ("macs_per_output", 32, 0),
+        ("rows", 16, 1), ("columns", 16, 1), ("kernels", 16, 1), ("height", 16, 0), ("h_offset", 16, 0), ("pixel_bytes", 16, 1), ("first_channel", 16, 0),
+        ("channels", 16, 1), ("granularity", 9, 64), ("result_granularity", 9, 64), ("read_mode", 2, 0), ("block_outer", 1, 0), ("begins_sums", 1, 1),
+        ("ends_sums", 1, 1)]),
+    "wfold.kernels": (0x04, [
+        ("channels", 16, 1), ("group_kernels", 16, 0), ("first_in_group", 16, 0), ("folded", 1, 0), ("slave_groups", 7, 1)]),
+    "wfold.align": (0x0A, [("weights", 32, 0), ("kernels", 16, 1), ("pixel_bytes", 16, 1), ("first_channel", 16, 0), ("channels", 16, 1)]),
     "rolling.setup": (0x05, [
         ("variant", 3, 0), ("scheme", 2, 0), ("realignment", 1, 0), ("wrap", 1, 0), ("transposition", 1, 0), ("stacked_blocks", 8, 1), ("stacked_cuts", 8, 1),
         ("pixel_bytes", 16, 1), ("group_channels", 16, 1), ("group_kernels", 16, 1), ("block_kernels", 16, 1), ("images", 16, 1), ("useful_taps", 32, 1)]),
@@ -40,7 +48,7 @@ NAMES = {
     "right_b_up": 0, "right_b_down": 1, "right_a_up": 2, "right_a_down": 3, "left_a_left": 4, "left_a_right": 5, "left_b_left": 6, "left_b_right": 7,
     "plain": 0, "group_rolling": 1, "whole_rolling": 2, "output_stationary": 3, "rolling": 0, "tags": 1, "register": 0, "buffer": 1, "in_memory": 0,
     "while_loading": 1, "none": 0, "leaky_relu": 1, "sigmoid": 2, "tanh": 3, "hard_swish": 4, "gelu": 5,
-    "real64": 0, "real32": 1, "single_rounding": 2, "double_rounding": 3,
+    "continuous": 0, "strided": 1, "transit": 2, "real64": 0, "real32": 1, "single_rounding": 2, "double_rounding": 3,
 }
 SEMAPHORES = {
     "input_full": 1, "input_free": 3, "output_full": 5, "output_free": 7, "map_begun": 9, "kernels_full": 16, "kernels_free": 80,

@@ -73,6 +73,49 @@ def random_layer(rng, sizes, share):
     return layer, in_type
 
 
+def changed(case, path, value=None):
+    """A copy of a case with a value at a path; None: with nothing there."""
+    result = json.loads(json.dumps(case))
+    inner = result
+    for step in path[:-1]:
+        inner = inner[step]
+    if value is None:
+        del inner[path[-1]]
+    else:
+        inner[path[-1]] = value
+    return result
+
+
+def smaller_layers(case):
+    """Cases whose layer has one size less or halved, or is without one of its parts."""
+    paths = [("inputs", 0, "shape", i) for i in range(4)] + [("layers", 0, k, i) for k in ("kernel", "stride", "dilation") for i in range(2)]
+    paths += [("layers", 0, "out_channels")] + [("layers", 0, "pads", i) for i in range(4)] + [("layers", 0, "groups")]
+    for path in paths:
+        least = 0 if "pads" in path else 1
+        at = case["workload"]
+        for step in path:
+            at = at[step]
+        for value in sorted({least, at // 2, at - 1}):
+            if least <= value < at:
+                yield changed(case, ("workload", *path), value)
+    for key in ("bias", "requant", "activation", "arithmetic"):
+        if key in case["workload"]["layers"][0]:
+            yield changed(case, ("workload", "layers", 0, key))
+
+
+def random_window(rng, most_rows, most_columns):
+    """Kernel, stride, dilation and pads of a convolution, and a map for it whose height and width exceed the least ones by at most so much."""
+    pick = rng.choice
+    kernel = [pick([1, 1, 2, 3]), pick([1, 2, 3, 3, 4])]
+    stride = [pick([1, 1, 2, 3]), pick([1, 1, 2, 3])]
+    dilation = [pick([1, 1, 2]), pick([1, 1, 2, 3])]
+    pads = [rng.randint(0, 2) if rng.random() < 0.5 else 0 for _ in range(4)]
+    reach = [(kernel[i] - 1) * dilation[i] + 1 for i in range(2)]
+    height = max(1, reach[0] - pads[0] - pads[2]) + rng.randint(0, most_rows)
+    width = max(1, reach[1] - pads[1] - pads[3]) + rng.randint(0, most_columns)
+    return {"kernel": kernel, "stride": stride, "dilation": dilation, "pads": pads}, height, width
+
+
 def call(command, folder):
     result = subprocess.run([str(c) for c in command], capture_output=True, text=True, cwd=folder)
     return result.returncode, result.stdout, result.stderr
@@ -100,6 +143,29 @@ def run_on_core(case, folder, product, units, work=("--layer", "layer.json")):
         raise Failure("the product fails: " + case["refused"][-600:])
     (folder / "program.image").write_bytes(program_image(folder, "cluster0.core0.control"))
     return True
+
+
+def vary(folder, product, before):
+    """Writes the planner's program with more instructions in it: `before(words, line)` gives those in front of a line. Returns whether there is a program."""
+    status, _, _ = call([product, "plan", "--config", "hw.json", "--layer", "layer.json", "--export", "planned.program"], folder)
+    if status != 0:
+        return False
+    result = []
+    for line in (folder / "planned.program").read_text().splitlines():
+        words = line.split()
+        if words and words[0].startswith("0x"):
+            line = "  " + " ".join(words[1:])
+            result += before(words[1:], line)
+        elif words and words[0] == ".program":
+            line = " ".join(words[:3])
+        result.append(line)
+    (folder / "case.program").write_text("\n".join(result) + "\n")
+    return True
+
+
+def other_zero_point(rng, setup):
+    """A conv.setup with another zero point of the output, by which results tell which one was used."""
+    return re.sub(r" output_zero_point=-?\d+", "", setup) + f" output_zero_point={rng.randint(0, 100)}"
 
 
 def program_image(folder, processor):

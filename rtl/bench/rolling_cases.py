@@ -5,7 +5,7 @@ import random
 import re
 from pathlib import Path
 
-from lockstep_common import call, compare, random_layer, run_on_core, zero_point
+from lockstep_common import changed, compare, other_zero_point, random_layer, random_window, run_on_core, smaller_layers, vary, zero_point
 
 TOP = "rolling_unit"
 # Rows, columns, register groups, multipliers of a PE, bytes of a port, blocks of lines in a half of the result buffer (one axis), sums that
@@ -67,21 +67,15 @@ def random_case(rng, geometry, on_chip=False):
     conv_groups = 1 if rng.random() < 0.75 else pick([2, 3])
     channels = conv_groups * pick([rng.randint(1, 4), rng.randint(1, 8 * max(rows, columns))])
     kernels = conv_groups * rng.randint(1, max(1, 3 * lines // conv_groups))
-    kernel, stride, dilation, pads = [1, 1], [1, 1], [1, 1], [0, 0, 0, 0]
+    window = {"kernel": [1, 1], "stride": [1, 1], "dilation": [1, 1], "pads": [0, 0, 0, 0]}
     height, width = 1, rng.randint(1, 3 * lines)
     if rng.random() < 0.6:
-        kernel = [pick([1, 1, 2, 3]), pick([1, 2, 3, 3, 4])]
-        stride = [pick([1, 1, 2, 3]), pick([1, 1, 2, 3])]
-        dilation = [pick([1, 1, 2]), pick([1, 1, 2, 3])]
-        pads = [rng.randint(0, 2) if rng.random() < 0.5 else 0 for _ in range(4)]
-        reach = [(kernel[i] - 1) * dilation[i] + 1 for i in range(2)]
-        height = max(1, reach[0] - pads[0] - pads[2]) + rng.randint(0, 4)
-        width = max(1, reach[1] - pads[1] - pads[3]) + rng.randint(0, 6)
+        window, height, width = random_window(rng, 4, 6)
         channels = conv_groups * rng.randint(1, max(1, 4 * max(rows, columns) // conv_groups))
     batch = pick([1, 1, 1, 2])
-    if kernel == [1, 1] and rng.random() < 0.15:
+    if window["kernel"] == [1, 1] and rng.random() < 0.15:
         batch, height, width = rng.randint(2, 3 * lines), 1, 1  # images are rows of one product
-    sizes = {"out_channels": kernels, "kernel": kernel, "stride": stride, "dilation": dilation, "pads": pads, "groups": conv_groups}
+    sizes = {"out_channels": kernels, **window, "groups": conv_groups}
     layer, in_type = random_layer(rng, sizes, 0.7)
     layers = [layer]
     if "requant" in layer and rng.random() < 0.2:  # its set-up waits for the first one's runs
@@ -127,31 +121,26 @@ def settings(hardware):
 def varied(case, folder, product):
     """Writes the planner's program with what the planner does not ask for: set-ups between runs, whose registers, accesses and results tell which
     one was used. Returns whether there is such a program."""
-    status, _, _ = call([product, "plan", "--config", "hw.json", "--layer", "layer.json", "--export", "planned.program"], folder)
-    if status != 0:
-        return False
     rng = random.Random(case["seed"])
-    result, setups, runs = [], {}, 0
-    for line in (folder / "planned.program").read_text().splitlines():
-        words = line.split()
-        if words and words[0].startswith("0x"):
-            line = "  " + " ".join(words[1:])
-            if words[1] in ("conv.setup", "rolling.setup"):
-                setups[words[1]] = line
-            if words[1] == "rolling.run":
-                runs += 1
-                fresh = runs > 1 and "first=0" not in words
-                if fresh and rng.random() < 0.4:
-                    result.append(re.sub(r" output_zero_point=-?\d+", "", setups["conv.setup"]) + f" output_zero_point={rng.randint(0, 100)}")
-                if fresh and rng.random() < 0.6:
-                    left = "variant=left" in setups["rolling.setup"]
-                    kept = re.sub(r" (variant|realignment)=\w+", "", setups["rolling.setup"])
-                    result.append(kept + f" variant={rng.choice(VARIANTS[4:] if left else VARIANTS[:4])} realignment={rng.choice(['rolling', 'tags'])}")
-        elif words and words[0] == ".program":
-            line = " ".join(words[:3])
-        result.append(line)
-    (folder / "case.program").write_text("\n".join(result) + "\n")
-    return runs > 1
+    setups, runs = {}, 0
+
+    def before(words, line):
+        nonlocal runs
+        if words[0] in ("conv.setup", "rolling.setup"):
+            setups[words[0]] = line
+        if words[0] != "rolling.run":
+            return []
+        runs += 1
+        result, fresh = [], runs > 1 and "first=0" not in words
+        if fresh and rng.random() < 0.4:
+            result.append(other_zero_point(rng, setups["conv.setup"]))
+        if fresh and rng.random() < 0.6:
+            left = "variant=left" in setups["rolling.setup"]
+            kept = re.sub(r" (variant|realignment)=\w+", "", setups["rolling.setup"])
+            result.append(kept + f" variant={rng.choice(VARIANTS[4:] if left else VARIANTS[:4])} realignment={rng.choice(['rolling', 'tags'])}")
+        return result
+
+    return vary(folder, product, before) and runs > 1
 
 
 def run_case(case, folder, product, bench):
@@ -176,34 +165,11 @@ def given_case(hardware, work):
 
 def smaller(case):
     """Cases with one size halved, or one setting left out."""
-    paths = [("inputs", 0, "shape", i) for i in range(4)] + [("layers", 0, k, i) for k in ("kernel", "stride", "dilation") for i in range(2)]
-    paths += [("layers", 0, "out_channels")] + [("layers", 0, "pads", i) for i in range(4)] + [("layers", 0, "groups")]
-    for path in paths:
-        least = 0 if "pads" in path else 1
-        at = case["workload"]
-        for step in path:
-            at = at[step]
-        for value in sorted({least, at // 2, at - 1}):
-            if least <= value < at:
-                changed = json.loads(json.dumps(case))
-                inner = changed["workload"]
-                for step in path[:-1]:
-                    inner = inner[step]
-                inner[path[-1]] = value
-                yield changed
-    for key in ("bias", "requant", "activation", "arithmetic"):
-        if key in case["workload"]["layers"][0]:
-            changed = json.loads(json.dumps(case))
-            del changed["workload"]["layers"][0][key]
-            yield changed
+    yield from smaller_layers(case)
     for key in ("line_queue", "write_queue", "record_slots", "post_latency_cycles", "realign", "wrap", "spare_lines", "transposition"):
         if key in case["hardware"]["rolling"]:
-            changed = json.loads(json.dumps(case))
-            del changed["hardware"]["rolling"][key]
-            yield changed
+            yield changed(case, ("hardware", "rolling", key))
     for name in ("nram", "wram"):
         plain = {"size_bytes": 65536, "banks": 16, "bank_bytes": 16}
         if case["hardware"]["chip"]["core"][name] != plain:
-            changed = json.loads(json.dumps(case))
-            changed["hardware"]["chip"]["core"][name] = plain
-            yield changed
+            yield changed(case, ("hardware", "chip", "core", name), plain)

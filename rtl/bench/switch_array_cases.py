@@ -7,7 +7,7 @@ import struct
 from pathlib import Path
 
 import assembler
-from lockstep_common import Failure, call, compare, npy, random_layer, read_npy, run_on_core, zero_point
+from lockstep_common import Failure, call, changed, compare, npy, random_layer, read_npy, run_on_core, smaller_layers, zero_point
 
 TOP = "switch_array"
 # Rows, columns, groups, channels of a port, adder stages, bytes of a bus beat. The first three are those of every push.
@@ -311,34 +311,11 @@ def complete_run(line, before, array):
 
 def smaller(case):
     """Cases with one size halved."""
-    paths = [("inputs", 0, "shape", i) for i in range(4)] + [("layers", 0, k, i) for k in ("kernel", "stride", "dilation") for i in range(2)]
-    paths += [("layers", 0, "out_channels")] + [("layers", 0, "pads", i) for i in range(4)] + [("layers", 0, "groups")]
-    for path in paths:
-        new = json.loads(json.dumps(case))
-        at = new["workload"]
-        for step in path[:-1]:
-            at = at[step]
-        least = 0 if "pads" in path else 1
-        if at[path[-1]] > least:
-            for value in sorted({least, at[path[-1]] // 2, at[path[-1]] - 1}):
-                if value >= least:
-                    changed = json.loads(json.dumps(new))
-                    at = changed["workload"]
-                    for step in path[:-1]:
-                        at = at[step]
-                    at[path[-1]] = value
-                    yield changed
-    for key in ("bias", "requant", "activation", "arithmetic"):
-        if key in case["workload"]["layers"][0]:
-            new = json.loads(json.dumps(case))
-            del new["workload"]["layers"][0][key]
-            yield new
+    yield from smaller_layers(case)
     for group in ("dma", "interconnect", "dram", "planner"):
         for key in list(case["hardware"][group]):
             if (group, key) != ("interconnect", "bytes_per_clock"):
-                new = json.loads(json.dumps(case))
-                del new["hardware"][group][key]
-                yield new
+                yield changed(case, ("hardware", group, key))
     fixed = ("rows", "columns", "groups", "port_channels", "adder_stages", "bank_depth_words", "parameter_depth_words")
     for key in list(case["hardware"]["switch_array"]):
         if key not in fixed and (key, case["hardware"]["switch_array"][key]) != ("output_buffer_bytes", LARGEST["output_bytes"]):

@@ -188,6 +188,25 @@ std::uint64_t Register::at(std::uint64_t clock) {
   return value_;
 }
 
+void read_states(const Folder& folder, const std::string& scope, const std::string& engine,
+                 const std::vector<std::string>& units, const std::map<std::string, int>& codes,
+                 Ports& ports) {
+  const std::string top = scope.substr(0, scope.find('.') + 1);
+  const File& states = folder.at(top + "states");
+  const std::uint64_t end = last_clock(ports) + 1;
+  for (const std::string& unit : units) {
+    Register state(states, scope.substr(top.size()) + engine + unit + ".state");
+    Port& to = ports["state." + unit];
+    to.fields = {{"state", 8}};
+    for (std::uint64_t clock = 0; clock <= end; clock++) {
+      const auto code = codes.find(states.values.at(state.at(clock)));
+      if (code == codes.end()) continue;
+      to.begin(clock);
+      to.add(code->second, 1);
+    }
+  }
+}
+
 std::uint64_t last_clock(const Ports& ports) {
   std::uint64_t last = 0;
   for (const auto& [name, port] : ports)

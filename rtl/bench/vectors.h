@@ -65,6 +65,12 @@ class Register {
   std::size_t next_ = 0;
 };
 
+// Ports "state.UNIT" of the units of an engine in the core `scope`, with the code of the unit's state in each
+// clock in which it has one. Behind all other ports.
+void read_states(const Folder& folder, const std::string& scope, const std::string& engine,
+                 const std::vector<std::string>& units, const std::map<std::string, int>& codes,
+                 Ports& ports);
+
 // The last clock in which any port has a record.
 std::uint64_t last_clock(const Ports& ports);
 

@@ -8,20 +8,13 @@
 // With `speed` nothing is compared: the processor time of the model alone is printed. Exit status 1: there is
 // a difference.
 #include "Vrolling_unit.h"
-#include "model.h"
-#include "ports.h"
-#include "program.h"
+#include "core_bench.h"
+#include "registers.h"
 #include "rolling_vectors.h"
-#include "verilated.h"
 
-#include <algorithm>
 #include <cstdint>
-#include <cstdio>
-#include <cstring>
-#include <ctime>
 #include <deque>
-#include <memory>
-#include <stdexcept>
+#include <iterator>
 #include <string>
 #include <utility>
 #include <vector>
@@ -57,43 +50,16 @@ class Memory {
   std::deque<std::pair<std::uint64_t, std::size_t>> due_;
 };
 
-// Elements of registers as they were in the clock before.
-struct Registers {
-  Port* port = nullptr;
-  std::vector<std::pair<bool, std::uint32_t>> before;
-
-  void look(std::uint64_t clock, std::uint32_t element, bool known, std::uint32_t value) {
-    if (element >= before.size()) before.resize(element + 1);
-    const std::pair<bool, std::uint32_t> now{known, known ? value : 0};
-    if (before[element] == now) return;
-    before[element] = now;
-    port->begin(clock);
-    port->add(element, 4);
-    port->add(known, 1);
-    port->add(now.second, 4);
-  }
-};
-
-class LockStep {
+class LockStep : public CoreBench<Vrolling_unit> {
  public:
-  LockStep(const std::string& folder, bool compares);
-  void run() {
-    for (std::uint64_t clock = begin_; clock <= end_; clock++) step(clock);
-  }
-  bool equal() {
-    return report_differences(simulator_, rtl_, end_ - begin_ + 1,
-                              [](const std::string& name) { return name != "a.data" && name != "b.data"; });
-  }
-  std::uint64_t clocks() const { return end_ - begin_ + 1; }
+  explicit LockStep(const std::string& folder) : LockStep(folder, Settings(folder + "/settings")) {}
 
  private:
-  void find_instructions(const std::string& folder);
-  void find_clocks();
-  void set_options();
-  void edge();
-  void step(std::uint64_t clock);
-  bool drive_instruction(std::uint64_t clock);
-  void record(std::uint64_t clock);
+  LockStep(const std::string& folder, const Settings& settings);
+  bool compared(const std::string& name) const override { return name != "a.data" && name != "b.data"; }
+  void set_options(const Settings& settings);
+  void step(std::uint64_t clock) override;
+  void record(std::uint64_t clock) override;
   void record_ports(std::uint64_t clock);
   void record_array(std::uint64_t clock);
   void record_sums(std::uint64_t clock);
@@ -101,29 +67,16 @@ class LockStep {
   void record_halves(std::uint64_t clock);
   void record_states(std::uint64_t clock);
 
-  Settings settings_;
-  bool compares_;
-  Ports simulator_, rtl_;
-  std::vector<Instruction> program_;
-  std::deque<const Instruction*> instructions_;
-  std::uint64_t begin_ = UINT64_MAX, end_ = 0;
   Memory a_memory_, b_memory_;
-  VerilatedContext context_;
-  std::unique_ptr<Vrolling_unit> model_;
   std::vector<std::pair<std::uint32_t, std::uint32_t>> added_[kMultipliers];
   Registers a_, b_, a_tags_, b_tags_, spare_, half_;
 };
 
-LockStep::LockStep(const std::string& folder, bool compares)
-    : settings_(folder + "/settings"),
-      compares_(compares),
-      simulator_(read_rolling_vectors(folder + "/vectors", settings_.text("scope"))),
-      a_memory_(simulator_.at("a.data"), settings_.number("a_latency")),
-      b_memory_(simulator_.at("b.data"), settings_.number("b_latency")),
-      model_(std::make_unique<Vrolling_unit>(&context_)) {
-  find_instructions(folder);
-  find_clocks();
-  for (const auto& [name, port] : simulator_) rtl_[name].fields = port.fields;
+LockStep::LockStep(const std::string& folder, const Settings& settings)
+    : CoreBench(folder, settings, read_rolling_vectors(folder + "/vectors", settings.text("scope")),
+                {0x01, 0x05, 0x06}, 0x06),
+      a_memory_(simulator_.at("a.data"), settings.number("a_latency")),
+      b_memory_(simulator_.at("b.data"), settings.number("b_latency")) {
   a_.port = &rtl_["pe.a"], b_.port = &rtl_["pe.b"];
   a_tags_.port = &rtl_["tags.a"], b_tags_.port = &rtl_["tags.b"];
   spare_.port = &rtl_["spare"], half_.port = &rtl_["half"];
@@ -131,63 +84,26 @@ LockStep::LockStep(const std::string& folder, bool compares)
   b_.before = a_.before;
   spare_.before.assign(kGroups * kLanes, {true, 0});
   half_.before.assign(2 * kLines * kLines, {true, 0});
-  set_options();
-  model_->reset = 1;
-  for (int i = 0; i < 3; i++) {
-    model_->eval();
-    edge();
-  }
-  model_->reset = 0;
+  set_options(settings);
+  reset();
 }
 
-void LockStep::find_instructions(const std::string& folder) {
-  program_ = read_program(folder, settings_.text("processor"));
-  std::vector<std::uint64_t> completed;
-  for (const Instruction& instruction : program_) {
-    const int opcode = instruction.opcode();
-    if (instruction.begin < 0 || (opcode != 0x01 && opcode != 0x05 && opcode != 0x06)) continue;
-    instructions_.push_back(&instruction);
-    if (opcode == 0x06) completed.push_back(instruction.end);
-  }
-  Port& done = simulator_["completed"];
-  std::sort(completed.begin(), completed.end());
-  for (const std::uint64_t clock : completed) done.begin(clock);
-}
-
-void LockStep::find_clocks() {
-  for (const auto& [name, port] : simulator_) {
-    if (port.records() == 0) continue;
-    begin_ = std::min(begin_, port.clock(0));
-    end_ = std::max(end_, port.clock(port.records() - 1));
-  }
-  if (!instructions_.empty()) begin_ = std::min<std::uint64_t>(begin_, instructions_.front()->begin);
-  begin_ -= 2;
-  end_ += 4;
-}
-
-void LockStep::set_options() {
-  model_->option_queue = settings_.number("line_queue");
-  model_->option_writes = settings_.number("write_queue");
-  model_->option_slots = settings_.number("record_slots");
-  model_->option_post_latency = settings_.number("post_latency");
-  model_->option_shared_spare = settings_.number("shared_spare");
-  model_->option_assigned = settings_.number("assigned");
-  model_->option_a_latency = settings_.number("a_latency");
-  model_->option_b_latency = settings_.number("b_latency");
-  model_->option_a_bank_shift = settings_.number("a_bank_shift");
-  model_->option_b_bank_shift = settings_.number("b_bank_shift");
-  model_->option_a_banks = settings_.number("a_banks");
-  model_->option_b_banks = settings_.number("b_banks");
-}
-
-void LockStep::edge() {
-  model_->clk = 1;
-  model_->eval();
-  model_->clk = 0;
+void LockStep::set_options(const Settings& settings) {
+  model_->option_queue = settings.number("line_queue");
+  model_->option_writes = settings.number("write_queue");
+  model_->option_slots = settings.number("record_slots");
+  model_->option_post_latency = settings.number("post_latency");
+  model_->option_shared_spare = settings.number("shared_spare");
+  model_->option_assigned = settings.number("assigned");
+  model_->option_a_latency = settings.number("a_latency");
+  model_->option_b_latency = settings.number("b_latency");
+  model_->option_a_bank_shift = settings.number("a_bank_shift");
+  model_->option_b_bank_shift = settings.number("b_bank_shift");
+  model_->option_a_banks = settings.number("a_banks");
+  model_->option_b_banks = settings.number("b_banks");
 }
 
 void LockStep::step(std::uint64_t clock) {
-  const bool dispatched = drive_instruction(clock);
   a_memory_.drive(model_->a_data, clock);
   b_memory_.drive(model_->b_data, clock);
   model_->eval();
@@ -198,23 +114,6 @@ void LockStep::step(std::uint64_t clock) {
   if (asks_a && a_memory_.at_once()) a_memory_.drive(model_->a_data, clock);
   if (asks_b && b_memory_.at_once()) b_memory_.drive(model_->b_data, clock);
   model_->eval();
-  if (compares_) record(clock);
-  edge();
-  if (dispatched) {
-    instructions_.pop_front();
-    disturb(model_->instruction, 64);
-  }
-}
-
-bool LockStep::drive_instruction(std::uint64_t clock) {
-  const bool dispatched =
-      !instructions_.empty() && instructions_.front()->begin == static_cast<std::int64_t>(clock) + 1;
-  model_->instruction_valid = dispatched;
-  if (dispatched)
-    set_bytes(model_->instruction, instructions_.front()->bytes, 64);
-  else if (clock % 4 == 0)
-    disturb(model_->instruction, 64);
-  return dispatched;
 }
 
 void LockStep::record(std::uint64_t clock) {
@@ -330,35 +229,12 @@ void LockStep::record_states(std::uint64_t clock) {
   const int states[] = {model_->array_state,     model_->a_request_state, model_->a_load_state,
                         model_->b_request_state, model_->b_load_state,    model_->results_state,
                         model_->write_state};
-  for (std::size_t i = 0; i < std::size(states); i++) {
-    if (states[i] == 0) continue;
-    Port& port = rtl_[std::string("state.") + kUnits[i]];
-    port.begin(clock);
-    port.add(states[i], 1);
-  }
+  for (std::size_t i = 0; i < std::size(states); i++) record_state(kUnits[i], clock, states[i]);
 }
 
 }  // namespace
 }  // namespace bench
 
 int main(int argc, char** argv) {
-  const bool speed = argc == 3 && std::strcmp(argv[2], "speed") == 0;
-  if (argc != 2 && !speed) {
-    std::fprintf(stderr, "usage: bench CASE [speed]\n");
-    return 2;
-  }
-  try {
-    bench::LockStep bench(argv[1], !speed);
-    const std::clock_t begin = std::clock();
-    bench.run();
-    if (speed) {
-      const double seconds = static_cast<double>(std::clock() - begin) / CLOCKS_PER_SEC;
-      std::printf("model: %llu clocks in %.4f s\n", static_cast<unsigned long long>(bench.clocks()), seconds);
-      return 0;
-    }
-    return bench.equal() ? 0 : 1;
-  } catch (const std::exception& error) {
-    std::fprintf(stderr, "%s\n", error.what());
-    return 2;
-  }
+  return bench::bench_main<bench::LockStep>(argc, argv);
 }

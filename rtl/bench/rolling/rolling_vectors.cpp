@@ -1,25 +1,22 @@
 #include "rolling_vectors.h"
 
+#include "registers.h"
 #include "vectors.h"
 
 #include <algorithm>
 #include <cstdio>
+#include <iterator>
 #include <map>
 #include <set>
-#include <tuple>
 #include <vector>
 
 namespace bench {
 namespace {
 
-// A change of an element of a register.
-struct Change {
-  std::uint64_t clock;
-  std::uint32_t element;
-  bool known;
-  std::uint64_t value;
-};
-using Changes = std::map<std::string, std::vector<Change>>;  // by port
+// Codes of states, as the RTL has them.
+const std::map<std::string, int> kCodes{
+    {"busy", 1},      {"roll", 2},          {"output_drain", 3},   {"input_load", 4},  {"weight_load", 5},
+    {"line_load", 6}, {"input_release", 7}, {"weight_release", 8}, {"write_queue", 9}, {"staging", 10}};
 
 // The port that a signal belongs to, its first element and the bits of each; no port: it is not compared.
 struct Place {
@@ -77,30 +74,10 @@ void read_registers(const Folder& folder, const std::string& unit, Changes& chan
   }
 }
 
-// Ports of registers: those changes that are changes. Spare registers and the result buffer hold zeros
-// before.
-void write_registers(Changes& changes, Ports& ports) {
-  for (const char* name : {"pe.a", "pe.b", "tags.a", "tags.b", "spare", "half"}) {
-    Port& to = ports[name];
-    to.fields = {{"element", 32}, {"known", 1}, {"value", 32}};
-    const bool zeros = std::string(name).compare(0, 4, "tags") != 0;
-    auto& of = changes[name];
-    std::stable_sort(of.begin(), of.end(), [](const Change& a, const Change& b) {
-      return std::tie(a.clock, a.element) < std::tie(b.clock, b.element);
-    });
-    std::map<std::uint32_t, std::pair<bool, std::uint64_t>> now;
-    for (const Change& change : of) {
-      const std::pair<bool, std::uint64_t> next{zeros || change.known, change.value};
-      const auto found = now.find(change.element);
-      const auto before = found != now.end() ? found->second : std::pair<bool, std::uint64_t>{zeros, 0};
-      if (before == next) continue;
-      now[change.element] = next;
-      to.begin(change.clock);
-      to.add(change.element, 4);
-      to.add(next.first, 1);
-      to.add(next.second, 4);
-    }
-  }
+// Spare registers and the result buffer hold zeros before.
+void write_ports(Changes& changes, Ports& ports) {
+  for (const char* name : {"pe.a", "pe.b", "tags.a", "tags.b", "spare", "half"})
+    write_registers(changes[name], std::string(name).compare(0, 4, "tags") != 0, ports[name]);
 }
 
 void read_accesses(const Folder& folder, const std::string& unit, Ports& ports) {
@@ -185,31 +162,6 @@ void read_adds(const Folder& folder, const std::string& unit, Ports& ports) {
   }
 }
 
-void read_states(const Folder& folder, const std::string& scope, Ports& ports) {
-  static const std::map<std::string, int> kCodes{
-      {"busy", 1},      {"roll", 2},          {"output_drain", 3},   {"input_load", 4},  {"weight_load", 5},
-      {"line_load", 6}, {"input_release", 7}, {"weight_release", 8}, {"write_queue", 9}, {"staging", 10}};
-  const std::string top = scope.substr(0, scope.find('.') + 1);
-  const File& states = folder.at(top + "states");
-  std::vector<int> codes;
-  for (const std::string& value : states.values) {
-    const auto found = kCodes.find(value);
-    codes.push_back(found == kCodes.end() ? 0 : found->second);
-  }
-  const std::uint64_t end = last_clock(ports) + 1;
-  for (const std::string name : kUnits) {
-    Register state(states, scope.substr(top.size()) + "rolling." + name + ".state");
-    Port& to = ports["state." + name];
-    to.fields = {{"state", 8}};
-    for (std::uint64_t clock = 0; clock <= end; clock++) {
-      const int code = codes.at(state.at(clock));
-      if (code == 0) continue;
-      to.begin(clock);
-      to.add(code, 1);
-    }
-  }
-}
-
 }  // namespace
 
 Ports read_rolling_vectors(const std::string& path, const std::string& scope) {
@@ -218,12 +170,12 @@ Ports read_rolling_vectors(const std::string& path, const std::string& scope) {
   Ports ports;
   Changes changes;
   read_registers(folder, unit, changes);
-  write_registers(changes, ports);
+  write_ports(changes, ports);
   read_accesses(folder, unit, ports);
   read_array(folder, unit, ports);
   read_sums(folder, unit, ports);
   read_adds(folder, unit, ports);
-  read_states(folder, scope, ports);
+  read_states(folder, scope, "rolling.", {std::begin(kUnits), std::end(kUnits)}, kCodes, ports);
   return ports;
 }
 

@@ -1,0 +1,59 @@
+#include "memories.h"
+
+#include <fstream>
+#include <sstream>
+#include <stdexcept>
+
+namespace bench {
+namespace {
+
+std::uint64_t field(const std::string& text, const std::string& name, std::uint64_t otherwise) {
+  const std::size_t at = text.find(" " + name + "=");
+  return at == std::string::npos ? otherwise : std::stoull(text.substr(at + name.size() + 2), nullptr, 0);
+}
+
+}  // namespace
+
+Memories::Memories(const std::string& folder, const std::vector<Instruction>& program) {
+  std::ifstream file(folder + "/dram.before.hex");
+  if (!file) throw std::runtime_error("cannot read " + folder + "/dram.before.hex");
+  std::uint64_t at = 0;
+  for (std::string word; file >> word;) {
+    if (word[0] == '@')
+      at = std::stoull(word.substr(1), nullptr, 16);
+    else
+      bytes_[at++] = static_cast<std::uint8_t>(std::stoul(word, nullptr, 16));
+  }
+  for (const Instruction& instruction : program)
+    if (instruction.text.compare(0, 10, "iodma.copy") == 0 && instruction.end >= 0)
+      copies_.emplace(instruction.end, instruction.text);
+}
+
+void Memories::advance(std::uint64_t clock) {
+  while (!copies_.empty() && copies_.begin()->first <= clock) {
+    copy(copies_.begin()->second);
+    copies_.erase(copies_.begin());
+  }
+}
+
+void Memories::copy(const std::string& text) {
+  const std::uint64_t source = field(text, "source", 0), destination = field(text, "destination", 0);
+  if (destination < kNram) return;
+  const std::uint64_t run = field(text, "run_bytes", 1), inner = field(text, "inner_count", 1),
+                      outer = field(text, "outer_count", 1);
+  for (std::uint64_t o = 0; o < outer; o++)
+    for (std::uint64_t i = 0; i < inner; i++)
+      for (std::uint64_t b = 0; b < run; b++) {
+        const std::uint64_t from = source + o * field(text, "source_outer_stride", 0) +
+                                   i * field(text, "source_inner_stride", 0) + b;
+        bytes_[destination + o * field(text, "destination_outer_stride", 0) +
+               i * field(text, "destination_inner_stride", 0) + b] = at(from);
+      }
+}
+
+std::uint8_t Memories::at(std::uint64_t address) const {
+  const auto found = bytes_.find(address);
+  return found == bytes_.end() ? 0 : found->second;
+}
+
+}  // namespace bench

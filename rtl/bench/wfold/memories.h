@@ -1,0 +1,32 @@
+// The memories of a core: what copies out of DRAM bring, each when it is complete.
+#pragma once
+
+#include "program.h"
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+namespace bench {
+
+constexpr std::uint64_t kNram = 1ULL << 42, kWram = 1ULL << 43;
+
+class Memories {
+ public:
+  // `folder` has the vectors of the run, with dram.before.hex.
+  Memories(const std::string& folder, const std::vector<Instruction>& program);
+  // Makes the copies that are complete in this clock. Clocks rise from call to call.
+  void advance(std::uint64_t clock);
+  std::uint8_t at(std::uint64_t address) const;
+  void set(std::uint64_t address, std::uint8_t byte) { bytes_[address] = byte; }
+
+ private:
+  void copy(const std::string& text);
+
+  std::unordered_map<std::uint64_t, std::uint8_t> bytes_;  // also of DRAM
+  std::multimap<std::uint64_t, std::string> copies_;       // by the clocks of their ends
+};
+
+}  // namespace bench

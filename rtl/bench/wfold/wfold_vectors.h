@@ -1,0 +1,46 @@
+// Ports of the W-fold engine from the vectors of a run, and what the bus and the regions do for it.
+#pragma once
+
+#include "ports.h"
+#include "program.h"
+
+#include <cstdint>
+#include <map>
+#include <set>
+#include <string>
+#include <vector>
+
+namespace bench {
+
+constexpr int kSlaves = GEOMETRY_NS, kUnits = GEOMETRY_NCU, kLine = GEOMETRY_M, kFirst = GEOMETRY_L1,
+              kSecond = GEOMETRY_L2, kPort = GEOMETRY_PORT, kBus = GEOMETRY_BUS;
+constexpr bool kKernelsFirst = GEOMETRY_KF != 0;
+constexpr int kColumns = kLine / 4;  // of a line, at most
+constexpr int kBeats = kSecond / 2;  // of a step, at most
+// Of a half of a third buffer: its kernels, and the results of each.
+constexpr int kKernels = kKernelsFirst ? kUnits : kBeats;
+constexpr int kResults = kUnits * kColumns;  // that vectors show, also where a tile has more columns
+
+// Parts whose cycles are counted, by the names of their states.
+constexpr const char* kParts[] = {"array", "broadcast", "read", "weights", "drain", "write"};
+
+// What a port of the core's bus does.
+struct BusPort {
+  std::set<std::uint64_t> granted;   // clocks in which a request is granted
+  std::set<std::uint64_t> answered;  // clocks in which a request is answered, with its last beat
+  std::vector<int> beats;            // of reads, the number of the request that each beat answers
+};
+
+struct WfoldVectors {
+  Ports ports;
+  BusPort lines, results;
+};
+
+// Ports that hold registers have a record for each element that changes: its number, whether it is known, its
+// value.
+//   out, sum   ((slave x units + unit) x columns of a line) + column
+//   third      ((slave x 2 + half) x kernels + kernel) x results + column of the tile
+// Of the run in the folder of a case.
+WfoldVectors read_wfold_vectors(const std::string& folder, const Settings& settings);
+
+}  // namespace bench
