@@ -19,12 +19,16 @@ add_custom_target(tilebeat_printed ALL DEPENDS ${page} ${printed}/tilebeat.bash 
 
 install(TARGETS tilebeat COMPONENT tilebeat)
 # The library of C's interface goes with the command that it starts; what programs are linked by is for their development.
-install(TARGETS tilebeat_client EXPORT tilebeat-targets LIBRARY COMPONENT tilebeat NAMELINK_COMPONENT development)
+install(TARGETS tilebeat_shared EXPORT tilebeat-targets LIBRARY COMPONENT tilebeat NAMELINK_COMPONENT development)
 install(FILES ${page} DESTINATION ${CMAKE_INSTALL_MANDIR}/man1 COMPONENT tilebeat)
 install(FILES ${printed}/tilebeat.bash DESTINATION ${TILEBEAT_BASH_COMPLETIONS} RENAME tilebeat COMPONENT tilebeat)
 install(FILES ${printed}/_tilebeat DESTINATION ${TILEBEAT_ZSH_COMPLETIONS} COMPONENT tilebeat)
 install(DIRECTORY configs models DESTINATION ${CMAKE_INSTALL_DATADIR}/tilebeat COMPONENT tilebeat)
-install(DIRECTORY docs DESTINATION ${CMAKE_INSTALL_DOCDIR} COMPONENT tilebeat)
+# `tilebeat mcp` reads the pages: they lie where the program may count on them, and the folder of documents has a link to them.
+install(DIRECTORY docs DESTINATION ${CMAKE_INSTALL_DATADIR}/tilebeat COMPONENT tilebeat)
+file(RELATIVE_PATH docs_from_docdir /${CMAKE_INSTALL_DOCDIR} /${CMAKE_INSTALL_DATADIR}/tilebeat/docs)
+file(CREATE_LINK ${docs_from_docdir} ${printed}/docs SYMBOLIC)
+install(FILES ${printed}/docs DESTINATION ${CMAKE_INSTALL_DOCDIR} COMPONENT tilebeat)
 install(FILES README.md CHANGELOG.md CITATION.cff DESTINATION ${CMAKE_INSTALL_DOCDIR} COMPONENT tilebeat)
 install(FILES LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR} RENAME copyright COMPONENT tilebeat)
 

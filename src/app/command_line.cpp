@@ -361,6 +361,11 @@ void define_manual(CLI::App& app, std::string&) {
   app.footer("Example:\n  tilebeat manual > tilebeat.1 && man ./tilebeat.1");
 }
 
+void define_mcp(CLI::App& app, std::string&) {
+  app.footer(
+      "Example, as a client's configuration has it:\n  {\"command\": \"tilebeat\", \"args\": [\"mcp\"]}");
+}
+
 int print_text(const std::string& text) {
   fmt::print("{}", text);
   return 0;
@@ -423,6 +428,8 @@ std::vector<std::pair<const CLI::App*, std::function<int()>>> add_commands(CLI::
   add("check", "compare runs with what a suite stores of them", CheckCommand(), define_check, check);
   add("compare", "reports side by side, or one workload on several chips", CompareCommand(), define_compare,
       compare);
+  add("mcp", "serve the Model Context Protocol on standard input and output", std::string(), define_mcp,
+      [](const std::string&) { return serve_mcp(); });
   add("completion", "print a script that completes commands in a shell", std::string(), define_completion,
       [&app](const std::string& shell) { return print_text(completion_script(app, shell)); });
   add("manual", "print the manual page", std::string(), define_manual,
