@@ -6,7 +6,7 @@ set(TILEBEAT_BASH_COMPLETIONS ${CMAKE_INSTALL_DATADIR}/bash-completion/completio
 set(TILEBEAT_ZSH_COMPLETIONS ${CMAKE_INSTALL_DATADIR}/zsh/site-functions CACHE STRING
   "Folder for the completion of zsh, below the prefix")
 
-# Manual page and completion are what the program prints.
+# Manual page, completion and the schemas that `tilebeat new` points at are what the program prints.
 set(printed ${PROJECT_BINARY_DIR}/printed)
 file(MAKE_DIRECTORY ${printed})
 set(page ${printed}/tilebeat.1)
@@ -15,7 +15,14 @@ add_custom_command(OUTPUT ${page} ${printed}/tilebeat.bash ${printed}/_tilebeat
   COMMAND tilebeat completion bash > ${printed}/tilebeat.bash
   COMMAND tilebeat completion zsh > ${printed}/_tilebeat
   DEPENDS tilebeat VERBATIM)
-add_custom_target(tilebeat_printed ALL DEPENDS ${page} ${printed}/tilebeat.bash ${printed}/_tilebeat)
+set(schemas)
+file(MAKE_DIRECTORY ${PROJECT_BINARY_DIR}/schemas)
+foreach(kind hardware workload mapping report sweep suite whatif)
+  set(file ${PROJECT_BINARY_DIR}/schemas/${kind}.schema.json)
+  add_custom_command(OUTPUT ${file} COMMAND tilebeat schema ${kind} > ${file} DEPENDS tilebeat VERBATIM)
+  list(APPEND schemas ${file})
+endforeach()
+add_custom_target(tilebeat_printed ALL DEPENDS ${page} ${printed}/tilebeat.bash ${printed}/_tilebeat ${schemas})
 
 install(TARGETS tilebeat COMPONENT tilebeat)
 # The library of C's interface goes with the command that it starts; what programs are linked by is for their development.
@@ -24,6 +31,7 @@ install(FILES ${page} DESTINATION ${CMAKE_INSTALL_MANDIR}/man1 COMPONENT tilebea
 install(FILES ${printed}/tilebeat.bash DESTINATION ${TILEBEAT_BASH_COMPLETIONS} RENAME tilebeat COMPONENT tilebeat)
 install(FILES ${printed}/_tilebeat DESTINATION ${TILEBEAT_ZSH_COMPLETIONS} COMPONENT tilebeat)
 install(DIRECTORY configs models DESTINATION ${CMAKE_INSTALL_DATADIR}/tilebeat COMPONENT tilebeat)
+install(FILES ${schemas} DESTINATION ${CMAKE_INSTALL_DATADIR}/tilebeat/schemas COMPONENT tilebeat)
 # `tilebeat mcp` reads the pages: they lie where the program may count on them, and the folder of documents has a link to them.
 install(DIRECTORY docs DESTINATION ${CMAKE_INSTALL_DATADIR}/tilebeat COMPONENT tilebeat)
 file(RELATIVE_PATH docs_from_docdir /${CMAKE_INSTALL_DOCDIR} /${CMAKE_INSTALL_DATADIR}/tilebeat/docs)
