@@ -182,7 +182,9 @@ void define_rerun(CLI::App& app, RerunCommand& c) {
 }
 
 void define_import(CLI::App& app, ImportCommand& c) {
-  app.add_option("model", c.model, "a model: .onnx or .tflite")->required()->check(kNotEmpty);
+  app.add_option("model", c.model, "a model, .onnx or .tflite, or a topology of SCALE-Sim, .csv")
+      ->required()
+      ->check(kNotEmpty);
   app.add_option("--out", c.out, "folder for workload.json, tensors.json and the tensors")
       ->required()
       ->check(kNotEmpty)
@@ -415,8 +417,8 @@ std::vector<std::pair<const CLI::App*, std::function<int()>>> add_commands(CLI::
   add("run", "simulate a workload on a hardware configuration", RunCommand(), define_run, run);
   add("rerun", "repeat the run of a report from the hardware in it, and compare the reports", RerunCommand(),
       define_rerun, rerun);
-  add("import", "make a workload of an ONNX or TensorFlow Lite model", ImportCommand(), define_import,
-      import_file);
+  add("import", "make a workload of an ONNX or TensorFlow Lite model, or of a topology of SCALE-Sim",
+      ImportCommand(), define_import, import_file);
   add("plan", "show how a workload is mapped, without simulating", PlanCommand(), define_plan, plan);
   add("schema", "print the JSON Schema of a kind of file", SchemaCommand(), define_schema, schema);
   add("tables", "compile tables of addresses ahead of runs, or show them", TablesCommand(), define_tables,
