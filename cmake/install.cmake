@@ -62,7 +62,8 @@ target_compile_features(tilebeat_library INTERFACE cxx_std_17)
 # Users see the headers of include/tilebeat alone, which know the standard library and SystemC. What the archive is linked with besides
 # has no part in compiling.
 target_include_directories(tilebeat_library INTERFACE $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
-target_link_libraries(tilebeat_library INTERFACE PkgConfig::SYSTEMC Threads::Threads $<LINK_ONLY:fmt::fmt> $<LINK_ONLY:PkgConfig::LZ4>)
+target_link_libraries(tilebeat_library INTERFACE PkgConfig::SYSTEMC Threads::Threads $<LINK_ONLY:fmt::fmt> $<LINK_ONLY:PkgConfig::LZ4>
+  $<LINK_ONLY:PkgConfig::YAML>)
 
 install(TARGETS tilebeat_library EXPORT tilebeat-targets ARCHIVE COMPONENT development)
 install(DIRECTORY include/tilebeat DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} COMPONENT development FILES_MATCHING PATTERN "*.h")
@@ -97,7 +98,7 @@ set(CPACK_DEBIAN_TILEBEAT_PACKAGE_SECTION science)
 set(CPACK_DEBIAN_TILEBEAT_PACKAGE_SHLIBDEPS ON)
 set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_NAME libtilebeat-dev)
 set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_SECTION libdevel)
-set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_DEPENDS "tilebeat (= ${PROJECT_VERSION}), libsystemc-dev, libfmt-dev, liblz4-dev, pkg-config")
+set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_DEPENDS "tilebeat (= ${PROJECT_VERSION}), libsystemc-dev, libfmt-dev, liblz4-dev, libyaml-dev, pkg-config")
 set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_RECOMMENDS "cmake, g++")
 set(CPACK_DEBIAN_PYTHON_PACKAGE_NAME python3-tilebeat)
 set(CPACK_DEBIAN_PYTHON_PACKAGE_SECTION python)
