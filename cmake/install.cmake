@@ -26,7 +26,7 @@ add_custom_target(tilebeat_printed ALL DEPENDS ${page} ${printed}/tilebeat.bash 
 
 install(TARGETS tilebeat COMPONENT tilebeat)
 # The library of C's interface goes with the command that it starts; what programs are linked by is for their development.
-install(TARGETS tilebeat_shared EXPORT tilebeat-targets LIBRARY COMPONENT tilebeat NAMELINK_COMPONENT development)
+install(TARGETS tilebeat_shared EXPORT tilebeat-client-targets LIBRARY COMPONENT tilebeat NAMELINK_COMPONENT development)
 install(FILES ${page} DESTINATION ${CMAKE_INSTALL_MANDIR}/man1 COMPONENT tilebeat)
 install(FILES ${printed}/tilebeat.bash DESTINATION ${TILEBEAT_BASH_COMPLETIONS} RENAME tilebeat COMPONENT tilebeat)
 install(FILES ${printed}/_tilebeat DESTINATION ${TILEBEAT_ZSH_COMPLETIONS} COMPONENT tilebeat)
@@ -69,6 +69,7 @@ install(TARGETS tilebeat_library EXPORT tilebeat-targets ARCHIVE COMPONENT devel
 install(DIRECTORY include/tilebeat DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} COMPONENT development FILES_MATCHING PATTERN "*.h")
 install(DIRECTORY examples DESTINATION ${CMAKE_INSTALL_DATADIR}/tilebeat COMPONENT development)
 set(package ${CMAKE_INSTALL_LIBDIR}/cmake/tilebeat)
+install(EXPORT tilebeat-client-targets NAMESPACE tilebeat:: DESTINATION ${package} COMPONENT development)
 install(EXPORT tilebeat-targets NAMESPACE tilebeat:: DESTINATION ${package} COMPONENT development)
 file(RELATIVE_PATH include_from_pkgconfig /${CMAKE_INSTALL_LIBDIR}/pkgconfig /${CMAKE_INSTALL_INCLUDEDIR})
 configure_file(cmake/tilebeat.pc.in ${PROJECT_BINARY_DIR}/tilebeat.pc @ONLY)

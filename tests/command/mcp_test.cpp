@@ -243,8 +243,7 @@ TEST(Mcp, AP_4_pages_are_listed_read_and_searched) {
   client.initialize();
   std::vector<std::string> pages;
   const json listed = client.ask("resources/list");
-  for (const json& resource : listed.at("result").at("resources"))
-    pages.push_back(resource.at("uri"));
+  for (const json& resource : listed.at("result").at("resources")) pages.push_back(resource.at("uri"));
   std::size_t files = 0;
   for (const auto& entry : std::filesystem::directory_iterator(source_path("docs")))
     files += entry.path().extension() == ".md" ? 1 : 0;
@@ -367,6 +366,8 @@ TEST(Mcp, AP_4_a_call_tells_its_progress_until_it_is_cancelled) {
     EXPECT_EQ(note.at("params").at("progressToken"), "long");
     EXPECT_GT(note.at("params").at("progress"), progress);
     progress = note.at("params").at("progress");
+    EXPECT_EQ(note.at("params").at("total"), 1);
+    EXPECT_LT(progress, 1);
   }
   client.start_long_call("slow");
   json answer = client.receive();

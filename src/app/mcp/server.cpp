@@ -65,18 +65,20 @@ OrderedJson result_json(ToolResult result, bool with_structure) {
   return json;
 }
 
-// Tells of the progress of a call: the seconds that it has taken, once a second, and what the command says.
+// Tells of the progress of a call, once a second, and what the command says.
 class ProgressNotes {
  public:
   ProgressNotes(Json token, Output& output) : token_(std::move(token)), output_(output) {}
 
-  void tell(const char* line) {
+  void tell(const char* line, const Advance& advance) {
     if (token_.is_null()) return;
-    const double now = std::chrono::duration<double>(Clock::now() - began_).count();
-    if (line == nullptr && now < told_ + 1) return;
-    told_ = std::max(now, told_ + 1e-3);  // it has to grow
-    OrderedJson params{{"progressToken", token_}, {"progress", told_}};
-    if (line != nullptr) params["message"] = line;
+    const Clock::time_point now = Clock::now();
+    if (line == nullptr && now < told_ + std::chrono::seconds(1)) return;
+    told_ = now;
+    constexpr double kLeast = 1e-6;  // it has to grow
+    share_ = std::max(share_ + kLeast, advance.share);
+    OrderedJson params{{"progressToken", token_}, {"progress", share_}, {"total", 1}};
+    if (line != nullptr || !advance.text.empty()) params["message"] = line != nullptr ? line : advance.text;
     output_.send(notification("notifications/progress", std::move(params)));
   }
 
@@ -84,8 +86,8 @@ class ProgressNotes {
   using Clock = std::chrono::steady_clock;
   Json token_;
   Output& output_;
-  Clock::time_point began_ = Clock::now();
-  double told_ = 0;
+  Clock::time_point told_ = Clock::now();
+  double share_ = 0;
 };
 
 Json progress_token(const Json& params) {
@@ -273,8 +275,8 @@ void Server::start(const Json& id, const Json& params, const Reply& reply) {
   call.id = id;
   call.thread = std::thread([this, &call, work, reply, with_structure, token = progress_token(params)] {
     ProgressNotes notes(token, output_);
-    const Watch watch = [&](const char* line) {
-      if (!call.cancelled) notes.tell(line);
+    const Watch watch = [&](const char* line, const Advance& advance) {
+      if (!call.cancelled) notes.tell(line, advance);
       return call.cancelled.load();
     };
     std::optional<OrderedJson> answer;

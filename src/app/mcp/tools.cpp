@@ -171,7 +171,7 @@ struct Freed {
 using Called = std::unique_ptr<tilebeat_result, Freed>;
 
 int relay(void* watch, const char* line) {
-  return (*static_cast<const Watch*>(watch))(line) ? 1 : 0;
+  return (*static_cast<const Watch*>(watch))(line, {tilebeat_share(), tilebeat_state()}) ? 1 : 0;
 }
 
 Called call_command(const std::vector<std::string>& arguments, const Watch& watch) {
