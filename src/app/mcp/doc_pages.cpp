@@ -102,7 +102,7 @@ Hit hit_of(const DocPage& page, const Section& section, const std::vector<std::s
 std::vector<DocPage> doc_pages() {
   std::vector<DocPage> pages;
   const fs::path program = fs::path(own_path()).parent_path();
-  for (const char* place : {"../share/tilebeat/docs", "../docs"}) {
+  for (const char* place : {"../share/tilebeat/docs", "docs", "../docs"}) {
     std::error_code ignored;
     for (const auto& entry : fs::directory_iterator(program / place, ignored)) {
       if (entry.path().extension() != ".md") continue;

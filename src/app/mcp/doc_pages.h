@@ -12,8 +12,8 @@ struct DocPage {
   std::string path;
 };
 
-/// The pages that lie beside the program: in share/tilebeat/docs of its installation, or in docs/ of the
-/// checkout that it was built in. In the order of their names; none where there are none.
+/// The pages that lie beside the program: in share/tilebeat/docs of its installation, in docs/ of a wheel, or
+/// in docs/ of the checkout that it was built in. In the order of their names; none where there are none.
 std::vector<DocPage> doc_pages();
 /// The text of a page, "whatif" or "whatif.md"; of one section of it with "#" and the section's heading or
 /// the heading's anchor behind the name. Throws UserError, with the nearest name, where there is none.
