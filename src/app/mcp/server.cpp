@@ -271,8 +271,7 @@ void Server::start(const Json& id, const Json& params, const Reply& reply) {
                        fmt::format("{} calls are running: wait, or cancel one", calls_.size()));
   const Work work = tool->prepare(params.value("arguments", Json::object()));
   const bool with_structure = version_ == kLatest;
-  Call& call = calls_.emplace_back();
-  call.id = id;
+  Call& call = calls_.emplace_back(id);
   call.thread = std::thread([this, &call, work, reply, with_structure, token = progress_token(params)] {
     ProgressNotes notes(token, output_);
     const Watch watch = [&](const char* line, const Advance& advance) {

@@ -27,6 +27,7 @@ class Server {
 
  private:
   struct Call {
+    explicit Call(const Json& request) : id(request) {}
     Json id;
     std::atomic<bool> cancelled = false, done = false;
     std::thread thread;
