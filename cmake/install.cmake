@@ -6,7 +6,7 @@ set(TILEBEAT_BASH_COMPLETIONS ${CMAKE_INSTALL_DATADIR}/bash-completion/completio
 set(TILEBEAT_ZSH_COMPLETIONS ${CMAKE_INSTALL_DATADIR}/zsh/site-functions CACHE STRING
   "Folder for the completion of zsh, below the prefix")
 
-# Manual page and completion are what the program prints.
+# Manual page, completion and the schemas that `tilebeat new` points at are what the program prints.
 set(printed ${PROJECT_BINARY_DIR}/printed)
 file(MAKE_DIRECTORY ${printed})
 set(page ${printed}/tilebeat.1)
@@ -15,16 +15,28 @@ add_custom_command(OUTPUT ${page} ${printed}/tilebeat.bash ${printed}/_tilebeat
   COMMAND tilebeat completion bash > ${printed}/tilebeat.bash
   COMMAND tilebeat completion zsh > ${printed}/_tilebeat
   DEPENDS tilebeat VERBATIM)
-add_custom_target(tilebeat_printed ALL DEPENDS ${page} ${printed}/tilebeat.bash ${printed}/_tilebeat)
+set(schemas)
+file(MAKE_DIRECTORY ${PROJECT_BINARY_DIR}/schemas)
+foreach(kind hardware workload mapping report sweep suite whatif)
+  set(file ${PROJECT_BINARY_DIR}/schemas/${kind}.schema.json)
+  add_custom_command(OUTPUT ${file} COMMAND tilebeat schema ${kind} > ${file} DEPENDS tilebeat VERBATIM)
+  list(APPEND schemas ${file})
+endforeach()
+add_custom_target(tilebeat_printed ALL DEPENDS ${page} ${printed}/tilebeat.bash ${printed}/_tilebeat ${schemas})
 
 install(TARGETS tilebeat COMPONENT tilebeat)
 # The library of C's interface goes with the command that it starts; what programs are linked by is for their development.
-install(TARGETS tilebeat_client EXPORT tilebeat-targets LIBRARY COMPONENT tilebeat NAMELINK_COMPONENT development)
+install(TARGETS tilebeat_shared EXPORT tilebeat-client-targets LIBRARY COMPONENT tilebeat NAMELINK_COMPONENT development)
 install(FILES ${page} DESTINATION ${CMAKE_INSTALL_MANDIR}/man1 COMPONENT tilebeat)
 install(FILES ${printed}/tilebeat.bash DESTINATION ${TILEBEAT_BASH_COMPLETIONS} RENAME tilebeat COMPONENT tilebeat)
 install(FILES ${printed}/_tilebeat DESTINATION ${TILEBEAT_ZSH_COMPLETIONS} COMPONENT tilebeat)
 install(DIRECTORY configs models DESTINATION ${CMAKE_INSTALL_DATADIR}/tilebeat COMPONENT tilebeat)
-install(DIRECTORY docs DESTINATION ${CMAKE_INSTALL_DOCDIR} COMPONENT tilebeat)
+install(FILES ${schemas} DESTINATION ${CMAKE_INSTALL_DATADIR}/tilebeat/schemas COMPONENT tilebeat)
+# `tilebeat mcp` reads the pages: they lie where the program may count on them, and the folder of documents has a link to them.
+install(DIRECTORY docs DESTINATION ${CMAKE_INSTALL_DATADIR}/tilebeat COMPONENT tilebeat)
+file(RELATIVE_PATH docs_from_docdir /${CMAKE_INSTALL_DOCDIR} /${CMAKE_INSTALL_DATADIR}/tilebeat/docs)
+file(CREATE_LINK ${docs_from_docdir} ${printed}/docs SYMBOLIC)
+install(FILES ${printed}/docs DESTINATION ${CMAKE_INSTALL_DOCDIR} COMPONENT tilebeat)
 install(FILES README.md CHANGELOG.md CITATION.cff DESTINATION ${CMAKE_INSTALL_DOCDIR} COMPONENT tilebeat)
 install(FILES LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR} RENAME copyright COMPONENT tilebeat)
 
@@ -50,12 +62,14 @@ target_compile_features(tilebeat_library INTERFACE cxx_std_17)
 # Users see the headers of include/tilebeat alone, which know the standard library and SystemC. What the archive is linked with besides
 # has no part in compiling.
 target_include_directories(tilebeat_library INTERFACE $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
-target_link_libraries(tilebeat_library INTERFACE PkgConfig::SYSTEMC Threads::Threads $<LINK_ONLY:fmt::fmt> $<LINK_ONLY:PkgConfig::LZ4>)
+target_link_libraries(tilebeat_library INTERFACE PkgConfig::SYSTEMC Threads::Threads $<LINK_ONLY:fmt::fmt> $<LINK_ONLY:PkgConfig::LZ4>
+  $<LINK_ONLY:PkgConfig::YAML>)
 
 install(TARGETS tilebeat_library EXPORT tilebeat-targets ARCHIVE COMPONENT development)
 install(DIRECTORY include/tilebeat DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} COMPONENT development FILES_MATCHING PATTERN "*.h")
 install(DIRECTORY examples DESTINATION ${CMAKE_INSTALL_DATADIR}/tilebeat COMPONENT development)
 set(package ${CMAKE_INSTALL_LIBDIR}/cmake/tilebeat)
+install(EXPORT tilebeat-client-targets NAMESPACE tilebeat:: DESTINATION ${package} COMPONENT development)
 install(EXPORT tilebeat-targets NAMESPACE tilebeat:: DESTINATION ${package} COMPONENT development)
 file(RELATIVE_PATH include_from_pkgconfig /${CMAKE_INSTALL_LIBDIR}/pkgconfig /${CMAKE_INSTALL_INCLUDEDIR})
 configure_file(cmake/tilebeat.pc.in ${PROJECT_BINARY_DIR}/tilebeat.pc @ONLY)
@@ -85,7 +99,7 @@ set(CPACK_DEBIAN_TILEBEAT_PACKAGE_SECTION science)
 set(CPACK_DEBIAN_TILEBEAT_PACKAGE_SHLIBDEPS ON)
 set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_NAME libtilebeat-dev)
 set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_SECTION libdevel)
-set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_DEPENDS "tilebeat (= ${PROJECT_VERSION}), libsystemc-dev, libfmt-dev, liblz4-dev, pkg-config")
+set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_DEPENDS "tilebeat (= ${PROJECT_VERSION}), libsystemc-dev, libfmt-dev, liblz4-dev, libyaml-dev, pkg-config")
 set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_RECOMMENDS "cmake, g++")
 set(CPACK_DEBIAN_PYTHON_PACKAGE_NAME python3-tilebeat)
 set(CPACK_DEBIAN_PYTHON_PACKAGE_SECTION python)

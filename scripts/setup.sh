@@ -5,10 +5,11 @@ root=$(CDPATH='' cd -- "$(dirname -- "$(readlink -f -- "${BASH_SOURCE[0]}")")/..
 readonly root
 
 # The packages, by purpose. A new dependency is added here and nowhere else.
-readonly run_packages=(g++ cmake ninja-build pkg-config libsystemc-dev libfmt-dev nlohmann-json3-dev libcli11-dev libssl-dev liblz4-dev
+readonly run_packages=(g++ cmake ninja-build pkg-config libsystemc-dev libfmt-dev nlohmann-json3-dev libcli11-dev libssl-dev liblz4-dev libyaml-dev
   libprotobuf-dev protobuf-compiler libflatbuffers-dev flatbuffers-compiler)
 readonly test_packages=(libgtest-dev libgmock-dev librapidcheck-dev libvalijson-dev libdnnl-dev libbenchmark-dev
-  libxml2-utils gtkwave xvfb xauth python3 python3-numpy python3-pandas python3-matplotlib python3-pytest mypy)
+  libxml2-utils gtkwave xvfb xauth python3 python3-numpy python3-pandas python3-matplotlib python3-pytest python3-jsonschema
+  python3-nbclient python3-nbformat python3-ipykernel mypy)
 readonly rtl_packages=(verilator yosys)  # scripts/lockstep
 readonly lint_packages=(clang-format clang-tidy)
 readonly fuzz_packages=(clang)

@@ -52,6 +52,13 @@ class Result {
   /// groups.
   const std::map<std::string, TensorData>& outputs() const;
 
+  /// A statistic by name, as the report has it: `counter("dram0.ch0", "row_hits")` of `counters`, in the
+  /// counter's unit; `module_cycles("cluster0.core0.engine.array", "busy")` of `modules`, in cycles of the
+  /// module's clock, "busy" or the name of a stall. A stall that a module did not have is 0. Throws
+  /// UserError, with the nearest name, where there is no such module, counter or stall.
+  std::int64_t counter(const std::string& module, const std::string& name) const;
+  std::int64_t module_cycles(const std::string& module, const std::string& cause) const;
+
   /// The report (JSON, docs/outputs.md): cycles of every module by cause, counters, energy, the hardware. It
   /// has no provenance; equal runs have equal texts.
   std::string report() const;

@@ -50,6 +50,13 @@ typedef struct tilebeat_tensor {
  * standard error, without its end. Anything but 0 as an answer cancels the call. */
 typedef int (*tilebeat_progress)(void* user, const char* line);
 
+/* Within a progress function: how far the call is. The share, 0 to 1, of what is under way, and what that is:
+ * "planning 54 layers", "clock 81920, 3 of 17 layers complete", whose share is that of the estimated cycles,
+ * "checking outputs, 16 of 17 layers", "12 of 50 points done". 0 and an empty text before the command has
+ * said so, and outside of such a function. The text lives until the function returns. */
+TILEBEAT_API double tilebeat_share(void);
+TILEBEAT_API const char* tilebeat_state(void);
+
 /* What a call works on. Fields that are 0 are not there; a job that is all 0 but for `size` is a beginning.
  */
 typedef struct tilebeat_job {

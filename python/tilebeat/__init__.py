@@ -10,7 +10,7 @@ Hardware and workloads are paths, JSON texts, dictionaries, or the classes of `t
 """
 
 from . import hardware, workload
-from ._library import Cancelled, Error, library_version
+from ._library import Cancelled, Error, library_version, share
 from ._run import Plan, Run, WhatIf, check, import_model, plan, run, schema, sweep, whatif
 from ._version import VERSION as __version__
 
@@ -28,6 +28,7 @@ __all__ = [
     "plan",
     "run",
     "schema",
+    "share",
     "sweep",
     "whatif",
     "workload",

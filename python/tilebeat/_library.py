@@ -102,6 +102,7 @@ def _load() -> ctypes.CDLL:
     library.tilebeat_tensor_at.argtypes = [result, ctypes.c_size_t]
     library.tilebeat_tensor_at.restype = ctypes.POINTER(_Tensor)
     library.tilebeat_version.restype = ctypes.c_char_p
+    library.tilebeat_share.restype, library.tilebeat_state.restype = ctypes.c_double, ctypes.c_char_p
     return library
 
 
@@ -111,6 +112,11 @@ _library = _load()
 def library_version() -> str:
     """The version of the shared library."""
     return str(_library.tilebeat_version().decode())
+
+
+def share() -> tuple[float, str]:
+    """Within a progress function: the share, 0 to 1, of what is under way, and what that is."""
+    return float(_library.tilebeat_share()), _text(_library.tilebeat_state())
 
 
 class Result:

@@ -248,8 +248,10 @@ int check_in(const CheckCommand& command, const LoadedSuite& suite, const Scratc
 int check(const CheckCommand& command) {
   const LoadedSuite suite = load_suite(command.suite);
   if (command.update && !Json::accept(read_file(command.suite, kMaxJsonBytes)))
-    throw UserError(fmt::format(
-        "{}: has // comments, which --update would lose; write them as \"comment\": \"...\"", command.suite));
+    throw UserError(
+        fmt::format("{}: has // comments, which --update would lose, or is YAML; write JSON, and comments as "
+                    "\"comment\": \"...\"",
+                    command.suite));
   int signal = 0, status = 0;
   {
     const ScratchFolder folder("check");

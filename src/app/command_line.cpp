@@ -182,7 +182,9 @@ void define_rerun(CLI::App& app, RerunCommand& c) {
 }
 
 void define_import(CLI::App& app, ImportCommand& c) {
-  app.add_option("model", c.model, "a model: .onnx or .tflite")->required()->check(kNotEmpty);
+  app.add_option("model", c.model, "a model, .onnx or .tflite, or a topology of SCALE-Sim, .csv")
+      ->required()
+      ->check(kNotEmpty);
   app.add_option("--out", c.out, "folder for workload.json, tensors.json and the tensors")
       ->required()
       ->check(kNotEmpty)
@@ -361,6 +363,11 @@ void define_manual(CLI::App& app, std::string&) {
   app.footer("Example:\n  tilebeat manual > tilebeat.1 && man ./tilebeat.1");
 }
 
+void define_mcp(CLI::App& app, std::string&) {
+  app.footer(
+      "Example, as a client's configuration has it:\n  {\"command\": \"tilebeat\", \"args\": [\"mcp\"]}");
+}
+
 int print_text(const std::string& text) {
   fmt::print("{}", text);
   return 0;
@@ -410,8 +417,8 @@ std::vector<std::pair<const CLI::App*, std::function<int()>>> add_commands(CLI::
   add("run", "simulate a workload on a hardware configuration", RunCommand(), define_run, run);
   add("rerun", "repeat the run of a report from the hardware in it, and compare the reports", RerunCommand(),
       define_rerun, rerun);
-  add("import", "make a workload of an ONNX or TensorFlow Lite model", ImportCommand(), define_import,
-      import_file);
+  add("import", "make a workload of an ONNX or TensorFlow Lite model, or of a topology of SCALE-Sim",
+      ImportCommand(), define_import, import_file);
   add("plan", "show how a workload is mapped, without simulating", PlanCommand(), define_plan, plan);
   add("schema", "print the JSON Schema of a kind of file", SchemaCommand(), define_schema, schema);
   add("tables", "compile tables of addresses ahead of runs, or show them", TablesCommand(), define_tables,
@@ -423,6 +430,8 @@ std::vector<std::pair<const CLI::App*, std::function<int()>>> add_commands(CLI::
   add("check", "compare runs with what a suite stores of them", CheckCommand(), define_check, check);
   add("compare", "reports side by side, or one workload on several chips", CompareCommand(), define_compare,
       compare);
+  add("mcp", "serve the Model Context Protocol on standard input and output", std::string(), define_mcp,
+      [](const std::string&) { return serve_mcp(); });
   add("completion", "print a script that completes commands in a shell", std::string(), define_completion,
       [&app](const std::string& shell) { return print_text(completion_script(app, shell)); });
   add("manual", "print the manual page", std::string(), define_manual,

@@ -114,6 +114,9 @@ struct NewCommand {
 };
 int begin_file(const NewCommand& command);
 
+/// `tilebeat mcp`: serves the Model Context Protocol on standard input and output until the input ends.
+int serve_mcp();
+
 /// `tilebeat report`: makes a page about runs.
 struct ReportCommand {
   std::vector<std::string> reports;  ///< report.json files

@@ -1,12 +1,14 @@
 #include "app/command_options.h"
 #include "app/commands.h"
 #include "app/output_files.h"
+#include "app/provenance.h"
 #include "tilebeat/error.h"
 
 #include <filesystem>
 #include <string>
 
 #include <fmt/format.h>
+#include <nlohmann/json.hpp>
 
 namespace tilebeat {
 namespace {
@@ -119,10 +121,27 @@ constexpr const char* kSweep = R"({
 }
 )";
 
-const char* beginning_of(const std::string& kind) {
-  if (kind == "hardware") return kHardware;
-  if (kind == "workload") return kWorkload;
-  return kind == "suite" ? kSuite : kSweep;
+// The schema of a kind that lies beside the program, for editors: installed, or in the folder of the build.
+// Empty: there is none.
+std::string schema_of(const std::string& kind) {
+  namespace fs = std::filesystem;
+  const fs::path folder = fs::path(own_path()).parent_path();
+  for (const char* place : {"../share/tilebeat/schemas", "schemas"}) {
+    const fs::path file = (folder / place / (kind + ".schema.json")).lexically_normal();
+    std::error_code ignored;
+    if (fs::is_regular_file(file, ignored)) return file.string();
+  }
+  return "";
+}
+
+std::string beginning_of(const std::string& kind) {
+  std::string text = kind == "hardware"   ? kHardware
+                     : kind == "workload" ? kWorkload
+                     : kind == "suite"    ? kSuite
+                                          : kSweep;
+  if (const std::string schema = schema_of(kind); !schema.empty())
+    text.insert(text.find('\n') + 1, fmt::format("  \"$schema\": {},\n", nlohmann::json(schema).dump()));
+  return text;
 }
 
 }  // namespace
@@ -141,7 +160,7 @@ void define_new(CLI::App& app, NewCommand& c) {
 }
 
 int begin_file(const NewCommand& command) {
-  const char* const text = beginning_of(command.kind);
+  const std::string text = beginning_of(command.kind);
   if (command.out.empty()) {
     fmt::print("{}", text);
     return 0;
@@ -151,7 +170,7 @@ int begin_file(const NewCommand& command) {
     throw UserError(fmt::format("--out {}: is there already", command.out));
   OutputFiles files;
   files.write(command.out, text);
-  files.commit();
+  files.commit_new();
   return 0;
 }
 

@@ -24,6 +24,13 @@ namespace fs = std::filesystem;
 constexpr std::size_t kBufferBytes = std::size_t{1} << 18;
 constexpr mode_t kReadWrite = 0666;
 
+// Renames a file where `to` does not exist. Not every file system knows how; a link does not replace either.
+bool rename_to_new(const std::string& from, const std::string& to) {
+  if (renameat2(AT_FDCWD, from.c_str(), AT_FDCWD, to.c_str(), RENAME_NOREPLACE) == 0) return true;
+  if (errno != EINVAL && errno != ENOSYS) return false;
+  return link(from.c_str(), to.c_str()) == 0 && unlink(from.c_str()) == 0;
+}
+
 }  // namespace
 
 OutputFile::OutputFile(int descriptor, std::string path, std::string target, std::string temporary)
@@ -230,6 +237,20 @@ void OutputFiles::commit(const std::vector<std::string>& obsolete) {
   files_.clear();
   folders_.clear();
   of_set_.clear();
+  uninterrupted.let_go();
+  uninterrupted.ignore_arrived();
+}
+
+void OutputFiles::commit_new() {
+  for (OutputFile& file : files_) file.close();
+  check();
+  Uninterrupted uninterrupted;
+  for (; !files_.empty(); files_.pop_front()) {
+    if (rename_to_new(files_.front().temporary(), files_.front().target())) continue;
+    if (errno == EEXIST) throw UserError(files_.front().path() + ": is there already");
+    refuse_to_write(files_.front().path(), errno);
+  }
+  folders_.clear();
   uninterrupted.let_go();
   uninterrupted.ignore_arrived();
 }

@@ -146,6 +146,7 @@ class OutputFile {
   /// Throws UserError when writing has failed.
   void check() const;
 
+  const std::string& path() const { return path_; }
   const std::string& target() const { return target_; }
   const std::string& temporary() const { return temporary_; }
 
@@ -185,6 +186,9 @@ class OutputFiles {
   /// Moves everything to its place, in the order in which it was begun, the set last and as a whole, without
   /// the tensors that `obsolete` names. Throws UserError when that fails, and then nothing has changed.
   void commit(const std::vector<std::string>& obsolete = {});
+  /// Moves the files to places where nothing is at that moment. Throws UserError when there is something, and
+  /// then that file and those behind it are not written.
+  void commit_new();
 
  private:
   void discard();

@@ -6,11 +6,13 @@
 #include <array>
 #include <cmath>
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
 #include <thread>
 #include <utility>
 #include <vector>
 
+#include <fcntl.h>
 #include <fmt/format.h>
 #include <unistd.h>
 
@@ -49,6 +51,32 @@ std::string duration_text(double seconds) {
                        : fmt::format("{} h {} min", minutes / 60, minutes % 60);
 }
 
+namespace {
+
+// The descriptor that the variable names, if it is open; -1: none.
+int starters_descriptor() {
+  const char* const named = std::getenv("TILEBEAT_PROGRESS_FD");
+  if (named == nullptr) return -1;
+  char* end = nullptr;
+  constexpr long kMost = 1 << 20;
+  const long number = std::strtol(named, &end, 10);
+  const bool open = end != named && *end == '\0' && number > STDERR_FILENO && number < kMost &&
+                    fcntl(static_cast<int>(number), F_SETFD, FD_CLOEXEC) == 0;
+  unsetenv("TILEBEAT_PROGRESS_FD");
+  return open ? static_cast<int>(number) : -1;
+}
+
+}  // namespace
+
+void tell_starter(double share, const std::string& text) {
+  static const int descriptor = starters_descriptor();
+  if (descriptor < 0) return;
+  const std::string line = fmt::format("{:.6f} {}\n", std::clamp(share, 0.0, 1.0), text);
+  // Who does not listen misses it.
+  const ssize_t unused = write(descriptor, line.data(), line.size());
+  static_cast<void>(unused);
+}
+
 Progress::Progress() : terminal_(isatty(STDERR_FILENO) != 0) {}
 
 void Progress::show(const std::string& text) {
@@ -66,6 +94,7 @@ void Progress::clear() {
 }
 
 void Progress::announce(const std::string& text) {
+  tell_starter(0, text);
   show("  " + text);
 }
 
@@ -76,6 +105,8 @@ void Progress::begin() {
 
 void Progress::tell(const std::string& text, double share) {
   const Clock::time_point now = Clock::now();
+  constexpr std::chrono::milliseconds kOften{50};
+  if (now - told_starter_ >= kOften) tell_starter(share, text), told_starter_ = now;
   if (!terminal_ || now - told_ < std::chrono::seconds(1)) return;
   told_ = now;
   const double took = std::chrono::duration<double>(now - began_).count();
@@ -202,6 +233,8 @@ PointProgress::~PointProgress() {
 
 void PointProgress::operator()(std::size_t ended, std::size_t running) {
   const std::chrono::duration<double> gone = std::chrono::steady_clock::now() - begin_;
+  tell_starter(static_cast<double>(before_ + ended) / static_cast<double>(std::max<std::size_t>(points_, 1)),
+               fmt::format("{} of {} {} done", before_ + ended, points_, what_));
   if (!terminal_ || gone < std::chrono::seconds(1)) return;
   const std::size_t done = before_ + ended, left = points_ - done;
   std::string text = fmt::format("{} of {} {} done, {} running", done, points_, what_, running);

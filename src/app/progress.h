@@ -29,7 +29,13 @@ class SimulatedShare {
 /// "8 s", "4 min", "2 h 5 min".
 std::string duration_text(double seconds);
 
-/// A progress line on standard error, if that is a terminal (SPEC UI-1).
+/// Tells the process that has started this one how far it is, through the descriptor that the variable
+/// TILEBEAT_PROGRESS_FD names, a line at a time: a share, 0 to 1, a blank and words. Without the variable it
+/// does nothing. Processes that this one starts inherit neither.
+void tell_starter(double share, const std::string& text);
+
+/// A progress line on standard error, if that is a terminal (SPEC UI-1), and to the process that has started
+/// this one.
 class Progress {
  public:
   Progress();
@@ -51,7 +57,7 @@ class Progress {
   void show(const std::string& text);
 
   bool terminal_, printed_ = false;
-  Clock::time_point began_ = Clock::now(), told_ = began_;
+  Clock::time_point began_ = Clock::now(), told_ = began_, told_starter_ = began_;
 };
 
 /// While one exists, SIGINT, SIGTERM and SIGHUP remove the paths that `hold` names before they end the
@@ -89,7 +95,8 @@ class Uninterrupted {
   sigset_t before_;
 };
 
-/// A line on standard error that tells how many of many runs are done, on a terminal and after a second.
+/// A line on standard error that tells how many of many runs are done, on a terminal and after a second; told
+/// to the process that has started this one as well.
 class PointProgress {
  public:
   /// `what` is the runs' name in the line, such as "points"; `before` of all `points` were there already.

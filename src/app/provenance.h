@@ -20,6 +20,8 @@ std::string version_text();
 /// The version number alone, and the revision alone.
 std::string version_number();
 std::string source_revision();
+/// The path of the program that runs; empty where the system does not tell.
+std::string own_path();
 
 /// SHA-256 of each file that a run reads, in hexadecimal, by the path as typed; nothing for anything but a
 /// regular file, such as a pipe.

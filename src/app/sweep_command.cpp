@@ -2,6 +2,7 @@
 #include "app/commands.h"
 #include "app/output_files.h"
 #include "app/progress.h"
+#include "app/provenance.h"
 #include "app/sweep_folder.h"
 #include "report/sweep_table.h"
 #include "tilebeat/error.h"
@@ -81,11 +82,10 @@ void check_workflow_place(const SweepCommand& command) {
 
 int write_workflow(const SweepCommand& command, const SweepFile& file,
                    const std::vector<PointFolder>& folders) {
-  std::error_code error;
-  const std::string self = fs::read_symlink("/proc/self/exe", error).string();
+  const std::string self = own_path();
   const std::string workflow =
       snakemake_workflow(file.name, folders,
-                         {error ? "tilebeat" : self, place_of(command.sweep).string(),
+                         {self.empty() ? "tilebeat" : self, place_of(command.sweep).string(),
                           place_of(command.out).string(), command.pareto});
   OutputFiles files;
   files.write(command.snakemake, workflow);

@@ -80,9 +80,17 @@ void set_end(const ProcessEnd& end, const std::string& program, tilebeat_result&
     result.error = "cancelled";
 }
 
+// How far the call is whose progress function runs in this thread; null: none does.
+thread_local const Advance* told = nullptr;
+
 Watch watch_of(tilebeat_progress progress, void* user) {
   if (progress == nullptr) return nullptr;
-  return [=](const char* line) { return progress(user, line) != 0; };
+  return [=](const char* line, const Advance& advance) {
+    const Advance* const before = std::exchange(told, &advance);
+    const bool cancel = progress(user, line) != 0;
+    told = before;
+    return cancel;
+  };
 }
 
 void run(const std::vector<std::string>& arguments, const std::string& folder, const Watch& watch,
@@ -221,6 +229,14 @@ tilebeat_status tilebeat_command(const char* const* arguments, size_t count, til
     if (arguments == nullptr && count > 0) throw JobError("there are no arguments");
     run({arguments, arguments + count}, "", watch_of(progress, user), to);
   });
+}
+
+double tilebeat_share(void) {
+  return told != nullptr ? told->share : 0;
+}
+
+const char* tilebeat_state(void) {
+  return told != nullptr ? told->text.c_str() : "";
 }
 
 void tilebeat_free(tilebeat_result* result) {

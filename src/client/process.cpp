@@ -1,5 +1,6 @@
 #include "client/process.h"
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <chrono>
@@ -48,17 +49,39 @@ class Pipe {
   std::array<int, 2> ends_{-1, -1};
 };
 
-// Starts the program with nothing on standard input. Returns 0, or the error.
-int start(const std::string& program, const std::vector<std::string>& arguments, const std::string& folder,
-          const Pipe& out, const Pipe& err, pid_t& process) {
+constexpr int kProgressDescriptor = 3;  // of the process that is started
+constexpr const char* kProgressVariable = "TILEBEAT_PROGRESS_FD=";
+
+std::vector<char*> as_argv(const std::vector<std::string>& texts) {
   std::vector<char*> argv;
-  for (const std::string& argument : arguments) argv.push_back(const_cast<char*>(argument.c_str()));
+  for (const std::string& text : texts) argv.push_back(const_cast<char*>(text.c_str()));
   argv.push_back(nullptr);
+  return argv;
+}
+
+// The variables of this process, and the one that names the pipe for progress, if there is one.
+std::vector<std::string> variables(const Pipe* progress) {
+  std::vector<std::string> all;
+  for (char** variable = environ; *variable != nullptr; ++variable) {
+    if (std::strncmp(*variable, kProgressVariable, std::strlen(kProgressVariable)) != 0)
+      all.emplace_back(*variable);
+  }
+  if (progress != nullptr) all.push_back(kProgressVariable + std::to_string(kProgressDescriptor));
+  return all;
+}
+
+// Starts the program with nothing on standard input; `progress` may be null. Returns 0, or the error.
+int start(const std::string& program, const std::vector<std::string>& arguments, const std::string& folder,
+          const Pipe& out, const Pipe& err, const Pipe* progress, pid_t& process) {
+  const std::vector<char*> argv = as_argv(arguments);
+  const std::vector<std::string> environment = variables(progress);
   posix_spawn_file_actions_t files;
   posix_spawn_file_actions_init(&files);
   posix_spawn_file_actions_addopen(&files, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
   posix_spawn_file_actions_adddup2(&files, out.write_end(), STDOUT_FILENO);
   posix_spawn_file_actions_adddup2(&files, err.write_end(), STDERR_FILENO);
+  if (progress != nullptr)
+    posix_spawn_file_actions_adddup2(&files, progress->write_end(), kProgressDescriptor);
   if (!folder.empty()) posix_spawn_file_actions_addchdir_np(&files, folder.c_str());
   // Signals that the caller blocks or handles are the command's as usual.
   posix_spawnattr_t attributes;
@@ -69,7 +92,8 @@ int start(const std::string& program, const std::vector<std::string>& arguments,
   posix_spawnattr_setsigmask(&attributes, &none);
   posix_spawnattr_setsigdefault(&attributes, &usual);
   posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
-  const int error = posix_spawnp(&process, program.c_str(), &files, &attributes, argv.data(), environ);
+  const int error =
+      posix_spawnp(&process, program.c_str(), &files, &attributes, argv.data(), as_argv(environment).data());
   posix_spawnattr_destroy(&attributes);
   posix_spawn_file_actions_destroy(&files);
   return error;
@@ -110,13 +134,25 @@ bool read_some(int from, std::string& to) {
 }
 
 // Tells the lines of `text` that are complete from `told` on; true: the watch wants the end.
-bool tell_lines(const Watch& watch, const std::string& text, std::size_t& told) {
+bool tell_lines(const Watch& watch, const std::string& text, const Advance& advance, std::size_t& told) {
   for (std::size_t end = text.find('\n', told); end != std::string::npos; end = text.find('\n', told)) {
     const std::string line = text.substr(told, end - told);
     told = end + 1;
-    if (watch(line.c_str())) return true;
+    if (watch(line.c_str(), advance)) return true;
   }
   return false;
+}
+
+// Takes the last whole line of what came through the pipe for progress, and drops what is in front of it.
+void take_advance(std::string& text, Advance& advance) {
+  const std::size_t end = text.rfind('\n');
+  if (end == std::string::npos) return;
+  const std::size_t before = end == 0 ? std::string::npos : text.rfind('\n', end - 1);
+  const std::string line = text.substr(before + 1, end - before - 1);
+  text.erase(0, end + 1);
+  const std::size_t blank = std::min(line.find(' '), line.size());
+  advance.share = std::strtod(line.substr(0, blank).c_str(), nullptr);
+  advance.text = line.substr(std::min(blank + 1, line.size()));
 }
 
 }  // namespace
@@ -140,31 +176,36 @@ std::string command_path() {
 ProcessEnd run_process(const std::string& program, const std::vector<std::string>& arguments,
                        const std::string& folder, const Watch& watch) {
   ProcessEnd end;
-  Pipe out, err;
-  if (!out.is_open() || !err.is_open()) {
+  Pipe out, err, progress;
+  if (!out.is_open() || !err.is_open() || !progress.is_open()) {
     end.status = errno;
     return end;
   }
   pid_t number = 0;
-  end.status = start(program, arguments, folder, out, err, number);
+  end.status = start(program, arguments, folder, out, err, watch ? &progress : nullptr, number);
   if (end.status != 0) return end;
   Started process(number);
-  out.close_write(), err.close_write();
+  out.close_write(), err.close_write(), progress.close_write();
   std::size_t told = 0;
   bool cancelled = false;
+  Advance advance;
+  std::string advances;
   auto next_tick = Clock::now() + kTick;
-  std::array<pollfd, 2> ends{{{out.read_end(), POLLIN, 0}, {err.read_end(), POLLIN, 0}}};
+  std::array<pollfd, 3> ends{
+      {{out.read_end(), POLLIN, 0}, {err.read_end(), POLLIN, 0}, {progress.read_end(), POLLIN, 0}}};
+  const std::array<std::string*, ends.size()> texts{&end.out, &end.err, &advances};
   while (ends[0].fd >= 0 || ends[1].fd >= 0) {
     const int ready =
         poll(ends.data(), ends.size(), watch && !cancelled ? static_cast<int>(kTick.count()) : -1);
     if (ready < 0 && errno != EINTR) throw std::system_error(errno, std::generic_category(), "poll");
-    if (ready > 0) {
-      if (ends[0].revents != 0 && !read_some(ends[0].fd, end.out)) ends[0].fd = -1;
-      if (ends[1].revents != 0 && !read_some(ends[1].fd, end.err)) ends[1].fd = -1;
+    for (std::size_t i = 0; ready > 0 && i < ends.size(); ++i) {
+      if (ends[i].revents != 0 && !read_some(ends[i].fd, *texts[i])) ends[i].fd = -1;
     }
+    take_advance(advances, advance);
     if (!watch || cancelled) continue;
-    cancelled = tell_lines(watch, end.err, told);
-    if (!cancelled && Clock::now() >= next_tick) cancelled = watch(nullptr), next_tick = Clock::now() + kTick;
+    cancelled = tell_lines(watch, end.err, advance, told);
+    if (!cancelled && Clock::now() >= next_tick)
+      cancelled = watch(nullptr, advance), next_tick = Clock::now() + kTick;
     if (cancelled) process.terminate();
   }
   int status = 0;

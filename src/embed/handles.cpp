@@ -1,5 +1,7 @@
 #include "embed/handles.h"
 
+#include "base/activity.h"
+#include "base/types.h"
 #include "config/hardware_config.h"
 #include "reference/reference.h"
 #include "report/report.h"
@@ -8,6 +10,7 @@
 #include "system/simulation.h"
 #include "tilebeat/error.h"
 
+#include <algorithm>
 #include <string_view>
 #include <utility>
 
@@ -210,6 +213,42 @@ const std::vector<Result::Layer>& Result::layers() const {
 
 const std::map<std::string, TensorData>& Result::outputs() const {
   return inner_->outputs;
+}
+
+namespace {
+
+// The nearest of `known` in a message about `name`.
+[[noreturn]] void refuse_name(const std::string& what, const std::string& name,
+                              const std::vector<std::string>& known) {
+  throw UserError(known.empty() ? fmt::format("there is no {}", what)
+                                : fmt::format("there is no {} {}, the nearest name is {}", what, shown(name),
+                                              nearest_name(name, known)));
+}
+
+}  // namespace
+
+std::int64_t Result::counter(const std::string& module, const std::string& name) const {
+  std::vector<std::string> modules, names;
+  for (const Counter& counter : inner_->run.counters) {
+    modules.push_back(counter.module);
+    if (counter.module != module) continue;
+    if (counter.name == name) return counter.value;
+    names.push_back(counter.name);
+  }
+  if (names.empty()) refuse_name("module with counters", module, modules);
+  refuse_name(fmt::format("counter of {}", module), name, names);
+}
+
+std::int64_t Result::module_cycles(const std::string& module, const std::string& cause) const {
+  std::vector<std::string> modules, causes;
+  for (int i = 0; i < kActivityCount; ++i) causes.emplace_back(activity_name(static_cast<Activity>(i)));
+  const auto activity = std::find(causes.begin(), causes.end(), cause);
+  if (activity == causes.end()) refuse_name("activity", cause, causes);
+  for (const ModuleCycles& known : inner_->run.modules) {
+    if (known.name == module) return nth(known.activity, activity - causes.begin());
+    modules.push_back(known.name);
+  }
+  refuse_name("module", module, modules);
 }
 
 std::string Result::report() const {

@@ -5,6 +5,8 @@
 #include "import/problems.h"
 #include "import/tflite_float.h"
 #include "import/tflite_lowering.h"
+#include "import/topology.h"
+#include "schema/json_file.h"
 #include "schema/place.h"
 #include "tilebeat/error.h"
 
@@ -154,8 +156,14 @@ ImportedNetwork import_model(const std::string& path, ModelFormat format, const 
 
 ImportedNetwork import_model(const std::string& path, const ImportOptions& options) {
   const std::string ending = std::filesystem::path(path).extension().string();
+  if (ending == ".csv") {
+    constexpr std::int64_t kMostBytes = 16 << 20;
+    ImportedNetwork network = import_topology(read_file(path, kMostBytes), path, options);
+    network.files["tensors.json"] = tensors_json({});
+    return network;
+  }
   if (ending != ".onnx" && ending != ".tflite")
-    throw UserError(one_line(fmt::format("{}: is neither .onnx nor .tflite", path)));
+    throw UserError(one_line(fmt::format("{}: is no .onnx, .tflite or .csv", path)));
   return import_model(path, ending == ".tflite" ? ModelFormat::kTflite : ModelFormat::kOnnx, options);
 }
 

@@ -62,8 +62,8 @@ struct ImportOptions {
   double percentile = 100;     ///< percentage of magnitudes that a scale covers; 100: all
 };
 
-/// The network of a model file as a workload. Throws UserError for a damaged file, ImportError with the whole
-/// list for one that has unsupported parts (SPEC RN-1 to RN-3).
+/// The network of a model file, or of a topology (topology.h), as a workload. Throws UserError for a damaged
+/// file, ImportError with the whole list for one that has unsupported parts (SPEC RN-1 to RN-3).
 ImportedNetwork import_model(const std::string& path, const ImportOptions& options);
 /// The same for a file whose name does not tell its format.
 ImportedNetwork import_model(const std::string& path, ModelFormat format, const ImportOptions& options);

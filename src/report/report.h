@@ -80,4 +80,9 @@ struct PageReport {
 /// configuration that the page needs and the report lacks.
 std::string report_page(const std::vector<PageReport>& reports);
 
+/// What a run, or the layer or fusion group with this name, waited for: cycles by cause with what each means,
+/// lower bounds, and without a name the layers with most cycles. Throws UserError as `report_page` does, and
+/// for a name that no layer has.
+std::string explain_report(const PageReport& report, const std::string& layer);
+
 }  // namespace tilebeat

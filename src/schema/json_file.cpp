@@ -3,6 +3,7 @@
 #include "base/inputs_read.h"
 #include "base/types.h"
 #include "schema/place.h"
+#include "schema/yaml_file.h"
 #include "tilebeat/error.h"
 
 #include <algorithm>
@@ -169,10 +170,9 @@ json read_json_file(const std::string& path) {
   if (ending == ".onnx" || ending == ".tflite")
     fail(path,
          "is a model, JSON is read here; `tilebeat import` makes a workload of it, the value of --layer");
+  if (ending == ".yaml" || ending == ".yml") return parse_yaml(text, path);
   if (is_yaml(text))
-    fail(path,
-         "is YAML, JSON is read here; convert it: python3 -c 'import json, sys, yaml; "
-         "json.dump(yaml.safe_load(sys.stdin), sys.stdout)' < FILE.yaml > FILE.json");
+    fail(path, "is YAML, JSON is read here; YAML is read of files whose names end with .yaml or .yml");
   return parse_json(text, path);
 }
 

@@ -21,7 +21,8 @@ std::string read_file(const std::string& path, std::int64_t max_bytes);
 /// not UTF-8 (SPEC UI-2).
 nlohmann::json parse_json(const std::string& text, const std::string& file);
 
-/// `parse_json` of the contents of the file `path`.
+/// `parse_json` of the contents of the file `path`, or parse_yaml (yaml_file.h) where its name ends with
+/// .yaml or .yml.
 nlohmann::json read_json_file(const std::string& path);
 
 }  // namespace tilebeat

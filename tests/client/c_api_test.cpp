@@ -288,6 +288,50 @@ TEST(CApi, AP_1_any_command_runs) {
   EXPECT_TRUE(json::parse(tilebeat_text(made)).at("properties").contains("dataflow"));
 }
 
+TEST(CApi, AP_1_a_run_tells_what_share_is_simulated) {
+  const std::string layer = TILEBEAT_SOURCE_DIR "/models/mobilenet_v2.json";
+  tilebeat_job job = job_of(kConfig, layer);
+  std::vector<std::pair<double, std::string>> told;
+  job.user = &told;
+  job.progress = [](void* user, const char*) {
+    static_cast<std::vector<std::pair<double, std::string>>*>(user)->emplace_back(tilebeat_share(),
+                                                                                  tilebeat_state());
+    return 0;
+  };
+  const Result result = called(tilebeat_run, job);
+  ASSERT_EQ(tilebeat_status_of(result.get()), TILEBEAT_OK) << tilebeat_error(result.get());
+  double share = 0;
+  std::set<double> between;
+  for (const auto& [now, state] : told) {
+    if (state.find("layers complete") == std::string::npos) continue;
+    EXPECT_GE(now, share) << state;
+    share = now;
+    if (now > 0 && now < 1) between.insert(now);
+  }
+  EXPECT_GT(between.size(), 3U) << told.size();
+  EXPECT_EQ(tilebeat_share(), 0);
+  EXPECT_STREQ(tilebeat_state(), "");
+}
+
+TEST(CApi, AP_1_commands_of_many_runs_tell_how_many_are_done) {
+  tilebeat_job job = job_of(kConfig, kChain);
+  const std::array options{"--knobs", "dram"};
+  job.options = options.data(), job.option_count = options.size();
+  std::set<std::string> told;
+  job.user = &told;
+  job.progress = [](void* user, const char*) {
+    static_cast<std::set<std::string>*>(user)->insert(tilebeat_state());
+    return 0;
+  };
+  const Result result = called(tilebeat_whatif, job);
+  ASSERT_EQ(tilebeat_status_of(result.get()), TILEBEAT_OK) << tilebeat_error(result.get());
+  // The first one runs by itself.
+  const std::regex many("[0-9]+ of [0-9]+ runs done");
+  EXPECT_GT(std::count_if(told.begin(), told.end(),
+                          [&](const std::string& state) { return std::regex_match(state, many); }),
+            0);
+}
+
 TEST(CApi, AP_1_a_call_can_be_cancelled) {
   const TemporaryFolder folder;
   const std::string resnet = TILEBEAT_SOURCE_DIR "/models/resnet50.json";

@@ -2,6 +2,7 @@
 #include "tilebeat_command.h"
 
 #include <filesystem>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -64,6 +65,36 @@ TEST(New, AP_4_a_file_that_is_there_stays) {
   std::filesystem::create_symlink(folder.path("nowhere"), folder.path("link.json"));
   EXPECT_EQ(folder.run({"new", "hardware", "--out", folder.path("link.json")}).status, 2);
   EXPECT_EQ(folder.run({"new", "sofa"}).status, 2);
+}
+
+TEST(New, AP_4_of_many_who_begin_a_file_one_does) {
+  const CommandFolder folder;
+  constexpr int kRounds = 10, kAtOnce = 8;
+  for (int round = 0; round < kRounds; ++round) {
+    const std::string file = folder.path(std::to_string(round) + ".json");
+    std::vector<std::unique_ptr<StartedCommand>> started;
+    for (int i = 0; i < kAtOnce; ++i)
+      started.emplace_back(new StartedCommand(folder.start({"new", "hardware", "--out", file})));
+    int written = 0;
+    for (const auto& command : started) {
+      const CommandResult result = command->finish();
+      written += result.status == 0 ? 1 : 0;
+      if (result.status != 0) {
+        EXPECT_THAT(result.err, HasSubstr("is there already"));
+      }
+    }
+    EXPECT_EQ(written, 1);
+    EXPECT_EQ(read_bytes(file), folder.run({"new", "hardware"}).out);
+  }
+  EXPECT_EQ(folder.files().size(), kRounds) << "temporary files are left";
+}
+
+TEST(New, AP_4_files_name_a_schema_that_is_there) {
+  const CommandFolder folder;
+  for (const std::string kind : {"hardware", "workload", "suite", "sweep"}) {
+    const auto made = nlohmann::json::parse(folder.run({"new", kind}).out);
+    EXPECT_EQ(read_bytes(made.at("$schema")), folder.run({"schema", kind}).out) << kind;
+  }
 }
 
 TEST(New, AP_4_comments_name_what_there_is) {

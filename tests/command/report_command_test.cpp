@@ -51,7 +51,7 @@ TEST(ReportCommand, UI_5_UI_8_wrong_files_are_named_and_nothing_is_written) {
     std::string file, wanted;
   } cases[] = {{source_path(kReportedLayer), "is a workload, the report of a run is expected here"},
                {"none.json", "is no report of tilebeat run"},
-               {"run.yaml", "run.yaml: is YAML, JSON is read here"},
+               {"run.yaml", "run.yaml: is no report of tilebeat run"},
                {"other.json", "/tilebeat_report: 99 is another version"},
                {"lacking.json", "/configuration/clock_mhz: is missing"},
                {"damaged.json", "/total: is missing"},

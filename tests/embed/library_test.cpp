@@ -139,6 +139,21 @@ TEST(Library, UI_12_a_result_has_cycles_layers_outputs_and_report) {
     EXPECT_EQ(output.type, wanted.at(name).type) << name;
   }
   EXPECT_EQ(result.outputs().count(network.outputs().at(0)), 1U);
+  for (const auto& counter : report.at("counters"))
+    EXPECT_EQ(result.counter(counter.at("module"), counter.at("name")), counter.at("value")) << counter;
+  for (const auto& module : report.at("modules")) {
+    EXPECT_EQ(result.module_cycles(module.at("name"), "busy"), module.at("busy")) << module;
+    for (const auto& [cause, count] : module.at("stall_cycles").items())
+      EXPECT_EQ(result.module_cycles(module.at("name"), cause), count) << module;
+  }
+  EXPECT_THAT(error_of([&] { result.counter("dram0.ch0", "row_hit"); }),
+              HasSubstr("the nearest name is row_hits"));
+  EXPECT_THAT(error_of([&] { result.counter("dram0.chh0", "row_hits"); }),
+              HasSubstr("the nearest name is dram0.ch0"));
+  EXPECT_THAT(error_of([&] { result.module_cycles("host", "bussy"); }),
+              HasSubstr("the nearest name is busy"));
+  EXPECT_THAT(error_of([&] { result.module_cycles("ghost", "busy"); }),
+              HasSubstr("the nearest name is host"));
   EXPECT_THAT(error_of([&] { simulate(hardware, made); }), HasSubstr("once"));
 }
 

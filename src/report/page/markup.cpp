@@ -1,5 +1,6 @@
 #include "report/page/markup.h"
 
+#include "base/types.h"
 #include "report/text_table.h"
 #include "schema/place.h"
 
