@@ -167,6 +167,26 @@ TEST(FusionPyramid, MA_6_clusters_that_do_not_pay_are_unused) {
   }
 }
 
+// Cores that a mapping leaves out have no program, on every engine, whether maps stay in NRAM or in the SRAM.
+TEST(FusionPyramid, MA_6_cores_that_a_mapping_leaves_out_have_no_work) {
+  for (const char* dataflow : {"dilated", "wfold", "rolling", "offset"}) {
+    json config = chip_of(dataflow, 64, json::object());
+    config["chip"]["clusters"] = 2, config["chip"]["cores_per_cluster"] = 4;
+    for (const char* holding : {"nram", "row_buffer"}) {
+      json group{{"layers", {"a", "b", "c", "d"}}, {"holding", holding}, {"step_rows", 2}, {"cores", 3}};
+      const Outcome made = outcome(config, pyramid_network(false), json::array({group}));
+      ASSERT_EQ(made.command.status, 0) << dataflow << ", " << holding << ": " << made.command.err;
+      for (const json& core : made.report.at("cores")) {
+        const bool last = core.at("name").get<std::string>().find("core3") != std::string::npos;
+        EXPECT_EQ(core.at("macs") == 0, last) << dataflow << ", " << holding << ": " << core.dump();
+      }
+    }
+    const json group{{"layers", {"a", "b"}}, {"cores", 5}};
+    EXPECT_THAT(outcome(config, pyramid_network(false), json::array({group})).command.err,
+                HasSubstr("5 cores, a cluster has 4"));
+  }
+}
+
 // The optimal planner fuses three of four layers; the rules fuse all four, which the network as a whole does
 // not pay for: the layer that stays alone says so.
 TEST(FusionPyramid, FU_12_a_report_names_groups_that_were_dropped) {

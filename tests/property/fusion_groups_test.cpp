@@ -157,8 +157,7 @@ void check_fused(const Network& network, HardwareConfig hardware, FusedTally& ta
   asked.file = "random";
   asked.groups = {random_unit(workload)};
   if (asked.groups.front().layers.empty()) return;
-  if (hardware.chip && one_in(3))
-    asked.groups.front().cores = number(1, hardware.chip->cores_per_cluster);
+  if (hardware.chip && one_in(3)) asked.groups.front().cores = number(1, hardware.chip->cores_per_cluster);
   if (hardware.chip) add_reductions(workload, *hardware.chip, asked.groups.front());
   RC_LOG() << network.text() << "\n"
            << mapping_text({}, {{asked.groups.front().layers,

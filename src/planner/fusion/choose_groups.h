@@ -149,8 +149,9 @@ ChosenGroups choose_groups(const Workload& workload, const HardwareConfig& hardw
 /// which end a little earlier. The cost of a group is that of its best form. The forms that are tried: all
 /// clusters, half of them and so on (for cycles as long as that is better); rows of a step halved from a
 /// cluster's share down to one; tensors in row buffers or, in the best of those forms, recomputed or in NRAM.
-/// In small networks, and of chosen groups of few layers, other rows and holdings of single tensors are
-/// tried, too. `visited`: number of groups whose cost was estimated.
+/// In small networks, and of chosen groups of few layers, fewer cores, other rows and holdings of single
+/// tensors are tried, too; in small networks also all that chips with fewer clusters or cores would try.
+/// `visited`: number of groups whose cost was estimated.
 std::vector<ChosenGroup> optimal_groups(GroupSpace& space, int& visited);
 
 /// The fusion groups by the rules of document 001 (SPEC FU-2, FU-3, FU-10), as far as they are planned to be
