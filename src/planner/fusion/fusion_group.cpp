@@ -85,7 +85,7 @@ FusionGroup::FusionGroup(const LayerIndex& index, const HardwareConfig& hardware
         });
     if (!known)
       throw UserError(fmt::format("reductions: '{}' is not a layer of the group on matrix units", layer));
-    if (cores > mapping_.cores)
+    if (cores > mapping_.cores && cores <= chip.cores_per_cluster)
       throw UserError(
           fmt::format("reductions: {} cores of '{}', of each cluster {} work", cores, layer, mapping_.cores));
   }

@@ -105,6 +105,7 @@ class OptimalChooser {
   // best cut. In a small network all that chips with fewer clusters, or fewer cores in each, would try is
   // tried as well: a form that does not pay on many may lead to one that does on few (SPEC MA-6).
   Trial try_unit(int begin, int end, double limit) {
+    all_tried_ = false;
     Trial best = try_on(begin, end, limit);
     while (space_.layers() <= kSmallNetwork && clusters_ * cores_ > 1) {
       if (clusters_ > 1)
@@ -162,8 +163,8 @@ class OptimalChooser {
       consider(request, trial);
     }
     if (space_.layers() <= kSmallNetwork) {
-      // All numbers of clusters are among these.
-      if (clusters_ == chip_.clusters && cores_ == chip_.cores_per_cluster) try_all(begin, end, graph, trial);
+      // All numbers of clusters are among these, unless there are too many.
+      if (cores_ == chip_.cores_per_cluster && !all_tried_) all_tried_ = try_all(begin, end, graph, trial);
       if (trial.group) refine(graph, trial);  // also of streamed kernels and strips, which are not among all
     }
     return trial;
@@ -176,27 +177,29 @@ class OptimalChooser {
   }
 
   // Tries all numbers of clusters and all parts of a step with all holdings of the tensors and both ways of
-  // the results; where these are many, the rows of the best form alone in place of the former.
-  void try_all(int begin, int end, const GroupGraph& graph, Trial& trial) {
+  // the results; where these are many, the rows of the best form alone in place of the former. Returns
+  // whether they were few.
+  bool try_all(int begin, int end, const GroupGraph& graph, Trial& trial) {
     constexpr int kSmallMap = 12, kSmallBatch = 4, kMostForms = 10000, kMostOfBatch = 2000,
                   kMostOfRows = 5000;
     const GroupTensor& output = nth(graph.tensors, graph.output());
-    if (output.height() > kSmallMap) return;
+    if (output.height() > kSmallMap) return false;
     std::vector<const GroupTensor*> held;
     int forms = 2;  // the ways of the results
     for (const GroupTensor& tensor : graph.tensors) {
       if (tensor.name == output.name) continue;
       held.push_back(&tensor);
       forms *= count_of(holdings_of(tensor, graph));
-      if (forms > kMostForms) return;
+      if (forms > kMostForms) return false;
     }
     const int most = output.images() > kSmallBatch ? kMostOfBatch : kMostForms;
     std::vector<GroupRequest> steps;
     // Each image is a step at least of one cluster.
     if (output.images() * forms <= most) steps = all_steps(begin, end, output);
-    if (steps.empty() || count_of(steps) * forms > most) {
+    const bool few = !steps.empty() && count_of(steps) * forms <= most;
+    if (!few) {
       steps = all_rows(trial.group.value_or(request_of(begin, end)), output);
-      if (count_of(steps) * forms > kMostOfRows) return;
+      if (count_of(steps) * forms > kMostOfRows) return false;
     }
     for (int form = 0; form < forms / 2; ++form) {
       std::map<std::string, Holding> holdings;
@@ -216,6 +219,7 @@ class OptimalChooser {
         }
       }
     }
+    return few;
   }
   // All rows of a step on the clusters of a form.
   std::vector<GroupRequest> all_rows(GroupRequest request, const GroupTensor& output) const {
@@ -462,7 +466,8 @@ class OptimalChooser {
   GroupSpace& space_;
   FusionObjective objective_;
   const ChipConfig& chip_;
-  int clusters_, cores_;  // that groups may have: all of the chip, or fewer
+  int clusters_, cores_;    // that groups may have: all of the chip, or fewer
+  bool all_tried_ = false;  // of the layers that are tried, all forms on the cores of the chip
   int& visited_;
 };
 
