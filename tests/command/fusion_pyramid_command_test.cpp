@@ -178,8 +178,13 @@ TEST(FusionPyramid, MA_6_cores_that_a_mapping_leaves_out_have_no_work) {
       const Outcome made = outcome(config, pyramid_network(false), json::array({group}));
       ASSERT_EQ(made.command.status, 0) << dataflow << ", " << holding << ": " << made.command.err;
       for (const json& core : made.report.at("cores")) {
-        const bool last = core.at("name").get<std::string>().find("core3") != std::string::npos;
-        EXPECT_EQ(core.at("macs") == 0, last) << dataflow << ", " << holding << ": " << core.dump();
+        const std::string name = core.at("name");
+        const auto macs = core.at("macs").get<std::int64_t>();
+        if (name.find("core3") != std::string::npos) {
+          EXPECT_EQ(macs, 0) << dataflow << ", " << holding << ": " << core.dump();
+        } else if (name.find("core1") != std::string::npos) {
+          EXPECT_GT(macs, 0) << dataflow << ", " << holding << ": " << core.dump();
+        }
       }
     }
     const json group{{"layers", {"a", "b"}}, {"cores", 5}};
