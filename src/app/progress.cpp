@@ -53,7 +53,7 @@ std::string duration_text(double seconds) {
 
 namespace {
 
-// The descriptor that the variable names, if it is open; -1: none.
+// The descriptor that the variable names, if it is open; -1: none. Writing to it does not wait.
 int starters_descriptor() {
   const char* const named = std::getenv("TILEBEAT_PROGRESS_FD");
   if (named == nullptr) return -1;
@@ -61,7 +61,8 @@ int starters_descriptor() {
   constexpr long kMost = 1 << 20;
   const long number = std::strtol(named, &end, 10);
   const bool open = end != named && *end == '\0' && number > STDERR_FILENO && number < kMost &&
-                    fcntl(static_cast<int>(number), F_SETFD, FD_CLOEXEC) == 0;
+                    fcntl(static_cast<int>(number), F_SETFD, FD_CLOEXEC) == 0 &&
+                    fcntl(static_cast<int>(number), F_SETFL, O_NONBLOCK) == 0;
   unsetenv("TILEBEAT_PROGRESS_FD");
   return open ? static_cast<int>(number) : -1;
 }

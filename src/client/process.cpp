@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <charconv>
 #include <chrono>
 #include <csignal>
 #include <cstdlib>
@@ -151,7 +152,7 @@ void take_advance(std::string& text, Advance& advance) {
   const std::string line = text.substr(before + 1, end - before - 1);
   text.erase(0, end + 1);
   const std::size_t blank = std::min(line.find(' '), line.size());
-  advance.share = std::strtod(line.substr(0, blank).c_str(), nullptr);
+  std::from_chars(line.data(), line.data() + blank, advance.share);  // in any locale of the caller
   advance.text = line.substr(std::min(blank + 1, line.size()));
 }
 

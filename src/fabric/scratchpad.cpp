@@ -58,7 +58,7 @@ struct MovedWords {
 };
 
 Scratchpad::Scratchpad(sc_core::sc_module_name name, const SimContext& context, const MemoryConfig& config,
-                       std::int64_t size_bytes, std::uint64_t base, int bus_bytes, ScratchpadLayout layout,
+                       std::int64_t size_bytes, std::uint64_t base, int bus_bytes, int region_port_bytes,
                        int engine_ports)
     : sc_module(name),
       socket("socket"),
@@ -69,8 +69,8 @@ Scratchpad::Scratchpad(sc_core::sc_module_name name, const SimContext& context, 
       base_(base),
       size_(to_unsigned(size_bytes)),
       words_per_clock_(std::max(1, bus_bytes / config.bank_bytes)),
-      layout_(layout),
-      has_engine_ports_(layout == ScratchpadLayout::kRegions || engine_ports > 0),
+      region_port_bytes_(region_port_bytes),
+      has_engine_ports_(region_port_bytes > 0 || engine_ports > 0),
       bank_ports_("bank_port", to_size(config.banks)),
       accessed_(to_size(config.banks)) {
   socket.register_nb_transport_fw(this, &Scratchpad::receive);
@@ -100,8 +100,7 @@ Scratchpad::Scratchpad(sc_core::sc_module_name name, const SimContext& context, 
 }
 
 void Scratchpad::divide(std::unique_ptr<Scratchpad> second) {
-  if (second->banks_.size() != banks_.size() || second->layout_ != ScratchpadLayout::kRegions ||
-      banks_.size() > kMostBanks)
+  if (second->banks_.size() != banks_.size() || !second->has_regions() || banks_.size() > kMostBanks)
     throw SimulationError(fmt::format("{} and {} have no banks in common", name(), second->name()));
   second_ = std::move(second);
   divided_ = second_->divided_ = true;
@@ -113,7 +112,7 @@ Scratchpad::Place Scratchpad::place_of(std::uint64_t offset) const {
   const auto width = to_unsigned(config_.bank_bytes);
   const auto banks = to_unsigned(config_.banks);
   const std::uint64_t left = width - offset % width;
-  if (layout_ == ScratchpadLayout::kRegions) {
+  if (has_regions()) {
     const std::uint64_t region = size_ / banks;
     return {to_size(offset / region), offset % region, left};
   }

@@ -31,10 +31,6 @@ struct ScratchpadStats {
   std::int64_t held_requests = 0;    ///< requests that found the queue full
 };
 
-/// The distribution of a scratchpad's bytes over its banks: word by word, or in regions, one bank each, with
-/// a second port per bank (the second storage of document 003 [0124]).
-enum class ScratchpadLayout : std::uint8_t { kInterleaved, kRegions };
-
 /// From a matrix engine to a divided memory: it accesses the banks in `banks`, a bit each, through their
 /// region's port in cycle `cycle` or, where it takes the bytes through direct memory access, would access
 /// them. Sent for rising cycles, for each before its phase kGrant.
@@ -45,10 +41,10 @@ struct BankReservation {
 
 /// An on-chip memory: NRAM, WRAM or the SRAM of a cluster (SPEC HI-2, HI-3). It occupies `size_bytes` from
 /// `base`; consecutive words of `bank_bytes` lie in consecutive banks, each a target of its own with one
-/// port. With regions, bank i holds the i-th part of the memory and has a second port, `region_port(i)`, that
-/// serves one access a cycle whatever the bus does. With interleaved words a matrix engine may have
-/// `engine_ports` ports of its own at every bank, `engine_port(port, bank)`, which also serve one access a
-/// cycle each.
+/// port. With regions (the second storage of document 003 [0124]), bank i holds the i-th part of the memory
+/// and has a second port, `region_port(i)`, that serves one access of up to `region_port_bytes` a cycle
+/// whatever the bus does. With interleaved words a matrix engine may have `engine_ports` ports of its own at
+/// every bank, `engine_port(port, bank)`, which also serve one access a cycle each.
 ///
 /// A request of up to 4096 bytes that arrives in cycle t is taken at once, unless `request_queue` requests
 /// are held: then END_REQ follows in the cycle in which one of them is answered, and that is t. From cycle t
@@ -78,8 +74,8 @@ class Scratchpad : public sc_core::sc_module {
   tlm_utils::passthrough_target_socket_optional<Scratchpad> socket;
 
   Scratchpad(sc_core::sc_module_name name, const SimContext& context, const MemoryConfig& config,
-             std::int64_t size_bytes, std::uint64_t base, int bus_bytes,
-             ScratchpadLayout layout = ScratchpadLayout::kInterleaved, int engine_ports = 0);
+             std::int64_t size_bytes, std::uint64_t base, int bus_bytes, int region_port_bytes = 0,
+             int engine_ports = 0);
   SC_HAS_PROCESS(Scratchpad);
 
   tlm::tlm_target_socket<>& region_port(int region) { return nth(banks_, region)->ports[1]; }
@@ -128,7 +124,7 @@ class Scratchpad : public sc_core::sc_module {
     std::uint64_t word_left = 0;
   };
   Place place_of(std::uint64_t offset) const;
-  std::size_t bus_and_region_ports() const { return layout_ == ScratchpadLayout::kRegions ? 2 : 1; }
+  std::size_t bus_and_region_ports() const { return has_regions() ? 2 : 1; }
   tlm::tlm_sync_enum receive(tlm::tlm_generic_payload& payload, tlm::tlm_phase& phase,
                              sc_core::sc_time& delay);
   unsigned debug(tlm::tlm_generic_payload& payload);
@@ -188,7 +184,8 @@ class Scratchpad : public sc_core::sc_module {
   void reserve(BankReservation& reservation, sc_core::sc_time&) { reserved_.push_back(reservation); }
   std::deque<BankReservation> reserved_;  // of the second block: accesses of the engine to come
   int words_per_clock_;
-  ScratchpadLayout layout_;
+  int region_port_bytes_;
+  bool has_regions() const { return region_port_bytes_ > 0; }
   bool has_engine_ports_;
   // What a matrix engine uses through ports of its own, which accesses over the bus must not touch; null:
   // there is no engine, or nothing looks for races.

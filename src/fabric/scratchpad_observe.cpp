@@ -29,8 +29,8 @@ void Scratchpad::declare_signals(Trace& trace) {
     for (std::size_t port = bus_and_region_ports(); port < banks_[bank]->ports.size(); ++port)
       banks_[bank]->trace_port(scope + ".engine", fmt::format("p{}b{}", port - bus_and_region_ports(), bank),
                                to_int(port), config_.bank_bytes, config_.bank_bytes, Shown::kWhenNamed);
-    if (layout_ == ScratchpadLayout::kRegions)
-      banks_[bank]->trace_port(scope + ".engine", fmt::format("b{}", bank), 1, config_.bank_bytes,
+    if (has_regions())
+      banks_[bank]->trace_port(scope + ".engine", fmt::format("b{}", bank), 1, region_port_bytes_,
                                config_.bank_bytes, Shown::kWhenNamed);
   }
 }

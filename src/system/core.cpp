@@ -93,14 +93,11 @@ Core::Core(sc_core::sc_module_name name, const SimContext& outer, const Hardware
       [&] { bus = std::make_unique<Interconnect>("bus", config.bus, context, names_of(ports), map); },
       [&] {
         nram_ = std::make_unique<Scratchpad>("nram", context, config.nram, config.nram.size_bytes, nram,
-                                             width, ScratchpadLayout::kInterleaved, matrix_->nram_ports());
+                                             width, 0, matrix_->nram_ports());
       },
       [&] {
-        const auto layout = engine_description(hardware.dataflow).wram_regions
-                                ? ScratchpadLayout::kRegions
-                                : ScratchpadLayout::kInterleaved;
         wram_ = std::make_unique<Scratchpad>("wram", context, config.wram, config.wram.size_bytes, wram,
-                                             width, layout, matrix_->wram_ports());
+                                             width, matrix_->region_port_bytes(), matrix_->wram_ports());
       },
       [&] { control = make_control(context, hardware, units, register_address(processor)); },
   });

@@ -59,6 +59,8 @@ class MatrixUnit {
   /// Number of ports of its own at every bank of NRAM and of WRAM (Scratchpad::engine_port).
   virtual int nram_ports() const { return 0; }
   virtual int wram_ports() const { return 0; }
+  /// Bytes of an access to a region of WRAM (Scratchpad::region_port); 0: WRAM has no regions.
+  virtual int region_port_bytes() const { return 0; }
   /// Whether NRAM and WRAM are blocks of one memory, whose ports both use (Scratchpad::divide).
   virtual bool divides_memory() const { return false; }
   /// Called once in a core: binds the ports to its memories that bypass the bus.

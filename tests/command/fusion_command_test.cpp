@@ -236,6 +236,11 @@ TEST_F(FusionCommand, FU_8_least_bytes_are_all_that_a_run_counts_instructions_an
             R"("dataflow": "offset", "offset": {"table_bytes": 1024},
                "chip": {"clusters": 1, "cores_per_cluster": 2})",
             false},
+       Case{
+           chain,
+           R"("dataflow": "offset", "host": {"start": "table"}, "chip": {"clusters": 4, "cores_per_cluster": 4,
+               "sram": {"size_bytes": 262144}})",
+           false},
        Case{chain, R"("dataflow": "wfold", "chip": {"clusters": 2, "cores_per_cluster": 4})", false}}) {
     folder_.write("net.json", c.network);
     const auto bytes_of = [&](const std::string& fusion) {

@@ -101,8 +101,7 @@ TEST(FusionPyramid, FU_11_maps_stay_in_nram_where_that_is_faster) {
       const Outcome sram = made("sram"), chosen = made("auto"), nram = made("nram");
       ASSERT_EQ(chosen.command.status, 0) << chosen.command.err;
       EXPECT_LT(chosen.cycles(), sram.cycles() * 4 / 5) << dataflow << ", " << planner;
-      // Estimates decide, which err by some per cent.
-      EXPECT_LE(chosen.cycles(), nram.cycles() * 103 / 100) << dataflow << ", " << planner;
+      EXPECT_LE(chosen.cycles(), nram.cycles() * 102 / 100) << dataflow << ", " << planner;
       // The map crosses the bus of the SRAM once, on its way to the cores, which hand on nothing there.
       const std::int64_t map = 32 * 32 * 64;
       EXPECT_EQ(chosen.sum(R"(cluster0\.memory\.bus\.core\d+)", "read"), map) << dataflow << ", " << planner;
@@ -191,6 +190,63 @@ TEST(FusionPyramid, MA_6_cores_that_a_mapping_leaves_out_have_no_work) {
     EXPECT_THAT(outcome(config, pyramid_network(false), json::array({group})).command.err,
                 HasSubstr("5 cores, a cluster has 4"));
   }
+}
+
+// More cores, or more clusters, that would not pay stay without work: the network takes what it takes on
+// fewer. What pays on few is another form than the one that is best on all: other rows, maps in NRAM, several
+// maps.
+TEST(FusionPyramid, MA_6_more_cores_and_clusters_take_as_long_where_they_do_not_pay) {
+  const auto conv = [](const std::string& name, const std::string& input, int kernel, int stride,
+                       int channels) {
+    json made = layer(name, input, kernel, name.front());  // kernels of its own
+    made["stride"] = {stride, stride}, made["out_channels"] = channels;
+    made.erase("activation");
+    return made;
+  };
+  const auto network = [](const json& shape, const json& layers) {
+    return json{{"name", "net"},
+                {"inputs", {{{"name", "x"}, {"shape", shape}, {"dtype", "int8"}, {"random", {{"seed", 1}}}}}},
+                {"layers", layers}};
+  };
+  const auto cycles = [](json config, const char* more, int count, const json& net) {
+    config["chip"][more] = count;
+    const Outcome made = outcome(config, net);
+    EXPECT_EQ(made.command.status, 0) << made.command.err;
+    return made.cycles();
+  };
+  json cores{{"dataflow", "wfold"},
+             {"fused", true},
+             {"fusion", {{"planner", "optimal"}}},
+             {"interconnect", {{"bytes_per_clock", 16}}},
+             {"dram", {{"channels", 1}}},
+             {"chip",
+              {{"clusters", 2},
+               {"memory_controllers", 1},
+               {"sram", {{"size_bytes", 65536}}},
+               {"cluster_bus", {{"bytes_per_clock", 32}}},
+               {"core", {{"nram", {{"size_bytes", 131072}}}, {"wram", {{"size_bytes", 262144}}}}}}}};
+  const json three = network({1, 14, 14, 16},
+                             {conv("a", "x", 5, 2, 16), conv("b", "a", 3, 1, 16), conv("c", "b", 1, 1, 16)});
+  const std::int64_t on_one = cycles(cores, "cores_per_cluster", 1, three);
+  for (const int count : {2, 4}) EXPECT_EQ(cycles(cores, "cores_per_cluster", count, three), on_one) << count;
+
+  json clusters{{"dataflow", "rolling"},
+                {"fused", true},
+                {"fusion", {{"planner", "rules"}}},
+                {"interconnect", {{"bytes_per_clock", 8}}},
+                {"dram", {{"channels", 2}}},
+                {"chip",
+                 {{"cores_per_cluster", 4},
+                  {"memory_controllers", 2},
+                  {"cluster_bus", {{"bytes_per_clock", 16}}},
+                  {"core", {{"nram", {{"size_bytes", 262144}}}, {"wram", {{"size_bytes", 524288}}}}}}}};
+  const json six = network(
+      {4, 14, 14, 16},
+      {conv("a", "x", 3, 1, 32), conv("b", "a", 3, 1, 32), conv("c", "b", 1, 2, 32), conv("d", "c", 1, 1, 32),
+       json{{"name", "sum"}, {"op", "add"}, {"inputs", {"d", "c"}}, {"requant", {{"scale", 0.5}}}},
+       conv("e", "sum", 1, 1, 128)});
+  const std::int64_t on_two = cycles(clusters, "clusters", 2, six);
+  for (const int count : {4, 8}) EXPECT_EQ(cycles(clusters, "clusters", count, six), on_two) << count;
 }
 
 // The optimal planner fuses three of four layers; the rules fuse all four, which the network as a whole does

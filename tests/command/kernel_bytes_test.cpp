@@ -125,19 +125,25 @@ TEST(KernelPlace, WF_9_FU_4_a_group_in_steps_folds_its_kernels_once) {
   hardware["wfold"]["kernel_place"] = "in_place", hardware["fused"] = true;
   hardware["fusion"] = {{"planner", "optimal"}, {"objective", "dram_bytes"}};
   hardware["chip"]["clusters"] = 1, hardware["chip"]["cores_per_cluster"] = 2;
-  hardware["chip"]["sram"]["size_bytes"] = 32768;
+  hardware["chip"]["sram"]["size_bytes"] = 65536;
   const CommandFolder folder;
   const std::string config = folder.write("hardware.json", hardware.dump());
   const std::string layer = folder.write("network.json", network.dump());
-  const std::string plan = folder.run({"plan", "--config", config, "--layer", layer, "--disassemble"}).out;
-  EXPECT_NE(plan.find("4 layers in 1 group"), std::string::npos);
-  EXPECT_NE(plan.find("1 of the 2 cores of each, 5 output rows a step"), std::string::npos) << "4 steps";
-  std::size_t folds = 0;
-  for (auto at = plan.find("wfold.align "); at != std::string::npos; at = plan.find("wfold.align ", at + 1))
-    ++folds;
-  EXPECT_EQ(folds, 3U) << "three layers have something to fold, on one core";
-  const CommandResult run = folder.run({"run", "--config", config, "--layer", layer, "--check", "on"});
+  const nlohmann::json group = {
+      {"layers", {"c1", "c2", "c3", "c4"}}, {"step_rows", 4}, {"cores", 2}, {"holding", "nram"}};
+  folder.write("mapping.json", nlohmann::json{{"tilebeat_mapping", 1}, {"groups", {group}}}.dump());
+  const CommandResult run = folder.run({"run", "--config", config, "--layer", layer, "--mapping",
+                                        "mapping.json", "--vectors", "v", "--check", "on"});
   EXPECT_EQ(run.status, 0) << run.out << run.err;
+  const nlohmann::json made = folder.report().at("layers");
+  ASSERT_EQ(made.size(), 1U) << "4 layers in 1 group";
+  EXPECT_NE(made.at(0).at("facts").dump().find("4 output rows a step"), std::string::npos) << "4 steps";
+  const std::string programs = read_bytes(folder.path("v/programs.txt"));
+  std::size_t folds = 0;
+  for (auto at = programs.find("wfold.align "); at != std::string::npos;
+       at = programs.find("wfold.align ", at + 1))
+    ++folds;
+  EXPECT_EQ(folds, 3U * 2) << "three layers have something to fold, on two cores";
 }
 
 }  // namespace

@@ -234,6 +234,43 @@ TEST(VectorsOfRolling, CY_8_output_stationary_arrays_of_any_sides_have_vectors) 
   }
 }
 
+// A port wider than a bank, and tiles with more columns than a slave has units.
+TEST(VectorsOfWfold, CY_8_regions_and_third_buffers_are_shown_at_full_width) {
+  const CommandFolder folder;
+  folder.write("hardware.json", R"({"dataflow": "wfold",
+    "wfold": {"slaves": 4, "compute_units": 2, "line_bytes": 16, "smallest_pci": 4, "pci": 4, "first_buffer": "kernels",
+              "first_buffer_lines": 5, "second_buffer_lines": 6, "weight_port_bytes": 16},
+    "chip": {"clusters": 1, "cores_per_cluster": 1, "memory_controllers": 1,
+             "core": {"wram": {"banks": 4, "bank_bytes": 4}}}})");
+  folder.write("layer.json", R"({"name": "layer",
+    "inputs": [{"name": "x", "shape": [1, 6, 40, 4], "dtype": "int8", "random": {"seed": 1}}],
+    "layers": [{"name": "y", "op": "conv2d", "inputs": ["x"], "out_channels": 16, "kernel": [4, 4],
+                "weights": {"random": {"seed": 2}}, "requant": {"scale": 0.001}}], "outputs": ["y"]})");
+  const CommandResult run = folder.run(
+      {"run", "--config", "hardware.json", "--layer", "layer.json", "--vectors", "v", "--check", "on"});
+  ASSERT_EQ(run.status, 0) << run.out << run.err;
+  const auto index = nlohmann::json::parse(read_bytes(folder.path("v/ports.json")));
+  // Whether the four bytes before byte `end` of a field of `bytes` bytes are more than 0 in some record.
+  const auto uses = [&](const std::string& name, const std::string& field, std::size_t bytes,
+                        std::size_t end) {
+    for (const nlohmann::json& port : index.at("ports")) {
+      const std::string full = port.at("name");
+      if (full.size() < name.size() || full.substr(full.size() - name.size()) != name) continue;
+      const PortBytes records(folder.path("v"), port);
+      const auto [place, count] = records.offsets.at(field);
+      EXPECT_EQ(count, bytes) << full;
+      for (std::size_t i = 0; i < records.records(); ++i) {
+        if (number_at(records.bytes, i * records.of_record + place + end - 4, 4) != 0) return true;
+      }
+    }
+    return false;
+  };
+  EXPECT_TRUE(uses("wram.engine.b0", "b0", 16, 8))
+      << "weight_port_bytes; kernels of eight bytes, two words of a bank";
+  EXPECT_TRUE(uses("sl0.third.registers", "value", 3 * 4 * 4, 3 * 4 * 4))
+      << "floor(6 / 2) lines of 16 / 4 columns";
+}
+
 /// The worked example of dilation 2 on the 16x16 array, with its vectors.
 class WorkedVectors : public ::testing::Test {
  protected:

@@ -332,7 +332,7 @@ TEST(ScratchpadProperty, CY_3_words_accessed_together_are_those_of_single_cycles
         strict_systemc();
         const SimContext context{ClockDomain(kScratchpadPeriod)};
         Scratchpad memory("memory", context, config, config.size_bytes, kBase, bus,
-                          ScratchpadLayout::kInterleaved, engine_ports);
+                          0, engine_ports);
         struct Nobody : sc_core::sc_module {
           sc_core::sc_vector<tlm_utils::simple_initiator_socket<Nobody>> sockets;
           Nobody(const sc_core::sc_module_name& name, int count)

@@ -46,10 +46,8 @@ struct CoreBench {
             bool traced = false)
       : context{ClockDomain(1000), {traced ? &trace : nullptr, nullptr}, nullptr, nullptr, nullptr, &races},
         driver("driver", context),
-        nram("nram", context, memory, memory.size_bytes, kNram, 64, ScratchpadLayout::kInterleaved,
-             RollingUnit::kNramPorts),
-        wram("wram", context, memory, memory.size_bytes, kWram, 64, ScratchpadLayout::kInterleaved,
-             RollingUnit::kWramPorts),
+        nram("nram", context, memory, memory.size_bytes, kNram, 64, 0, RollingUnit::kNramPorts),
+        wram("wram", context, memory, memory.size_bytes, kWram, 64, 0, RollingUnit::kWramPorts),
         bus("bus"),
         unit("rolling", context, work.config, 8, OperandMemories{memory, memory}, granularity) {
     testing::strict_systemc();

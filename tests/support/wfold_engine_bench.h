@@ -188,7 +188,7 @@ class EngineCore {
         nram_("nram", context_, {kNramBytes, 16, c.bank_bytes, 1}, kNramBytes, kNram, c.bus.bytes_per_clock),
         wram_(std::make_unique<Scratchpad>(
             "wram", context_, MemoryConfig{kRegionBytes * c.config.slaves, c.config.slaves, c.bank_bytes, 1},
-            kRegionBytes * c.config.slaves, 0, c.bus.bytes_per_clock, ScratchpadLayout::kRegions)),
+            kRegionBytes * c.config.slaves, 0, c.bus.bytes_per_clock, c.config.weight_port_bytes)),
         engine_("engine", context_, c.config, c.max_outstanding, kNram, kRegionBytes, granularity, order_),
         driver_("driver", context_),
         done_("done", context_),

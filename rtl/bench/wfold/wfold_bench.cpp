@@ -175,8 +175,7 @@ void LockStep::record_registers(std::uint64_t clock) {
         const int unit = (s * kUnits + u) * kColumns + c;
         sum_.look(clock, unit, true, bits(model_->sums, unit * 32, 32));
         const int place = line * written_.width + c;
-        if (place < kResults)
-          third_.look(clock, kernel + place, true, bits(model_->third, (first + c) * 32, 32));
+        third_.look(clock, kernel + place, true, bits(model_->third, (first + c) * 32, 32));
       }
       for (int e = lines * written_.width; e < kResults && (kKernelsFirst || u + 1 == kUnits); e++)
         third_.look(clock, kernel + e, true, 0);

@@ -19,7 +19,7 @@ constexpr int kColumns = kLine / 4;  // of a line, at most
 constexpr int kBeats = kSecond / 2;  // of a step, at most
 // Of a half of a third buffer: its kernels, and the results of each.
 constexpr int kKernels = kKernelsFirst ? kUnits : kBeats;
-constexpr int kResults = kUnits * kColumns;  // that vectors show, also where a tile has more columns
+constexpr int kResults = (kKernelsFirst ? kSecond / 2 : kUnits) * kColumns;
 
 // Parts whose cycles are counted, by the names of their states.
 constexpr const char* kParts[] = {"array", "broadcast", "read", "weights", "drain", "write"};

@@ -305,21 +305,22 @@ class OptimalChooser {
   }
 
   // Tries maps between layers that stay in the NRAM of the core that makes them: in the steps of the best
-  // form so far, and where there is none, in the largest that fits.
+  // form so far, and where there is none, in the largest that fits; in a small network in others as well.
   void try_pyramid(int begin, int end, const GroupTensor& output, Trial& trial) {
     const int rows = output.images() * output.height(), clusters = std::min(clusters_, rows);
+    const bool is_small = space_.layers() <= kSmallNetwork;
     if (trial.group && trial.group->kernels != GroupKernels::kStreamed) {
       GroupRequest request = *trial.group;
       request.holding = Holding::kNram, request.reductions.clear();
       consider(request, trial);
-      return;
+      if (!is_small) return;
     }
     GroupRequest request = request_of(begin, end);
     request.clusters = clusters, request.holding = Holding::kNram;
     if (!cores_hold_a_row(request)) return;
     for (int step = std::min(output.height(), ceil_div(rows, clusters)); step > 0; step /= 2) {
       request.step_rows = step;
-      if (consider(request, trial) != Outcome::kDoesNotFit) return;
+      if (consider(request, trial) != Outcome::kDoesNotFit && !is_small) return;
     }
   }
 

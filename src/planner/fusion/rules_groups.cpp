@@ -355,7 +355,7 @@ class RulesChooser {
       instead = "they do not fit the SRAM with what is on its way";
     }
     if (!best) return Verdict::kDoesNotFit;
-    const bool in_nram = hold_in_nram(*best, least, alone);
+    hold_in_nram(*best, least, alone);
     if (!least) return Verdict::kDoesNotFit;
     if (config_.inner == FusionInner::kNram) instead = "fusion.inner asks for it";
     use_less(begin, grown.end, *best, *least);
@@ -371,7 +371,7 @@ class RulesChooser {
     if (!grown.trial.kernels_violated.empty())
       chosen.reasons.emplace_back(
           "repaired", "kernels come in portions of their output channels, " + grown.trial.kernels_violated);
-    if (in_nram) chosen.reasons.emplace_back("maps between", "in NRAM: " + instead);
+    if (best->holding == Holding::kNram) chosen.reasons.emplace_back("maps between", "in NRAM: " + instead);
     if (const auto unused = space_.unused(begin, grown.end, *best))
       chosen.reasons.emplace_back("unused", *unused);
     chosen.reasons.push_back(compared(alone, *least));
@@ -381,8 +381,8 @@ class RulesChooser {
 
   // Holds the maps between the layers in NRAM where `fusion.inner` asks for that, or the group takes less so;
   // where it takes no time at all yet, it does not fit otherwise. Returns whether it does.
-  bool hold_in_nram(GroupRequest& best, std::optional<GroupEstimate>& least, const GroupEstimate& alone) {
-    if (config_.inner == FusionInner::kSram) return false;
+  void hold_in_nram(GroupRequest& best, std::optional<GroupEstimate>& least, const GroupEstimate& alone) {
+    if (config_.inner == FusionInner::kSram) return;
     GroupRequest request = best;
     request.holding = Holding::kNram, request.reductions.clear();
     const bool asked = config_.inner == FusionInner::kNram;
@@ -390,7 +390,6 @@ class RulesChooser {
     if (asked && !group) least.reset();
     const bool better = group && (!least || asked || group->careful < kWorthASmallerMap * least->careful);
     if (better) best = request, least = group;
-    return better;
   }
   // Leaves clusters, and cores of the others, without work where that is expected to be faster (SPEC MA-6).
   void use_less(int begin, int end, GroupRequest& best, GroupEstimate& least) {
@@ -407,7 +406,8 @@ class RulesChooser {
       GroupRequest request = best;
       const int share = ceil_div(rows, clusters);
       request.clusters = clusters, request.step_rows = std::min(output.height(), share);
-      request.step_maps = std::clamp(share / output.height(), 1, config_.most_maps);
+      const bool any = std::count(config_.rules_off.begin(), config_.rules_off.end(), 18) > 0;
+      request.step_maps = std::clamp(share / output.height(), 1, any ? share : config_.most_maps);
       return request;
     };
     const bool in_nram = config_.inner == FusionInner::kAuto && best.kernels != GroupKernels::kStreamed;

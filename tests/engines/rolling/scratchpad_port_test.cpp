@@ -69,7 +69,7 @@ struct PortWrites : ::testing::Test {
   }
   SimContext context{ClockDomain(1000)};
   MemoryConfig config{1024, 4, 4, 1, 4};
-  Scratchpad memory{"memory", context, config, 1024, kBase, 16, ScratchpadLayout::kInterleaved, 2};
+  Scratchpad memory{"memory", context, config, 1024, kBase, 16, 0, 2};
   Unit unit{"unit", context, config};
   ScratchpadPort &writer = unit.writer, &reader = unit.reader;
   Bus bus{"bus"};

@@ -42,7 +42,8 @@ namespace {
 class WfoldUnit : public MatrixUnit {
  public:
   explicit WfoldUnit(const MatrixUnitContext& c)
-      : shared_(c.hardware.engine<WfoldConfig>().storage == StoragePlace::kShared) {
+      : shared_(c.hardware.engine<WfoldConfig>().storage == StoragePlace::kShared),
+        weight_port_bytes_(c.hardware.engine<WfoldConfig>().weight_port_bytes) {
     const CoreConfig& core = c.hardware.chip->core;
     const std::vector<AddressRange> map{{c.nram, c.nram + to_unsigned(core.nram.size_bytes), 0}};
     c.order.run({
@@ -64,6 +65,7 @@ class WfoldUnit : public MatrixUnit {
     ports.push_back({"fold_write", &fold_->inner.socket});
     return ports;
   }
+  int region_port_bytes() const override { return weight_port_bytes_; }
   bool divides_memory() const override { return shared_; }
   std::vector<UnitSockets> units() override {
     return {{Unit::kMatrix,
@@ -122,6 +124,7 @@ class WfoldUnit : public MatrixUnit {
   }
 
   bool shared_;  // NRAM and WRAM are one memory
+  int weight_port_bytes_;
   std::unique_ptr<WfoldEngine> engine_;
   std::unique_ptr<CopyEngine> fold_;
 };

@@ -108,6 +108,7 @@ class WfoldSlave : public sc_core::sc_module {
   // The compute units' outputs, the third buffer's ports, and what it holds.
   struct ThirdSignals {
     int outputs = 1;                 // of a unit, at most
+    int held = 1;                    // results of a kernel in a half, at most
     bool shown = false;              // some of the outputs, sums and lines are recorded
     std::vector<SignalId> out, sum;  // [output][unit]
     std::vector<SignalId> lines;     // [half][kernel]: the results of all units

@@ -63,6 +63,7 @@ void WfoldSlave::declare_third() {
   third_signals_ = ThirdSignals{};
   ThirdSignals& signals = *third_signals_;
   signals.outputs = config_.line_bytes / config_.smallest_pci;
+  signals.held = wfold_shape(config_).windows() * signals.outputs;
   const int units = config_.compute_units;
   const std::string scope = fmt::format("{}.third", name());
   for (const bool sums : {false, true}) {
@@ -77,7 +78,7 @@ void WfoldSlave::declare_third() {
   signals.out_values.resize(signals.out.size()), signals.sum_values.resize(signals.sum.size());
   for (int i = 0; i < 2 * kernels_; ++i)
     signals.lines.push_back(trace.add_signal(scope, fmt::format("h{}_k{}", i / kernels_, i % kernels_),
-                                             kResultBits * units * signals.outputs, Radix::kHexadecimal,
+                                             kResultBits * signals.held, Radix::kHexadecimal,
                                              Shown::kWhenNamed));
   signals.shown = any_shown(signals.out) || any_shown(signals.sum) || any_shown(signals.lines);
   const auto declare = [&](SignalGroup& group, const char* signal, int width) {
@@ -181,10 +182,9 @@ void WfoldSlave::trace_third(int half, int kernel) {
   const SignalId signal = nth(third_signals_->lines, half * kernels_ + kernel);
   if (signal < 0) return;
   const std::int32_t* const sums = results_of(half, kernel);
-  const int count = std::min(most_results_, config_.compute_units * third_signals_->outputs);
   context_.observers.trace->change(signal, now_ps() + config_.adder_stages * context_.clock.period_ps(),
                                    reinterpret_cast<const std::uint8_t*>(sums),
-                                   to_size(count) * sizeof(std::int32_t));
+                                   to_size(third_signals_->held) * sizeof(std::int32_t));
 }
 
 // Traces what leaves the third buffer at `at`.
