@@ -223,11 +223,15 @@ TEST_F(FusionCommand, FU_8_least_bytes_are_all_that_a_run_counts_instructions_an
                     batch = chain_of("[4, 4, 4, 16]", {{16, 1}, {32, 3}, {8, 3}});
   for (
       const Case& c :
-      {Case{
+      {Case{chain_of("[1, 6, 6, 16]", {{8, 1}, {32, 1}}),
+            R"("dataflow": "offset",
+               "chip": {"clusters": 2, "cores_per_cluster": 1, "sram": {"size_bytes": 262144}})",
+            true},
+       Case{
            batch,
            R"("dataflow": "offset", "host": {"start": "table"}, "chip": {"clusters": 4, "cores_per_cluster": 2,
                "sram": {"size_bytes": 262144}})",
-           true},
+           false},
        Case{
            chain_of("[2, 2, 2, 16]", {{64, 1}, {32, 3}}),
            R"("dataflow": "offset", "chip": {"clusters": 4, "cores_per_cluster": 4, "sram": {"size_bytes": 8192}})",

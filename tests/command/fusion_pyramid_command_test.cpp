@@ -228,7 +228,9 @@ TEST(FusionPyramid, MA_6_more_cores_and_clusters_take_as_long_where_they_do_not_
   const json three = network({1, 14, 14, 16},
                              {conv("a", "x", 5, 2, 16), conv("b", "a", 3, 1, 16), conv("c", "b", 1, 1, 16)});
   const std::int64_t on_one = cycles(cores, "cores_per_cluster", 1, three);
-  for (const int count : {2, 4}) EXPECT_EQ(cycles(cores, "cores_per_cluster", count, three), on_one) << count;
+  constexpr std::int64_t kAllowed = 64;  // MA-6's, below 3,200 cycles
+  for (const int count : {2, 4})
+    EXPECT_LE(cycles(cores, "cores_per_cluster", count, three), on_one + kAllowed) << count;
 
   json clusters{{"dataflow", "rolling"},
                 {"fused", true},

@@ -454,11 +454,11 @@ std::int64_t add_trial_tasks(TaskGraph& graph, const FusionGroup& group, const E
 GroupEstimate estimate_unit(const GroupRequest& request, GroupTrials& parts, double limit) {
   const HardwareConfig& hardware = parts.hardware();
   const FusionGroup group = trial_of(request, parts);
-  if (static_cast<double>(group.bound(kernel_fetches(hardware, group.mapping().clusters)).cycles()) >
-      static_cast<double>(limit))
-    return {kNever, 0, kNever};
+  const int fetches = kernel_fetches(hardware, group.mapping().clusters);
+  if (static_cast<double>(group.bound(fetches).cycles()) > limit) return {kNever, 0, kNever};
   TaskGraph& graph = parts.empty_graph();
-  const Machine machine = machine_of(hardware, {});
+  Machine machine = machine_of(hardware, {});
+  machine.fetched_bytes = static_cast<double>(group.processors().size()) * machine.instruction_buffer;
   const auto end = static_cast<double>(end_cycles(hardware, hardware.chip->processors()));
   LeastCycles least(graph, machine);
   const auto too_many = [&] { return least.now() > limit - end; };

@@ -120,6 +120,7 @@ Machine machine_of(const HardwareConfig& hardware, const std::vector<int>& start
   constexpr double kReached = 0.96;
   const int controllers = hardware.chip ? hardware.chip->memory_controllers : 1;
   machine.controllers = controllers;
+  machine.instruction_buffer = hardware.host.instruction_buffer_bytes;
   machine.dram_bytes_per_clock = controllers * dram_bytes_per_clock(hardware) * refresh * kReached;
   if (hardware.chip) machine.sram_bytes_per_clock = hardware.chip->cluster_bus.bytes_per_clock;
   // A signal is decoded and waits for its token as well.

@@ -82,6 +82,7 @@ std::vector<int> last_tasks(std::size_t tasks, const std::vector<Dependency>& de
 void OverlappingLayers::begin(const TaskGraph& graph, const std::vector<Dependency>& dependencies,
                               const Machine& machine, double cycles) {
   tasks_ = tasks_alone(graph), dependencies_ = dependencies, machine_ = machine, cycles_ = cycles;
+  buffer_ = machine.instruction_buffer;
   ends_ = last_tasks(tasks_.size(), dependencies, 0);
 }
 
@@ -103,13 +104,18 @@ bool OverlappingLayers::add_if_faster(const TaskGraph& graph, const std::vector<
       if (nth(tasks_, end).processor == added[i].processor) all.push_back({end, first + to_int(i)});
     }
   }
+  // The layer's instructions are no longer those of a later one, and it has had a full buffer as well.
+  Machine machine = machine_;
+  for (const Task& task : added) machine.fetched_bytes -= task.cost.instructions * kInstructionBytes;
+  machine.fetched_bytes = std::max(machine.fetched_bytes, 0.0);
+  machine.instruction_buffer += buffer_;
   TaskGraph both;
   for (const Task& task : tasks_) both.add(task);
   for (const Task& task : added) both.add(task);
-  const double together = schedule(both, all, machine_).cycles;
+  const double together = schedule(both, all, machine).cycles;
   if (together >= kClearlyFaster * (cycles_ + barrier + cycles)) return false;
   ends_ = last_tasks(added.size(), dependencies, first);
-  tasks_ = both.tasks(), dependencies_ = std::move(all), cycles_ = together;
+  tasks_ = both.tasks(), dependencies_ = std::move(all), cycles_ = together, machine_ = machine;
   return true;
 }
 

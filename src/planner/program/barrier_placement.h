@@ -61,6 +61,7 @@ class OverlappingLayers {
   std::vector<Dependency> dependencies_;
   std::vector<int> ends_;  // tasks of the last layer that no task waits for
   Machine machine_;
+  double buffer_ = 0;  // bytes of instructions that a processor holds
   double cycles_ = 0;
 };
 

@@ -372,7 +372,7 @@ class NetworkPlanner {
     Machine machine = machine_of(
         hardware_, d.started ? std::vector<int>(workers.begin(), workers.end()) : std::vector<int>{});
     if (d.started && decided_.size() > 1)  // starting processors fill their instruction buffers
-      machine.fetched_bytes = static_cast<double>(workers.size()) * hardware_.host.instruction_buffer_bytes;
+      machine.fetched_bytes = later_bytes(graph, workers);
     const Schedule times = schedule(graph, dependencies, machine);
     for (const Task& task : graph.tasks()) d.plan.beats += task.cost.beats, count_tables(task, d.plan);
     d.plan.bound.beats = ceil_div<std::int64_t>(d.plan.beats, is_board() ? 1 : hardware_.chip->cores());
@@ -392,6 +392,16 @@ class NetworkPlanner {
     d.plan.instruction_bytes = program_bytes() - fetched;
     made_.plan.layers.push_back(std::move(d.plan));
     d.part.reset();
+  }
+
+  // Bytes of instructions of later layers that fill the buffers of `workers` while `graph` runs.
+  double later_bytes(const TaskGraph& graph, const std::set<int>& workers) const {
+    std::map<int, double> room;
+    for (const int worker : workers) room[worker] = hardware_.host.instruction_buffer_bytes;
+    for (const Task& task : graph.tasks()) room[task.processor] -= task.cost.instructions * kInstructionBytes;
+    double bytes = 0;
+    for (const auto& [worker, left] : room) bytes += std::max(left, 0.0);
+    return bytes;
   }
 
   // A layer ends when all processors have finished their parts.

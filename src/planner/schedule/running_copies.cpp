@@ -44,12 +44,23 @@ void RunningCopies::start(int task, const TaskCost& cost) {
   changed(flows_.back());
 }
 
+void RunningCopies::fetch(double bytes, int processors, double cycles) {
+  constexpr double kRequest = 256, kUnderWay = 2,
+                   kRoundTrip = 64;  // bytes, requests and cycles of a processor
+  TaskCost cost;
+  cost.dram_bytes = bytes;
+  cost.dram_request = kRequest * processors;
+  cost.cycles = std::max(cycles, bytes / (kUnderWay * kRequest / kRoundTrip * processors));
+  start(kFetch, cost);
+}
+
 void RunningCopies::changed(const Flow& flow) {
   if (flow.dram) dram_shared_ = false;
   if (flow.sram_bytes > 0) srams_shared_ = false;
 }
 
 double RunningCopies::least_cycles() {
+  if (flows_.size() == 1 && flows_.front().task == kFetch) return kNoneEnds;
   share();
   double least = kNoneEnds;
   for (const Flow& flow : flows_) least = std::min(least, flow.left / flow.rate);
@@ -61,7 +72,7 @@ double RunningCopies::advance(double cycles) {
   for (Flow& flow : flows_) {
     const double bytes = flow.rate * cycles;
     flow.left -= bytes;
-    if (flow.dram) moved += bytes;
+    if (flow.dram && flow.task != kFetch) moved += bytes;
   }
   return moved;
 }

@@ -20,9 +20,12 @@ class RunningCopies {
   /// Whether tasks of such a cost are copies that share a memory.
   static bool shares(const TaskCost& cost) { return cost.dram_bytes > 0 || cost.sram_bytes > 0; }
   void start(int task, const TaskCost& cost);
-  /// Cycles until the first one ends; the largest double: none is running.
+  /// Starts to fetch the instructions of so many processors, which is no task, in `cycles` cycles or more.
+  void fetch(double bytes, int processors, double cycles);
+  /// Cycles until the first one ends; the largest double: no task is running.
   double least_cycles();
-  /// Moves bytes for `cycles` cycles, at most until the first one ends. Returns the bytes moved over DRAM.
+  /// Moves bytes for `cycles` cycles, at most until the first one ends. Returns the bytes that tasks moved
+  /// over DRAM.
   double advance(double cycles);
   /// Calls `ended` with each task that has ended.
   template <class Function>
@@ -37,13 +40,14 @@ class RunningCopies {
       if (i + 1 < flows_.size()) flows_[i] = std::move(flows_.back());
       flows_.pop_back();
       changed(flow);
-      ended(flow.task);
+      if (flow.task != kFetch) ended(flow.task);
     }
   }
 
  private:
+  static constexpr int kFetch = -1;
   struct Flow {
-    int task;
+    int task;        // or kFetch
     bool dram;       // moves bytes over DRAM, which `left` and rates count; else they count bytes at the SRAM
     double left;     // bytes
     double fastest;  // bytes a cycle that its ports can carry

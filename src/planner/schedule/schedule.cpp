@@ -8,6 +8,7 @@
 #include <array>
 #include <cmath>
 #include <limits>
+#include <map>
 #include <optional>
 #include <utility>
 
@@ -64,8 +65,9 @@ class Simulation {
       if (tasks_[i].unit() == Unit::kMatrix) queue.sequence.push_back(to_int(i));
     }
     find_tails();
-    dram_rate_ = machine.dram_bytes_per_clock * share_of_transfers(machine.fetched_bytes);
+    dram_rate_ = machine.dram_bytes_per_clock * share_of_open_rows();
     copies_.emplace(machine, dram_rate_);
+    fetch_instructions(machine);
     for (const Task& task : tasks_) bytes_left_ += task.cost.dram_bytes;
     expect_bytes();
     for (std::size_t i = 0; i < tasks_.size(); ++i) expect_start(i, 0);
@@ -150,27 +152,33 @@ class Simulation {
   void expect_start(std::size_t task, double time) {
     if (tails_are_least_) least_ = std::max(least_, time + kSurely * (cycles_[task] + tail_[task]));
   }
-  // Fraction of DRAM that instruction fetches leave for transfers: all instructions beyond those that fit a
-  // processor's buffer are fetched while it works.
-  double share_of_transfers(double meanwhile) const {
-    constexpr double kBuffer = 4096;
-    std::vector<double> fetched;  // bytes, by processor
-    std::vector<char> streams;    // by processor: whether it moves something over DRAM
-    double moved = 0;
+  // Fraction of DRAM's rate that is left where many streams close each other's open rows.
+  double share_of_open_rows() const {
+    std::vector<char> streams;  // by processor: whether it moves something over DRAM
     for (const Task& task : tasks_) {
-      moved += task.cost.dram_bytes;
       const auto processor = to_size(task.processor);
-      if (processor >= fetched.size()) fetched.resize(processor + 1, 0), streams.resize(processor + 1, 0);
+      if (processor >= streams.size()) streams.resize(processor + 1, 0);
       if (task.cost.dram_bytes > 0) streams[processor] = 1;
-      fetched[processor] += task.cost.instructions * kInstructionBytes;
     }
-    for (const double bytes : fetched) meanwhile += std::max(0.0, bytes - kBuffer);
-    // Fraction of the rate lost for each doubling beyond these streams, because streams close each other's
-    // open rows.
-    constexpr double kStreams = 16, kConflicts = 0.12;
+    constexpr double kStreams = 16, kConflicts = 0.12;  // lost for each doubling beyond these streams
     const auto count = static_cast<double>(std::count(streams.begin(), streams.end(), 1));
-    const double conflicts = kConflicts * std::max(0.0, std::log2(count / kStreams));
-    return moved > 0 ? moved / (moved + meanwhile) / (1 + conflicts) : 1;
+    return 1 / (1 + kConflicts * std::max(0.0, std::log2(count / kStreams)));
+  }
+  // Begins to fetch instructions: all of them where processors start, else those that do not fit buffers that
+  // earlier layers have filled, while the tasks run.
+  void fetch_instructions(const Machine& machine) {
+    std::map<int, double> fetched;  // bytes, by processor
+    double least = 0;
+    for (std::size_t i = 0; i < tasks_.size(); ++i) {
+      fetched[tasks_[i].processor] += tasks_[i].cost.instructions * kInstructionBytes;
+      least = std::max(least, cycles_[i] + tail_[i]);
+    }
+    for (const Queue& queue : queues_) least = std::max(least, queue.left);
+    const bool starts = !machine.starts.empty();
+    double bytes = machine.fetched_bytes;
+    for (const auto& [processor, own] : fetched)
+      bytes += starts ? own : std::max(0.0, own - machine.instruction_buffer);
+    if (bytes > 0) copies_->fetch(bytes, count_of(fetched), starts ? 0 : least);
   }
   Rank rank(int number) const {
     const auto task = to_size(number);
@@ -290,7 +298,7 @@ class Simulation {
   }
 
   const std::vector<Task>& tasks_;
-  double dram_rate_ = 0;  // bytes a cycle for transfers
+  double dram_rate_ = 0;  // bytes a cycle
   std::optional<RunningCopies> copies_;
   std::vector<int> waits_;   // by task: number of events that it still waits for
   std::vector<char> ready_;  // by task: whether `waits_` is 0

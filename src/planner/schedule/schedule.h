@@ -15,6 +15,7 @@ namespace tilebeat {
 struct Machine {
   double dram_bytes_per_clock = 16;  ///< reached bandwidth of all channels together
   std::vector<double> starts;        ///< by processor: the cycle at which it starts to decode; absent: 0
+  double instruction_buffer = 4096;  ///< bytes of instructions that a processor holds
   double fetched_bytes = 0;          ///< bytes of instructions for later layers, fetched during this one
   double signal_cycles = 0;          ///< from an event of a task to a task of another processor
   int controllers = 1;  ///< memory controllers; each has an equal share of the DRAM bytes a cycle
@@ -26,7 +27,7 @@ struct Machine {
 
 /// The expected times of a graph's tasks, from a list schedule: a free unit takes, among the tasks with
 /// complete operands, the one with the longest tail. Transfers share the controllers and the SRAMs that they
-/// use evenly, and instruction fetches take a part of DRAM throughout.
+/// use with all instruction fetches, from the first cycle on.
 struct Schedule {
   std::vector<double> start, end, done;  ///< by task, in cycles
   double cycles = 0;                     ///< until all tasks are done; infinite when above the limit
