@@ -20,6 +20,7 @@ namespace tilebeat {
 enum class AcceleratorRegister : std::uint64_t {
   kStart = std::uint64_t{1} << 45,         ///< a write of any value starts the programs; the first one counts
   kStatus = (std::uint64_t{1} << 45) + 8,  ///< read: an `AcceleratorStatus`
+  kReset = (std::uint64_t{1} << 45) + 16,  ///< a write of any value does what `Accelerator::reset` does
 };
 enum class AcceleratorStatus : std::uint32_t { kIdle = 0, kRunning = 1, kDone = 2 };
 
@@ -49,7 +50,8 @@ class TensorPlace {
   std::shared_ptr<const Inner> inner_;
 };
 
-/// A chip, with its DRAM, as a module of somebody else's SystemC top level (docs/embedding.md).
+/// A chip, with its DRAM or before somebody else's, as a module of a user's SystemC top level
+/// (docs/embedding.md).
 ///
 /// `socket` takes blocking transport. Addresses from 0 to `memory_bytes()` are the chip's DRAM: an access
 /// passes the chip's interconnect, port `external`, as bursts that wait for the chip's clock and compete with
@@ -58,16 +60,22 @@ class TensorPlace {
 /// interface. Outside DRAM and registers the response is TLM_ADDRESS_ERROR_RESPONSE.
 ///
 /// The weights, programs and inputs of the plan are in DRAM when the simulation starts. The programs run
-/// once, after a write to `kStart`; `interrupt` rises in the cycle in which all have run. Errors of the
-/// simulated hardware leave `sc_start` as SystemC's reports.
+/// after a write to `kStart`; `interrupt` rises in the cycle in which all have run. After a reset they can be
+/// started again, or those of another plan for the same hardware. Errors of the simulated hardware leave
+/// `sc_start` as SystemC's reports.
 ///
-/// SystemC elaborates once a process, so one plan runs once a process.
+/// With `RunOptions::Dram::kExternal` the requests of the chip's memory controllers leave by `memory`, as
+/// blocking transports of at most 4,096 bytes at DRAM's addresses from 0 on, `dram.queue_depth` of a
+/// controller under way at a time. Where the target allows direct memory access they become copies that take
+/// the latency it granted. What the chip writes there before the start, by debug transport, takes no time.
 class Accelerator : public sc_core::sc_module {
  public:
   SC_HAS_PROCESS(Accelerator);
 
   tlm::tlm_target_socket<32> socket;
-  /// Written true at the end; need not be bound.
+  /// To the main memory, with `RunOptions::Dram::kExternal`; else not to be bound.
+  tlm::tlm_initiator_socket<32, tlm::tlm_base_protocol_types, 1, sc_core::SC_ZERO_OR_MORE_BOUND> memory;
+  /// True from the end of a run to the reset; need not be bound.
   sc_core::sc_port<sc_core::sc_signal_inout_if<bool>, 1, sc_core::SC_ZERO_OR_MORE_BOUND> interrupt;
 
   /// The chip that `hardware` describes, with `plan` to run; it keeps what it needs of both. Throws UserError
@@ -76,22 +84,34 @@ class Accelerator : public sc_core::sc_module {
               const RunOptions& options = {});
   ~Accelerator() override;
 
+  /// What memories hold after `load`: what they held, or zeros. An external memory keeps what it holds.
+  enum class Memories : std::uint8_t { kKept, kCleared };
+  /// Resets the chip to run `plan`, and writes the plan's weights, programs and inputs into DRAM without time
+  /// passing. Throws UserError while programs run, or when the plan is one for other hardware.
+  void load(const NetworkPlan& plan, Memories memories = Memories::kKept);
+  /// Lets the programs be started again, with what memories hold. Throws UserError while they run.
+  void reset();
+
   AcceleratorStatus status() const;
   /// Size of the chip's DRAM in bytes.
   std::uint64_t memory_bytes() const;
   /// The place of a tensor of the network in DRAM: an input, or a layer's output by the layer's name. It may
   /// outlive the chip. Throws UserError when DRAM has no such tensor.
   TensorPlace placement(const std::string& tensor) const;
-  /// The result of the run; cycles are counted from the start of the programs on, counters of the report from
-  /// the beginning of the simulation. Throws UserError before the end of the run.
+  /// The result of the last run; cycles and counters are those from the start of its programs on. Throws
+  /// UserError before the end of the run.
   Result result();
+  /// A statistic at the present time, counted from the beginning of the simulation, in the counter's unit:
+  /// `counter("dram0.ch0", "row_hits")`, with names as in the `counters` of a report. Throws UserError where
+  /// there is no such counter.
+  std::int64_t counter(const std::string& module, const std::string& name);
   /// A text with the state of every unit and what it waits for, for a simulation that makes no progress.
   std::string describe_state() const;
 
  private:
   struct Inner;
   void start_of_simulation() override;
-  void finish();
+  void show_interrupt();
 
   std::unique_ptr<Inner> inner_;
 };

@@ -19,6 +19,10 @@ struct RunOptions {
   /// longer. Cycles and outputs are the same.
   enum class Granularity : std::uint8_t { kTile, kClock };
   Granularity granularity = Granularity::kTile;
+  /// The main memory: the DRAM of the hardware file, or a memory of the user's behind `Accelerator::memory`.
+  /// Plans expect the former.
+  enum class Dram : std::uint8_t { kInside, kExternal };
+  Dram dram = Dram::kInside;
 };
 
 /// What a run found out. It cannot be changed; copies share it, and it outlives everything it was made from.

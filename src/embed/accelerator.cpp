@@ -19,10 +19,11 @@ namespace {
 constexpr int kOutstanding = 8;
 constexpr std::uint64_t kBurstBytes = 256;  // no burst crosses a multiple of it
 
-SimulationOptions embedded(const RunOptions& options) {
+SimulationOptions embedded(const RunOptions& options, ExternalMemory::Port& memory) {
   SimulationOptions made;
   made.granularity = granularity_of(options);
   made.started_by = StartedBy::kOutside;
+  if (options.dram == RunOptions::Dram::kExternal) made.external_memory = &memory;
   return made;
 }
 
@@ -78,8 +79,9 @@ std::vector<std::uint8_t> TensorPlace::from_memory(const std::vector<std::uint8_
 
 /// The chip, and what turns accesses of the socket into bursts on its interconnect. Its modules are children
 /// of the accelerator, in whose constructor it is made.
-struct Accelerator::Inner {
+struct Accelerator::Inner : tlm::tlm_bw_transport_if<> {
   sc_core::sc_event wake;  // declared first: the port notifies it
+  sc_core::sc_event reset_done;
   std::shared_ptr<const Hardware::Inner> hardware;
   const HardwareConfig& config;
   Plan plan;
@@ -91,11 +93,12 @@ struct Accelerator::Inner {
   sc_core::sc_mutex turn;
   AcceleratorStatus status = AcceleratorStatus::kIdle;
 
-  Inner(const Hardware& made_for, const NetworkPlan& made, const RunOptions& chosen)
+  Inner(const Hardware& made_for, const NetworkPlan& made, const RunOptions& chosen,
+        ExternalMemory::Port& memory)
       : hardware(made_for.inner()),
         config(hardware->config),
         plan(made.inner()->planned.plan),
-        options(embedded(chosen)),
+        options(embedded(chosen, memory)),
         clock(config.clock_ps()),
         system(make_system(config, plan, options, nullptr)),
         socket("accesses"),
@@ -106,6 +109,17 @@ struct Accelerator::Inner {
     port.socket.bind(*system->external_port());
   }
 
+  tlm::tlm_sync_enum nb_transport_bw(tlm::tlm_generic_payload&, tlm::tlm_phase&, sc_core::sc_time&) override {
+    throw SimulationError("memory: an answer to a request that was not made");
+  }
+  void invalidate_direct_mem_ptr(sc_dt::uint64 begin, sc_dt::uint64 end) override {
+    system->withdraw(begin, end);
+  }
+  /// Writes what the plan has for DRAM, once.
+  void write_image();
+  /// Throws UserError while programs run.
+  void check_stopped() const;
+  void reset();
   std::uint64_t memory_bytes() const { return to_unsigned(config.dram.size_bytes); }
   void transport(tlm::tlm_generic_payload& payload, sc_core::sc_time& delay);
   unsigned debug(tlm::tlm_generic_payload& payload);
@@ -155,8 +169,32 @@ tlm::tlm_response_status Accelerator::Inner::access_register(tlm::tlm_generic_pa
       std::memcpy(payload.get_data_ptr(), &value, bytes);
       return tlm::TLM_OK_RESPONSE;
     }
+    case AcceleratorRegister::kReset:
+      if (!payload.is_write()) return tlm::TLM_COMMAND_ERROR_RESPONSE;
+      if (status == AcceleratorStatus::kRunning) return tlm::TLM_GENERIC_ERROR_RESPONSE;
+      reset();
+      return tlm::TLM_OK_RESPONSE;
   }
   return tlm::TLM_ADDRESS_ERROR_RESPONSE;
+}
+
+void Accelerator::Inner::write_image() {
+  for (MemorySegment& segment : plan.image) {
+    system->write_memory(segment.address, segment.bytes);
+    std::vector<std::uint8_t>().swap(segment.bytes);
+  }
+}
+
+void Accelerator::Inner::check_stopped() const {
+  if (status == AcceleratorStatus::kRunning)
+    throw UserError(
+        fmt::format("{}: programs run, which no reset ends", system->get_parent_object()->name()));
+}
+
+void Accelerator::Inner::reset() {
+  status = AcceleratorStatus::kIdle;
+  system->follow(plan);
+  reset_done.notify(sc_core::SC_ZERO_TIME);
 }
 
 int Accelerator::Inner::send(tlm::tlm_generic_payload& payload, unsigned sent, Cycle now) {
@@ -194,26 +232,46 @@ Accelerator::Accelerator(sc_core::sc_module_name name, const Hardware& hardware,
                          const RunOptions& options)
     : sc_module(name),
       socket("socket"),
+      memory("memory"),
       interrupt("interrupt"),
-      inner_(std::make_unique<Inner>(checked(hardware, plan), plan, options)) {
+      inner_(std::make_unique<Inner>(checked(hardware, plan), plan, options, memory)) {
   socket.bind(inner_->socket);
-  SC_METHOD(finish);
-  sensitive << inner_->system->run_ended();
+  memory.bind(*inner_);
+  SC_METHOD(show_interrupt);
+  sensitive << inner_->system->run_ended() << inner_->reset_done;
   dont_initialize();
 }
 
 Accelerator::~Accelerator() = default;
 
 void Accelerator::start_of_simulation() {
-  for (MemorySegment& segment : inner_->plan.image) {
-    inner_->system->write_memory(segment.address, segment.bytes);
-    std::vector<std::uint8_t>().swap(segment.bytes);
-  }
+  const bool external = inner_->options.external_memory != nullptr;
+  if (external != (memory.size() > 0))
+    throw UserError(fmt::format("{}: {}", memory.name(),
+                                external ? "the external memory of RunOptions is not bound to it"
+                                         : "a memory is bound to it, which RunOptions::Dram::kExternal asks "
+                                           "for"));
+  inner_->write_image();
 }
 
-void Accelerator::finish() {
-  inner_->status = AcceleratorStatus::kDone;
-  if (interrupt.size() > 0) interrupt->write(true);
+void Accelerator::load(const NetworkPlan& plan, Memories memories) {
+  check_made_for(Hardware(inner_->hardware), plan);
+  inner_->check_stopped();
+  inner_->plan = plan.inner()->planned.plan;
+  inner_->reset();
+  if (memories == Memories::kCleared) inner_->system->clear_memories();
+  if (sc_core::sc_get_status() >= sc_core::SC_START_OF_SIMULATION) inner_->write_image();
+}
+
+void Accelerator::reset() {
+  inner_->check_stopped();
+  inner_->reset();
+}
+
+void Accelerator::show_interrupt() {
+  if (inner_->system->finished() && inner_->status == AcceleratorStatus::kRunning)
+    inner_->status = AcceleratorStatus::kDone;
+  if (interrupt.size() > 0) interrupt->write(inner_->status == AcceleratorStatus::kDone);
 }
 
 AcceleratorStatus Accelerator::status() const {
@@ -236,6 +294,10 @@ Result Accelerator::result() {
     throw UserError(fmt::format("{}: the run has not ended", name()));
   return make_result(collect_result(inner_->config, inner_->plan, inner_->options, *inner_->system),
                      inner_->hardware);
+}
+
+std::int64_t Accelerator::counter(const std::string& module, const std::string& name) {
+  return value_of(inner_->system->snapshot_now().counters, module, name);
 }
 
 std::string Accelerator::describe_state() const {

@@ -227,9 +227,10 @@ namespace {
 
 }  // namespace
 
-std::int64_t Result::counter(const std::string& module, const std::string& name) const {
+std::int64_t value_of(const std::vector<Counter>& counters, const std::string& module,
+                      const std::string& name) {
   std::vector<std::string> modules, names;
-  for (const Counter& counter : inner_->run.counters) {
+  for (const Counter& counter : counters) {
     modules.push_back(counter.module);
     if (counter.module != module) continue;
     if (counter.name == name) return counter.value;
@@ -237,6 +238,10 @@ std::int64_t Result::counter(const std::string& module, const std::string& name)
   }
   if (names.empty()) refuse_name("module with counters", module, modules);
   refuse_name(fmt::format("counter of {}", module), name, names);
+}
+
+std::int64_t Result::counter(const std::string& module, const std::string& name) const {
+  return value_of(inner_->run.counters, module, name);
 }
 
 std::int64_t Result::module_cycles(const std::string& module, const std::string& cause) const {
@@ -263,6 +268,8 @@ std::string Result::table() const {
 }
 
 Result simulate(const Hardware& hardware, const NetworkPlan& plan, const RunOptions& options) {
+  if (options.dram == RunOptions::Dram::kExternal)
+    throw UserError("an external memory needs a top level of its own: tilebeat::Accelerator");
   check_made_for(hardware, plan);
   if (sc_core::sc_get_status() != sc_core::SC_ELABORATION)
     throw UserError(

@@ -41,6 +41,9 @@ struct Result::Inner {
 
 TensorData::Type public_type(DType type);
 Granularity granularity_of(const RunOptions& options);
+/// The value of a counter. Throws UserError, with the nearest name, where there is no such one.
+std::int64_t value_of(const std::vector<Counter>& counters, const std::string& module,
+                      const std::string& name);
 /// Makes a result of what a run found out.
 Result make_result(RunResult run, std::shared_ptr<const Hardware::Inner> hardware);
 /// Throws UserError unless `plan` was made for hardware that is the same in every field.

@@ -67,6 +67,8 @@ class DramController : public sc_core::sc_module {
   /// The DRAM's own clock domain.
   const ClockDomain& clock() const { return clock_; }
   int channels() const { return count_of(channels_); }
+  /// Writes zeros into all of the memory without time passing, when no request is under way.
+  void clear() { memory_.clear(); }
   /// Brings the statistics up to the end of the last DRAM clock that is over at `now` (ps), with the commands
   /// of an edge at that very instant, whether or not its own process has run (SPEC CY-4).
   void settle(Picoseconds now);

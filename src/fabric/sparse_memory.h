@@ -23,6 +23,8 @@ class SparseMemory {
   void read(std::uint64_t address, std::uint8_t* out, std::size_t count) const;
   /// Copies `count` bytes from `in` to `address` on.
   void write(std::uint64_t address, const std::uint8_t* in, std::size_t count);
+  /// Everything reads as zero again.
+  void clear() { pages_.clear(), last_ = nullptr; }
   /// Pages that exist.
   std::size_t pages() const { return pages_.size(); }
 

@@ -66,6 +66,12 @@ void SramBank::upset(std::int64_t address, std::uint8_t mask, Cycle at) {
   });
 }
 
+void SramBank::clear() {
+  place_.row->commit(static_cast<Picoseconds>(simcontext()->time_stamp().value()));
+  std::memset(cells_, 0, size_bytes_);
+  written(0, size_bytes_);
+}
+
 // Withdraws all direct access, because from now on the bank must hear of all writes.
 void SramBank::withdraw_all() {
   has_fault_ = true;

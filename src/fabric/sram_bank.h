@@ -67,6 +67,8 @@ class SramBank : public sc_core::sc_module, private TimedCells {
     place_.row->commit(static_cast<Picoseconds>(simcontext()->time_stamp().value()));
     return cells_;
   }
+  /// Writes zeros into all bytes without time passing.
+  void clear();
 
  private:
   // A port implements TLM's forward interface itself: the array reads 32 banks a cycle, and the function

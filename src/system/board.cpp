@@ -23,7 +23,8 @@ std::vector<ProgramSet> program_sets(const Plan& plan) {
 
 Board::Board(sc_core::sc_module_name name, const HardwareConfig& hardware, const Plan& plan,
              const SimulationOptions& options, DeltaJitter* jitter)
-    : System(name, hardware, plan, options, jitter) {
+    : System(name, hardware, plan, options, jitter),
+      memory_({"dram"}, hardware.dram, options.external_memory) {
   context_.races = &races_;
   context_.bytes = bytes_of(0);
   build(hardware, plan, options);
@@ -39,7 +40,7 @@ void Board::build(const HardwareConfig& hardware, const Plan& plan, const Simula
         matrix_ = make_matrix_unit(
             {context_, hardware, order_, options.granularity, options.trace_accumulators, "dma_"});
       },
-      [&] { dram_ = std::make_unique<DramController>("dram", hardware.dram, context_); },
+      memory_.steps(context_).front(),
       [&] {
         host_ = std::make_unique<Host>("host", context_, hardware.host, program_sets(plan), 1,
                                        options.started_by);
@@ -63,10 +64,15 @@ void Board::build(const HardwareConfig& hardware, const Plan& plan, const Simula
   bind_units(*control_, units);
   constexpr std::size_t kFetchPort = 1;
   control_->fetch.socket.bind(interconnect_->initiator_ports[kFetchPort]);
-  interconnect_->target_ports[kDramTarget].bind(dram_->socket);
+  interconnect_->target_ports[kDramTarget].bind(memory_.socket(0));
   interconnect_->target_ports[kRegisterTarget].bind(control_->registers);
   control_->interrupt.bind(host_->interrupts[0]);
   if (options.started_by == StartedBy::kOutside) offer(interconnect_->initiator_ports[ports.size() - 1]);
+}
+
+void Board::follow_programs(const Plan& plan) {
+  host_->follow(program_sets(plan));
+  matrix_->forget_tables();
 }
 
 void Board::visit(StatVisitor& visitor) {
@@ -84,7 +90,7 @@ Cycle Board::settled_at() {
 void Board::show_ledgers(UnitProbes& probes) {
   visit(probes);
   probes.bus("bus", *interconnect_);
-  probes.dram("dram", *dram_);
+  memory_.probe(probes);
 }
 
 Snapshot Board::take_snapshot(Cycle at) {
@@ -93,7 +99,7 @@ Snapshot Board::take_snapshot(Cycle at) {
   SnapshotVisitor visitor(snapshot, "");
   visit(visitor);
   visitor.bus("bus", *interconnect_);
-  visitor.dram("dram", *dram_, context_.clock.at(at));
+  memory_.collect(visitor, context_.clock.at(at));
   visitor.control_counters(*control_);
   return snapshot;
 }

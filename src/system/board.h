@@ -1,8 +1,8 @@
 #pragma once
 
-#include "fabric/dram_controller.h"
 #include "fabric/interconnect.h"
 #include "program/plan.h"
+#include "system/main_memories.h"
 #include "system/system.h"
 #include "units/command_processor.h"
 #include "units/host.h"
@@ -23,11 +23,14 @@ class Board : public System {
         const SimulationOptions& options, DeltaJitter* jitter);
 
   bool finished() const override { return host_->finished(); }
+  void withdraw(std::uint64_t begin, std::uint64_t end) override { memory_.withdraw(begin, end); }
   std::string describe_state() const override { return control_->describe_state(); }
   std::string describe_under_way() const override { return under_way_line(*control_); }
 
  private:
   void start_host(Cycle now) override { host_->start(now); }
+  void follow_programs(const Plan& plan) override;
+  void clear_main_memory() override { memory_.clear(); }
   void build(const HardwareConfig& hardware, const Plan& plan, const SimulationOptions& options);
   void visit(StatVisitor& visitor);
   Cycle settled_at() override;
@@ -39,7 +42,7 @@ class Board : public System {
 
   Races races_;
   std::unique_ptr<MatrixUnit> matrix_;
-  std::unique_ptr<DramController> dram_;
+  MainMemories memory_;
   std::unique_ptr<Host> host_;
   std::unique_ptr<Interconnect> interconnect_;
   std::unique_ptr<CommandProcessor> control_;

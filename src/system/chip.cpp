@@ -75,6 +75,12 @@ std::vector<AddressRange> noc_map(const HardwareConfig& hardware) {
   return map;
 }
 
+std::vector<std::string> names_of_memories(const ChipConfig& chip) {
+  std::vector<std::string> names;
+  for (int i = 0; i < chip.memory_controllers; ++i) names.push_back(fmt::format("dram{}", i));
+  return names;
+}
+
 std::vector<AddressRange> link_map(const ChipConfig& chip) {
   std::vector<AddressRange> map;
   for (int k = 0; k < chip.clusters; ++k)
@@ -107,9 +113,11 @@ std::vector<ProgramSet> program_sets(const Plan& plan, int processors) {
 }
 
 // By cluster, whether it is idle for the whole run and need not be built. Programs written by hand may access
-// any memory, and a waveform shows every module.
+// any memory, a waveform shows every module, and whoever starts a system from outside may let it follow other
+// programs.
 std::vector<bool> idle_clusters(const ChipConfig& chip, const Plan& plan, const SimulationOptions& options) {
-  const bool all_work = plan.hand_written || plan.programs.empty() || options.observers.trace != nullptr;
+  const bool all_work = plan.hand_written || plan.programs.empty() || options.observers.trace != nullptr ||
+                        options.started_by == StartedBy::kOutside;
   std::vector<bool> idle(to_size(chip.clusters), !all_work);
   for (const ProgramImage& program : plan.programs)
     nth(idle, program.processor / (chip.cores_per_cluster + 1)) = false;
@@ -167,7 +175,8 @@ class Chip::Unconnected : public sc_core::sc_module, tlm::tlm_fw_transport_if<>,
 
 Chip::Chip(sc_core::sc_module_name name, const HardwareConfig& hardware, const Plan& plan,
            const SimulationOptions& options, DeltaJitter* jitter)
-    : System(name, hardware, plan, options, jitter) {
+    : System(name, hardware, plan, options, jitter),
+      memories_(names_of_memories(*hardware.chip), hardware.dram, options.external_memory) {
   build(hardware, plan, options);
   bind(*hardware.chip, options.started_by);
   leave_unused(plan);
@@ -200,7 +209,6 @@ void Chip::leave_unused(const Plan& plan) {
 
 void Chip::build(const HardwareConfig& hardware, const Plan& plan, const SimulationOptions& options) {
   const ChipConfig& chip = *hardware.chip;
-  drams_.resize(to_size(chip.memory_controllers));
   std::vector<std::function<void()>> steps{
       [&] {
         noc_ = std::make_unique<Interconnect>("noc", hardware.interconnect, context_,
@@ -226,15 +234,7 @@ void Chip::build(const HardwareConfig& hardware, const Plan& plan, const Simulat
       [&] { build_clusters(hardware, options, idle_clusters(chip, plan, options)); },
       [&] { unconnected_ = std::make_unique<Unconnected>("unconnected"); },
   };
-  DramConfig dram = hardware.dram;
-  dram.size_bytes /= chip.memory_controllers;
-  for (int i = 0; i < chip.memory_controllers; ++i) {
-    steps.emplace_back([&, i] {
-      const AddressSlice slice{to_unsigned(i), to_unsigned(chip.memory_controllers), kControllerBytes};
-      nth(drams_, i) =
-          std::make_unique<DramController>(fmt::format("dram{}", i).c_str(), dram, context_, slice);
-    });
-  }
+  for (const auto& step : memories_.steps(context_)) steps.push_back(step);
   order_.run(std::move(steps));
 }
 
@@ -264,7 +264,7 @@ void Chip::bind_processor(CommandProcessor& control, int processor) {
   const auto p = to_size(processor);
   ports_[processor] = {fetch_port(processor), dma_port(processor)};
   control.fetch.socket.bind(noc_->initiator_ports[fetch_port(processor)]);
-  noc_->target_ports[drams_.size() + p].bind(control.registers);
+  noc_->target_ports[to_size(memories_.count()) + p].bind(control.registers);
   control.interrupt.bind(host_->interrupts[p]);
   control.sync_out.bind(sync_->from[p]);
   sync_->to[p].bind(control.sync_in);
@@ -273,7 +273,7 @@ void Chip::bind_processor(CommandProcessor& control, int processor) {
 
 void Chip::bind(const ChipConfig& chip, StartedBy started_by) {
   host_->port.socket.bind(noc_->initiator_ports[0]);
-  for (std::size_t i = 0; i < drams_.size(); ++i) noc_->target_ports[i].bind(drams_[i]->socket);
+  for (int i = 0; i < memories_.count(); ++i) nth(noc_->target_ports, i).bind(memories_.socket(i));
   // The ports of each cluster's matrix units follow the processors' ports.
   const bool outside = started_by == StartedBy::kOutside;
   const std::size_t inside = noc_->initiator_ports.size() - (outside ? 1 : 0);
@@ -293,7 +293,14 @@ void Chip::bind(const ChipConfig& chip, StartedBy started_by) {
   }
   if (!start_) return;
   start_->port.socket.bind(noc_->initiator_ports[behind]);
-  noc_->target_ports[drams_.size() + to_size(chip.processors())].bind(start_->registers);
+  nth(noc_->target_ports, memories_.count() + chip.processors()).bind(start_->registers);
+}
+
+void Chip::follow_programs(const Plan& plan) {
+  host_->follow(program_sets(plan, to_int(host_->interrupts.size())));
+  for (const ClusterParts& cluster : clusters_) {
+    for (const auto& core : cluster.cores) core->forget_tables();
+  }
 }
 
 // `matrix_port`: the first interconnect port of the cluster's matrix units.
@@ -326,7 +333,7 @@ void Chip::bind_nothing(int cluster, const ChipConfig& chip) {
     const auto p = to_size(processor);
     unconnected_->out.bind(noc_->initiator_ports[fetch_port(processor)]);
     unconnected_->out.bind(noc_->initiator_ports[dma_port(processor)]);
-    noc_->target_ports[drams_.size() + p].bind(unconnected_->in);
+    noc_->target_ports[to_size(memories_.count()) + p].bind(unconnected_->in);
     unconnected_->interrupt.bind(host_->interrupts[p]);
     unconnected_->sync_out.bind(sync_->from[p]);
     sync_->to[p].bind(unconnected_->sync_in);
@@ -363,7 +370,7 @@ void Chip::show_ledgers(UnitProbes& probes) {
   probes.within("");
   probes.bus("noc", *noc_);
   probes.bus("link", *link_);
-  for (std::size_t i = 0; i < drams_.size(); ++i) probes.dram(fmt::format("dram{}", i), *drams_[i]);
+  memories_.probe(probes);
 }
 
 Snapshot Chip::take_snapshot(Cycle at) {
@@ -393,8 +400,7 @@ Snapshot Chip::take_snapshot(Cycle at) {
   collect_all([](const ClusterParts& cluster, Snapshot& to) { cluster.memory->collect(to); });
   visitor.bus("noc", *noc_);
   visitor.bus("link", *link_);
-  for (std::size_t i = 0; i < drams_.size(); ++i)
-    visitor.dram(fmt::format("dram{}", i), *drams_[i], context_.clock.at(at));
+  memories_.collect(visitor, context_.clock.at(at));
   visitor.counter("sync", "barriers", "barriers", sync_->barriers);
   visitor.counter("sync", "signals", "signals", sync_->signals);
   return snapshot;

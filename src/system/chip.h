@@ -2,6 +2,7 @@
 
 #include "program/plan.h"
 #include "system/core.h"
+#include "system/main_memories.h"
 #include "system/system.h"
 #include "units/host.h"
 #include "units/sync_network.h"
@@ -25,6 +26,7 @@ class Chip : public System {
   ~Chip() override;
 
   bool finished() const override { return host_->finished(); }
+  void withdraw(std::uint64_t begin, std::uint64_t end) override { memories_.withdraw(begin, end); }
   std::vector<const Scratchpad*> scratchpads() const override;
   std::string describe_state() const override;
   std::string describe_under_way() const override;
@@ -37,6 +39,8 @@ class Chip : public System {
   };
   class Unconnected;
   void start_host(Cycle now) override { host_->start(now); }
+  void follow_programs(const Plan& plan) override;
+  void clear_main_memory() override { memories_.clear(); }
   void build(const HardwareConfig& hardware, const Plan& plan, const SimulationOptions& options);
   void build_clusters(const HardwareConfig& hardware, const SimulationOptions& options,
                       const std::vector<bool>& idle);
@@ -63,7 +67,7 @@ class Chip : public System {
   }
 
   std::unique_ptr<Interconnect> noc_, link_;
-  std::vector<std::unique_ptr<DramController>> drams_;
+  MainMemories memories_;
   std::unique_ptr<Host> host_;
   std::unique_ptr<StartUnit> start_;  ///< absent: the host starts every processor itself
   std::unique_ptr<SyncNetwork> sync_;

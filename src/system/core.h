@@ -51,6 +51,8 @@ class Core : public sc_core::sc_module, private RunWatch {
   void probe(UnitProbes& probes);
   /// The plan has no program for it: from now on its units account for that.
   void leave_unused();
+  /// Tables in memory may be replaced: the matrix unit holds none any more.
+  void forget_tables() { matrix_->forget_tables(); }
 
  private:
   void visit(StatVisitor& visitor);

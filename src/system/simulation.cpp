@@ -199,6 +199,30 @@ std::vector<ModuleCycles> since(const Snapshot& begin, std::vector<ModuleCycles>
   return modules;
 }
 
+// The counters of a run that began with those of `begin`; `counters` are those of the whole simulation. Sizes
+// stay; bandwidths, which stand behind the bytes of their module, are those of the run's picoseconds.
+std::vector<Counter> since(const Snapshot& begin, std::vector<Counter> counters, Picoseconds time) {
+  std::int64_t payload = 0;
+  for (std::size_t i = 0; i < begin.counters.size(); ++i) {
+    Counter& counter = counters[i];
+    if (counter.name == "largest") continue;
+    counter.value -= begin.counters[i].value;
+    if (counter.name == "read") payload = counter.value;
+    if (counter.name == "written") payload += counter.value;
+    if (counter.unit == "MB/s") counter.value = time > 0 ? payload * 1'000'000 / time : 0;
+  }
+  return counters;
+}
+
+// The same for the counts of cores.
+std::vector<CoreResult> since(const Snapshot& begin, std::vector<CoreResult> cores) {
+  for (std::size_t i = 0; i < begin.cores.size(); ++i) {
+    cores[i].macs -= begin.cores[i].macs, cores[i].busy -= begin.cores[i].busy;
+    cores[i].barrier -= begin.cores[i].barrier, cores[i].peer -= begin.cores[i].peer;
+  }
+  return cores;
+}
+
 // The bytes that on-chip memories held over the run, in slices of equal length.
 MemoryOverTime memory_over_time(const System& system, Cycle begin, Cycle end) {
   MemoryOverTime made;
@@ -243,17 +267,16 @@ void collect(const Plan& plan, System& system, Timeline* timeline, const ClockDo
   // An aborted run is reported up to where it stopped.
   if (!run.failures.empty()) last = system.snapshot_now();
   run.cycles = last.at - system.run_begin().at;
-  run.macs = last.macs;
-  run.losses = last.losses;
-  run.bytes = last.bytes - system.run_begin().bytes;
-  run.results = last.results - system.run_begin().results;
-  run.activations = last.activations - system.run_begin().activations;
+  LayerCounts did = last;
+  did -= system.run_begin();
+  run.macs = did.macs, run.losses = did.losses, run.bytes = did.bytes;
+  run.results = did.results, run.activations = did.activations;
   run.utilization = utilization_of(run.macs, run.cycles, run.peak_macs_per_clock);
   run.modules = since(system.run_begin(), std::move(last.modules));
-  run.counters = std::move(last.counters);
+  run.counters = since(system.run_begin(), std::move(last.counters), clock.at(run.cycles));
   for (const GraphLayer& layer : plan.graph) run.graph.push_back({layer.name, layer.op, layer.inputs});
   run.memory_over_time = memory_over_time(system, system.run_begin().at, last.at);
-  run.core_results = std::move(last.cores);
+  run.core_results = since(system.run_begin(), std::move(last.cores));
   for (CoreResult& core : run.core_results)
     core.utilization = utilization_of(core.macs, run.cycles, run.peak_macs_per_clock / run.cores);
   const auto read = [&](const std::string& name) {

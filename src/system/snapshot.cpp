@@ -159,6 +159,16 @@ void SnapshotVisitor::dram(const std::string& module, DramController& dram, Pico
   }
 }
 
+void SnapshotVisitor::external(const std::string& module, ExternalMemory& memory) {
+  ledger(module, memory.ledger);
+  counter(module, "read", "bytes", memory.stats.read_bytes);
+  counter(module, "written", "bytes", memory.stats.written_bytes);
+  counter(module, "requests", "requests", memory.stats.requests);
+  counter(module, "direct", "requests", memory.stats.direct);
+  bytes(&MemoryBytes::dram_read, memory.stats.read_bytes);
+  bytes(&MemoryBytes::dram_write, memory.stats.written_bytes);
+}
+
 void SnapshotVisitor::scratchpad(const std::string& module, Scratchpad& memory,
                                  std::int64_t MemoryBytes::*read, std::int64_t MemoryBytes::*write) {
   memory.settle(snapshot_.at);

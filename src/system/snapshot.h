@@ -1,6 +1,7 @@
 #pragma once
 
 #include "fabric/dram_controller.h"
+#include "fabric/external_memory.h"
 #include "fabric/interconnect.h"
 #include "fabric/scratchpad.h"
 #include "observe/statistics.h"
@@ -92,6 +93,7 @@ class SnapshotVisitor : public StatVisitor {
   void bus(const std::string& module, Interconnect& bus);
   /// `at`: the clock edge of the snapshot's cycle.
   void dram(const std::string& module, DramController& dram, Picoseconds at);
+  void external(const std::string& module, ExternalMemory& memory);
   void scratchpad(const std::string& module, Scratchpad& memory, std::int64_t MemoryBytes::*read,
                   std::int64_t MemoryBytes::*write);
   void control_counters(const CommandProcessor& control);

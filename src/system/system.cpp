@@ -48,13 +48,8 @@ System::System(sc_core::sc_module_name name, const HardwareConfig& hardware, con
     : sc_module(name),
       context_{ClockDomain(hardware.clock_ps()), options.observers, jitter, this},
       order_(options.build_order_seed != 0 ? BuildOrder(options.build_order_seed) : BuildOrder()),
-      host_layers_(plan.host_layers),
-      hand_written_(plan.hand_written),
       overlapping_(plan) {
-  for (const HostLayer& layer : host_layers_) {
-    for (const std::string& input : layer.inputs) tensors_.emplace(input, plan.tensors.at(input));
-    host_outputs_.push_back(plan.tensors.at(plan.layers[layer.number].name));
-  }
+  take(plan);
   if (options.check_reads) {
     checks_.emplace(hardware.chip, *options.check_reads);
     for (const MemorySegment& segment : plan.image)
@@ -63,13 +58,47 @@ System::System(sc_core::sc_module_name name, const HardwareConfig& hardware, con
       if (plan.hand_written) checks_->wrote(place.address, place.address + to_unsigned(place.size_bytes()));
     }
   }
-  for (const LayerPlan& layer : plan.layers) ends_left_.push_back(layer.ends);
   SC_METHOD(record_layers);
   sensitive << record_;
   dont_initialize();
   SC_METHOD(begin_run);
   sensitive << begin_;
   dont_initialize();
+}
+
+void System::take(const Plan& plan) {
+  host_layers_ = plan.host_layers;
+  hand_written_ = plan.hand_written;
+  overlapping_ = OverlappingLayers(plan);
+  tensors_.clear(), host_outputs_.clear(), ends_left_.clear();
+  for (const HostLayer& layer : host_layers_) {
+    for (const std::string& input : layer.inputs) tensors_.emplace(input, plan.tensors.at(input));
+    host_outputs_.push_back(plan.tensors.at(plan.layers[layer.number].name));
+  }
+  for (const LayerPlan& layer : plan.layers) ends_left_.push_back(layer.ends);
+}
+
+void System::follow(const Plan& plan) {
+  take(plan);
+  layer_ends_.clear(), host_done_.clear(), run_end_.reset();
+  follow_programs(plan);
+}
+
+namespace {
+
+// Writes zeros into all banks at or below the modules.
+void clear_banks(const std::vector<sc_core::sc_object*>& objects) {
+  for (sc_core::sc_object* const object : objects) {
+    if (auto* const bank = dynamic_cast<SramBank*>(object); bank != nullptr) bank->clear();
+    clear_banks(object->get_child_objects());
+  }
+}
+
+}  // namespace
+
+void System::clear_memories() {
+  clear_banks(get_child_objects());
+  clear_main_memory();
 }
 
 void System::probe() {

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "fabric/external_memory.h"
 #include "program/plan.h"
 #include "sim/context.h"
 #include "system/snapshot.h"
@@ -84,6 +85,8 @@ struct SimulationOptions {
   /// kOutside: the interconnect has one more port, `System::external_port`, and the programs begin with
   /// `System::start`.
   StartedBy started_by = StartedBy::kItself;
+  /// The socket of a main memory outside of the system, in the place of its DRAM; null: it has DRAM.
+  ExternalMemory::Port* external_memory = nullptr;
   /// Checks reads of bytes that an instruction under way will write and, unless they are allowed, of bytes
   /// that nobody wrote (ByteChecks); none: nothing is checked, which is faster.
   std::optional<UninitialisedReads> check_reads = {};
@@ -115,9 +118,16 @@ class System : public sc_core::sc_module, private RunWatch {
   const Snapshot& last_layer_end() const { return last_layer_end_; }
   /// The snapshot of the cycle in which all hand-written programs had run; nothing before that.
   const std::optional<Snapshot>& run_end() const { return run_end_; }
-  /// Starts the programs in this cycle, where `SimulationOptions::started_by` is kOutside; to be called once,
-  /// from a process.
+  /// Starts the programs in this cycle, where `SimulationOptions::started_by` is kOutside; to be called once
+  /// a run, from a process.
   void start();
+  /// The next start begins the programs of `plan`, whose image is in memory then; nothing has been started,
+  /// or all programs have run. What memories hold stays.
+  void follow(const Plan& plan);
+  /// Writes zeros into all memories of the system, when nothing runs.
+  void clear_memories();
+  /// Addresses [begin, end] of the external memory are no longer granted for direct access.
+  virtual void withdraw(std::uint64_t begin, std::uint64_t end) = 0;
   /// The snapshot of the cycle in which the programs began; empty where the host begins by itself.
   const Snapshot& run_begin() const { return run_begin_; }
   /// The read that was refused, where reads are checked and one was.
@@ -160,6 +170,9 @@ class System : public sc_core::sc_module, private RunWatch {
   virtual void show_ledgers(UnitProbes& probes) = 0;
   /// Lets the host begin in cycle `now`.
   virtual void start_host(Cycle now) = 0;
+  /// The host's next programs are those of `plan`.
+  virtual void follow_programs(const Plan& plan) = 0;
+  virtual void clear_main_memory() = 0;
   /// The context of the modules of a processor, by which the ends of its layers are followed. Called once a
   /// processor.
   const SimContext& context_of(int processor);
@@ -182,6 +195,8 @@ class System : public sc_core::sc_module, private RunWatch {
   /// A processor has executed `layer.end`; the layer is complete when all processors whose programs name it
   /// have. Throws SimulationError when no program names it, or not this often.
   void end_layer(std::uint32_t layer, int processor, Cycle at);
+  /// Takes over what it needs of a plan.
+  void take(const Plan& plan);
   /// Lets the host begin after all actions of this cycle.
   void begin_run();
   /// Takes the snapshot of the layers that ended in this cycle, after all processors have acted.

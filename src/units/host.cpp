@@ -55,6 +55,12 @@ void Host::start(Cycle now) {
   notify_at(wake_, context_.clock, now + 1);
 }
 
+void Host::follow(std::vector<ProgramSet> sets) {
+  sets_ = std::move(sets);
+  next_ = writes_done_ = interrupted_ = 0;
+  started_ = began_ = false;
+}
+
 void Host::take_interrupt(ProgramEnd&, sc_core::sc_time&) {
   ++interrupted_;
   const Cycle next = context_.clock.cycle_of(now_ps()) + 1;

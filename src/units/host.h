@@ -97,8 +97,10 @@ class Host : public sc_core::sc_module {
        std::vector<ProgramSet> sets, int processors, StartedBy started_by = StartedBy::kItself);
   SC_HAS_PROCESS(Host);
 
-  /// Begins in cycle `now`; called once for hosts that do not begin by themselves.
+  /// Begins in cycle `now`; called once a run, for hosts that do not begin by themselves.
   void start(Cycle now);
+  /// `sets` run after the next start; the host has not begun, or has finished.
+  void follow(std::vector<ProgramSet> sets);
 
   CycleLedger ledger;
   /// Whether all programs have run.

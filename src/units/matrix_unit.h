@@ -67,6 +67,8 @@ class MatrixUnit {
   virtual void bind_memories(Scratchpad& /*nram*/, Scratchpad& /*wram*/) {}
   /// Passes all counters of its parts to `visitor`.
   virtual void visit(StatVisitor& visitor) = 0;
+  /// Called between two runs: tables in memory may be replaced, so that none is held any more.
+  virtual void forget_tables() {}
   /// Injects a fault into cells of its own, if the engine's configuration describes such
   /// (EngineConfig::fault_space).
   virtual void inject_fault(const Fault& /*fault*/) {}

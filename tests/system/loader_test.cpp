@@ -25,10 +25,13 @@ class NotedSystem : public System {
       : System("system", hardware, Plan(), SimulationOptions(), nullptr) {}
   bool finished() const override { return true; }
   void start_host(Cycle) override {}
+  void withdraw(std::uint64_t, std::uint64_t) override {}
   std::string describe_state() const override { return ""; }
   std::string describe_under_way() const override { return ""; }
 
  private:
+  void follow_programs(const Plan&) override {}
+  void clear_main_memory() override {}
   Cycle settled_at() override { return 0; }
   Snapshot take_snapshot(Cycle) override { return {}; }
   void show_ledgers(UnitProbes&) override {}

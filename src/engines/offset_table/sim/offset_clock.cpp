@@ -216,6 +216,7 @@ class OffsetMatrixUnit : public MatrixUnit {
   int wram_ports() const override { return OffsetUnit::kWramPorts; }
   void bind_memories(Scratchpad& nram, Scratchpad& wram) override { unit_.bind_memories(nram, wram); }
   std::vector<UnitSockets> units() override { return {unit_sockets(Unit::kMatrix, unit_)}; }
+  void forget_tables() override { unit_.tables.forget(); }
   void visit(StatVisitor& visitor) override {
     visitor.ledger("offset.lanes", unit_.ledger);
     visitor.ledger("offset.tables", unit_.tables.port.ledger);

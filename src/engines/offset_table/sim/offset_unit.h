@@ -54,6 +54,8 @@ class TableMemory {
   TableMemory(const char* name, const SimContext& context, int table_bytes, const DmaConfig& dma,
               sc_core::sc_event& changed);
 
+  /// Nothing is held any more.
+  void forget() { held_.reset(); }
   /// Begins a run with the tables whose image lies at `address`: records of the threads in order, `rows` at a
   /// time, and for each such group the offsets of every slice, by segment. Requests nothing before cycle
   /// `from`. Throws SimulationError when not even a part fits.
