@@ -54,6 +54,44 @@ void define_sweep(CLI::App& app, SweepCommand& c) {
   tilebeat sweep sweep.json --out sweep --snakemake Snakefile)");
 }
 
+void define_search(CLI::App& app, SearchCommand& c) {
+  app.add_option("space", c.space, "sweep JSON: which files, and what can change")
+      ->required()
+      ->check(kNotEmpty)
+      ->type_name("SPACE.json");
+  app.add_option("--objective", c.objective, "what is to be least")
+      ->capture_default_str()
+      ->check(CLI::IsMember(kSearchObjectives));
+  app.add_option("--strategy", c.strategy,
+                 "how points are chosen: by a model of those that were run, at random, or at equal distances")
+      ->capture_default_str()
+      ->check(CLI::IsMember(kSearchStrategies));
+  app.add_option("--budget", c.budget, "after so long no run begins or goes on (default: until all is known)")
+      ->check(CLI::Range(0.001, 1e9))
+      ->type_name("SECONDS");
+  app.add_option("--runs", c.runs, "most points that are run (default: all)")
+      ->check(CLI::Range(1, 100'000))
+      ->type_name("N");
+  app.add_option("--seed", c.seed, "of random choices")
+      ->capture_default_str()
+      ->check(CLI::Range(0, 1'000'000))
+      ->type_name("N");
+  add_plan_cache(app, c.plan_cache);
+  app.add_option("--out", c.out, "folder for search.csv, search.html and points/; it goes on where it was")
+      ->capture_default_str()
+      ->check(kNotEmpty)
+      ->type_name("DIR");
+  app.add_option("--jobs", c.jobs, "runs at the same time (default: one a processor)")
+      ->check(CLI::Range(1, 4096))
+      ->type_name("N");
+  app.footer(
+      R"(Every point is a run of its own, so that what is found is exact. Points whose lower bound is no better are left out.
+
+Examples:
+  tilebeat search space.json --objective edp --budget 600
+  tilebeat search space.json --objective area-delay --runs 40 --seed 3)");
+}
+
 void define_whatif(CLI::App& app, WhatIfCommand& c) {
   add_files(app, c.config, c.layer);
   app.add_option("--knobs", c.knobs,

@@ -425,6 +425,8 @@ std::vector<std::pair<const CLI::App*, std::function<int()>>> add_commands(CLI::
       tables);
   add("report", "make an HTML page of the reports of runs", ReportCommand(), define_report, report);
   add("sweep", "run many points, each with other values, and compare", SweepCommand(), define_sweep, sweep);
+  add("search", "find the point of a space that costs least, with few runs", SearchCommand(), define_search,
+      search);
   add("whatif", "run the knobs of the hardware up and down, and say what helps", WhatIfCommand(),
       define_whatif, whatif);
   add("check", "compare runs with what a suite stores of them", CheckCommand(), define_check, check);

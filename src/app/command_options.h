@@ -23,6 +23,7 @@ void add_files(CLI::App& app, std::string& config, std::string& layer);
 CLI::Option* add_plan_cache(CLI::App& app, std::string& folder);
 // Define the options of commands.
 void define_sweep(CLI::App& app, SweepCommand& command);
+void define_search(CLI::App& app, SearchCommand& command);
 void define_whatif(CLI::App& app, WhatIfCommand& command);
 void define_check(CLI::App& app, CheckCommand& command);
 void define_new(CLI::App& app, NewCommand& command);

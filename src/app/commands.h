@@ -4,6 +4,7 @@
 #include "config/hardware_config.h"
 #include "program/plan.h"
 
+#include <array>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -150,6 +151,23 @@ struct SweepCommand {
   int jobs = 0;           ///< parallel runs; 0: as many as there are processors
 };
 int sweep(const SweepCommand& command);
+
+/// What a search makes least, and how it chooses points.
+constexpr std::array<const char*, 5> kSearchObjectives{"cycles", "time", "energy", "edp", "area-delay"};
+constexpr std::array<const char*, 3> kSearchStrategies{"model", "random", "grid"};
+
+/// `tilebeat search`: runs points of a space that are expected to be good, until time or points are over.
+struct SearchCommand {
+  std::string space;  ///< a sweep file
+  std::string out = "tilebeat-search";
+  std::string objective = kSearchObjectives[0], strategy = kSearchStrategies[0];
+  double budget = 0;       ///< seconds after which no run begins or goes on; 0: no limit
+  int runs = 0;            ///< most points; 0: no limit
+  int seed = 1;            ///< of random choices
+  std::string plan_cache;  ///< folder of kept plans (PlanCache); empty: none
+  int jobs = 0;            ///< parallel runs; 0: as many as there are processors
+};
+int search(const SearchCommand& command);
 
 /// `tilebeat whatif`: runs the knobs of the hardware a step up and down.
 struct WhatIfCommand {

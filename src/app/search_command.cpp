@@ -1,0 +1,274 @@
+#include "app/command_options.h"
+#include "app/commands.h"
+#include "app/output_files.h"
+#include "app/progress.h"
+#include "app/search_model.h"
+#include "app/sweep_folder.h"
+#include "planner/language/transfer.h"
+#include "report/sweep_table.h"
+#include "tilebeat/error.h"
+#include "workload/workload.h"
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <csignal>
+#include <filesystem>
+#include <limits>
+#include <map>
+#include <optional>
+#include <set>
+
+#include <fmt/format.h>
+
+namespace tilebeat {
+namespace {
+
+namespace fs = std::filesystem;
+using Clock = std::chrono::steady_clock;
+
+constexpr double kFailed = std::numeric_limits<double>::infinity();
+constexpr int kLeastBatch = 4;
+
+enum class Objective { kCycles, kTime, kEnergy, kEdp, kAreaDelay };
+
+template <class Kind, std::size_t N>
+Kind kind_of(const std::string& name, const std::array<const char*, N>& names) {
+  return static_cast<Kind>(std::find(names.begin(), names.end(), name) - names.begin());
+}
+
+// What a point costs by the objective; nothing where its report has no such value.
+std::optional<double> cost_of(const OrderedJson& row, Objective objective) {
+  switch (objective) {
+    case Objective::kCycles:
+      return number_in(row, "cycles");
+    case Objective::kTime:
+      return number_in(row, "time_us");
+    case Objective::kEnergy:
+      return number_in(row, "energy_pj");
+    case Objective::kEdp:
+      return number_in(row, "edp_joule_seconds");
+    case Objective::kAreaDelay: {
+      const std::optional<double> area = number_in(row, "area_mm2"), time = number_in(row, "time_us");
+      if (area && time) return *area * *time;
+      return {};
+    }
+  }
+  return {};
+}
+
+// The columns of the front: what is searched for, and what it usually costs.
+ParetoAxes front_of(Objective objective) {
+  switch (objective) {
+    case Objective::kEnergy:
+      return {"energy_pj", "time_us"};
+    case Objective::kEdp:
+      return {"energy_pj", "time_us"};
+    case Objective::kCycles:
+      return {"cycles", "area_mm2"};
+    default:
+      return {"time_us", "area_mm2"};
+  }
+}
+
+// The multiply-accumulates of a workload, and the bytes that cross DRAM at least once.
+struct LeastWork {
+  double macs = 0, bytes = 0;
+};
+
+LeastWork least_work(const Workload& workload) {
+  LeastWork work;
+  for (const auto& [name, info] : workload.inputs) work.bytes += static_cast<double>(info.size_bytes());
+  for (const std::string& name : workload.outputs)
+    work.bytes += static_cast<double>(workload.tensor(name).size_bytes());
+  for (const Layer& layer : workload.layers) work.macs += static_cast<double>(useful_macs(workload, layer));
+  return work;
+}
+
+class Search {
+ public:
+  explicit Search(const SearchCommand& command)
+      : command_(command),
+        objective_(kind_of<Objective>(command.objective, kSearchObjectives)),
+        began_(Clock::now()),
+        file_(load_sweep(command.space)),
+        axes_(axis_names(file_)) {
+    const std::string points = command.out + "/points";
+    for (SweepPoint& point : sweep_points(file_, command.space, points))
+      folders_.emplace_back(points, std::move(point),
+                            PointOptions{file_.check, RunGranularity::kTile, command.plan_cache});
+    for (const char* name : {"/search.csv", "/search.html"}) check_not_read("--out", command.out + name);
+    std::error_code error;
+    fs::create_directories(command.out, error);
+    if (error) throw UserError(fmt::format("--out {}: {}", command.out, error.message()));
+    lock_.emplace(command.out);
+  }
+
+  // Returns the exit status, or nothing when `signal` has ended it.
+  std::optional<int> run() {
+    std::vector<std::size_t> sizes;
+    for (const SweepAxis& axis : file_.axes) sizes.push_back(axis.choices.size());
+    if (sizes.empty()) sizes.push_back(file_.points.size());
+    const PointSpace space(sizes);
+    const std::size_t wanted =
+        command_.runs > 0 ? std::min(to_size(command_.runs), folders_.size()) : folders_.size();
+    PointChoice choice(space, kind_of<SearchStrategy>(command_.strategy, kSearchStrategies),
+                       to_unsigned(command_.seed), wanted);
+    const std::size_t batch = to_size(std::max(kLeastBatch, jobs_of(command_.jobs)));
+    while (order_.size() < wanted && !is_over()) {
+      const std::vector<std::size_t> next =
+          choice.next(std::min(batch, wanted - order_.size()), costs_, closed_);
+      if (next.empty()) break;
+      if (!run_batch(next)) return {};
+      close_by_bounds(space);
+    }
+    complete_ = costs_.size() + closed_.size() == folders_.size();
+    return write();
+  }
+
+  int signal() const { return signal_; }
+
+ private:
+  bool is_over() const { return command_.budget > 0 && Clock::now() >= deadline(); }
+  Clock::time_point deadline() const {
+    return began_ +
+           std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(command_.budget));
+  }
+
+  // False when a signal has ended it.
+  bool run_batch(const std::vector<std::size_t>& batch) {
+    std::vector<const PointFolder*> missing;
+    for (const std::size_t point : batch) {
+      folders_[point].prepare();
+      if (!folders_[point].finished()) missing.push_back(&folders_[point]);
+    }
+    std::optional<Clock::time_point> end;
+    if (command_.budget > 0) end = deadline();
+    PointProgress progress("points", order_.size() + batch.size(),
+                           order_.size() + batch.size() - missing.size());
+    signal_ = run_points(missing, *lock_,
+                         {jobs_of(command_.jobs),
+                          [&](std::size_t ended, std::size_t running) { progress(ended, running); }, end});
+    if (signal_ != 0) return false;
+    for (const std::size_t point : batch) {
+      if (!folders_[point].ended() && !folders_[point].finished()) continue;  // the budget was over
+      OrderedJson row = folders_[point].row(axes_);
+      const std::optional<double> cost = row["result"] == "passed" ? cost_of(row, objective_) : kFailed;
+      if (!cost)
+        throw UserError(fmt::format("--objective {}: reports of {} say nothing of it", command_.objective,
+                                    folders_[point].path()));
+      costs_[point] = *cost;
+      order_.push_back(point);
+      rows_.push_back(std::move(row));
+      if (*cost < best_) best_ = *cost, best_point_ = point, best_after_ = order_.size();
+    }
+    return true;
+  }
+
+  // Closes points that cannot cost less than the best one.
+  void close_by_bounds(const PointSpace& space) {
+    for (std::size_t point = 0; point < space.points(); ++point) {
+      if (costs_.count(point) > 0 || closed_.count(point) > 0) continue;
+      if (bound_of(point) >= best_) closed_.insert(point);
+    }
+  }
+
+  // A lower bound of a point's cost, without a plan; 0: there is none.
+  double bound_of(std::size_t point) {
+    const auto [found, added] = bounds_.try_emplace(point, 0);
+    if (!added || objective_ == Objective::kAreaDelay) return found->second;
+    const PointFolder& folder = folders_[point];
+    try {
+      const auto& texts = folder.point().texts;
+      const HardwareConfig hardware = parse_hardware(Json::parse(*texts[0]), folder.path() + "/config.json");
+      const LeastWork& work = work_of(folder, *texts[1]);
+      const double cores = hardware.chip ? hardware.chip->cores() : 1;
+      const double dram =
+          (hardware.chip ? hardware.chip->memory_controllers : 1) * dram_bytes_per_clock(hardware);
+      const double cycles =
+          std::max(work.macs / (static_cast<double>(hardware.macs_per_clock()) * cores), work.bytes / dram);
+      const double time_us = cycles / hardware.clock_mhz;
+      const double pj =
+          work.macs * hardware.technology.mac_pj + work.bytes * hardware.technology.dram_pj_per_byte;
+      constexpr double kJouleSecond = 1e-12 * 1e-6;  // of a pJ in a us
+      switch (objective_) {
+        case Objective::kCycles:
+          found->second = std::floor(cycles);
+          break;
+        case Objective::kTime:
+          found->second = time_us;
+          break;
+        case Objective::kEnergy:
+          found->second = pj;
+          break;
+        case Objective::kEdp:
+          found->second = pj * time_us * kJouleSecond;
+          break;
+        case Objective::kAreaDelay:
+          break;
+      }
+    } catch (const UserError&) {  // its run says what is wrong
+    }
+    return found->second;
+  }
+
+  const LeastWork& work_of(const PointFolder& folder, const std::string& text) {
+    const auto [found, added] = works_.try_emplace(text);
+    if (added) {
+      folder.prepare();
+      found->second = least_work(load_workload(folder.path() + "/workload.json"));
+    }
+    return found->second;
+  }
+
+  int write() {
+    const ParetoAxes front = front_of(objective_);
+    const SweepTable table{file_.name, axes_, rows_};
+    OutputFiles files;
+    const std::string csv = command_.out + "/search.csv", page = command_.out + "/search.html";
+    files.write(csv, sweep_csv(table, front));
+    files.write(page, sweep_page(table, front));
+    files.commit();
+    fmt::print("{}\n\n", sweep_summary(table, front));
+    if (best_ == kFailed) {
+      fmt::print("None of {} points passed\n", order_.size());
+    } else {
+      fmt::print("Least {}: {:.6g}, {}, found by run {} of {}\n", command_.objective, best_,
+                 folders_[best_point_].point().name, best_after_, order_.size());
+    }
+    fmt::print("{} of {} points were run, {} cannot be better by their bounds{}\n", order_.size(),
+               folders_.size(), closed_.size(), complete_ ? ": none of the space is better" : "");
+    fmt::print("Wrote {}, {}\n", csv, page);
+    return best_ == kFailed ? 1 : 0;
+  }
+
+  const SearchCommand& command_;
+  Objective objective_;
+  Clock::time_point began_;
+  SweepFile file_;
+  std::vector<std::string> axes_;
+  std::vector<PointFolder> folders_;
+  std::optional<SweepLock> lock_;
+  std::map<std::size_t, double> costs_;  // of points that were run
+  std::set<std::size_t> closed_;         // points that need no run
+  std::vector<std::size_t> order_;       // points in the order of their runs
+  std::vector<OrderedJson> rows_;
+  std::map<std::size_t, double> bounds_;
+  std::map<std::string, LeastWork> works_;  // by the text of the workload
+  double best_ = kFailed;
+  std::size_t best_point_ = 0, best_after_ = 0;
+  bool complete_ = false;
+  int signal_ = 0;
+};
+
+}  // namespace
+
+int search(const SearchCommand& command) {
+  Search search(command);
+  if (const std::optional<int> status = search.run()) return *status;
+  std::signal(search.signal(), SIG_DFL);
+  std::raise(search.signal());
+  return 1;
+}
+
+}  // namespace tilebeat
