@@ -160,6 +160,12 @@ void run_programs(System& system, const SimulationOptions& options, const ClockD
       throw SimulationError(
           fmt::format("deadlock: nothing can happen any more\n{}", system.describe_state()));
     }
+    if (options.step) {
+      const Picoseconds until = options.step(system) * clock.period_ps();
+      sc_core::sc_start(to_sc_time(until - now_ps()), sc_core::SC_RUN_TO_TIME);
+      system.let_go_if_over();
+      continue;
+    }
     // A slice is never shorter than the wait for the next event; with no event left, time stands still.
     const sc_core::sc_time slice = to_sc_time(kSliceCycles * clock.period_ps());
     sc_core::sc_start(std::max(slice, sc_core::sc_time_to_pending_activity()),
