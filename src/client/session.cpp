@@ -166,7 +166,8 @@ void Session::read_until_reached() {
 void Session::give_up() {
   finished_ = true;
   int status = 0;
-  if (process_) process_->terminate(), process_->wait_for(status);
+  shutdown(socket_, SHUT_RDWR);  // so that it ends, if it has not
+  if (process_) process_->wait_for(status);
   const std::string errors = errors_of(text_of(place_.path(kErr)));
   if (WIFEXITED(status) && WEXITSTATUS(status) == TILEBEAT_INVALID) throw JobError(errors);
   throw SessionBroken(!errors.empty() ? errors : program_ + ": the simulation ended without a word");

@@ -171,31 +171,38 @@ TEST(Stepping, CY_8_a_session_behind_its_simulation_shows_the_same) {
 // A 1x1 convolution of a few pixels.
 const std::string kSmall = R"({"name": "small",
   "inputs": [{"name": "x", "shape": [1, 3, 4, 4], "dtype": "int8", "random": {"seed": 1}}],
-  "layers": [{"name": "y", "op": "conv2d", "inputs": ["x"], "kernel": [1, 1], "stride": [1, 1], "padding": [0, 0, 0, 0],
-    "weights": {"shape": [2, 1, 1, 4], "dtype": "int8", "random": {"seed": 2}}}], "outputs": ["y"]})";
+  "layers": [{"name": "y", "op": "conv2d", "inputs": ["x"], "out_channels": 2, "kernel": [1, 1],
+    "weights": {"dtype": "int8", "random": {"seed": 2}}}], "outputs": ["y"]})";
 
 TEST(Stepping, CY_8_expect_names_clock_port_field_and_values) {
-  const Session session = opened(kCore, kChain, 64);
-  const std::int64_t port = tilebeat_port_named(session.get(), tilebeat_port_at(session.get(), 0)->name);
-  EXPECT_EQ(port, 0);
+  constexpr const char* kPort = "soc.engine.switch.sw0";
+  const Session session = opened(kSwitch, kSmall, 64);
   EXPECT_EQ(tilebeat_port_named(session.get(), "nothing"), -1);
   EXPECT_EQ(tilebeat_field_named(session.get(), 0, "nothing"), -1);
-  const tilebeat_port& shown = *tilebeat_port_at(session.get(), 0);
-  std::vector<std::uint8_t> value((static_cast<std::size_t>(shown.fields[0].bits) + 7) / 8);
+  const std::int64_t port = tilebeat_port_named(session.get(), kPort);
+  ASSERT_GE(port, 0);
+  EXPECT_STREQ(tilebeat_port_at(session.get(), static_cast<std::size_t>(port))->name, kPort);
+  EXPECT_EQ(tilebeat_field_named(session.get(), port, "sw0_h"), 1);
+  std::uint16_t row = 7;
   int valid = 0;
+  EXPECT_EQ(tilebeat_get(session.get(), port, 1, &row, 1, &valid), TILEBEAT_INVALID) << "there is no room";
+  EXPECT_EQ(tilebeat_get(session.get(), port, 99, &row, sizeof row, &valid), TILEBEAT_INVALID);
+  EXPECT_EQ(tilebeat_expect(session.get(), port, 1, nullptr), TILEBEAT_OK) << "it is before the first clock";
   while (valid == 0 && tilebeat_is_over(session.get()) == 0) {
     ASSERT_EQ(tilebeat_step(session.get(), 1), TILEBEAT_OK);
-    ASSERT_EQ(tilebeat_get(session.get(), 0, 0, value.data(), value.size(), &valid), TILEBEAT_OK);
+    ASSERT_EQ(tilebeat_get(session.get(), port, 1, &row, sizeof row, &valid), TILEBEAT_OK);
   }
   ASSERT_EQ(valid, 1);
-  EXPECT_EQ(tilebeat_expect(session.get(), 0, 0, value.data()), TILEBEAT_OK);
-  value[0] ^= 1;
-  EXPECT_EQ(tilebeat_expect(session.get(), 0, 0, value.data()), TILEBEAT_FAILED);
-  EXPECT_THAT(tilebeat_session_error(session.get()),
-              HasSubstr("clock " + std::to_string(tilebeat_clock(session.get())) + ": " + shown.name + ", " +
-                        shown.fields[0].name + ": is 0x"));
-  EXPECT_EQ(tilebeat_expect(session.get(), 0, 0, nullptr), TILEBEAT_FAILED);
-  EXPECT_THAT(tilebeat_session_error(session.get()), HasSubstr("nothing is expected"));
+  EXPECT_EQ(row, 0);
+  EXPECT_EQ(tilebeat_expect(session.get(), port, 1, &row), TILEBEAT_OK);
+  row = 0x102;
+  EXPECT_EQ(tilebeat_expect(session.get(), port, 1, &row), TILEBEAT_FAILED);
+  const std::string clock = "clock " + std::to_string(tilebeat_clock(session.get()));
+  EXPECT_EQ(tilebeat_session_error(session.get()),
+            clock + ": " + kPort + ", sw0_h: is 0x0000, 0x0102 is expected");
+  EXPECT_EQ(tilebeat_expect(session.get(), port, 1, nullptr), TILEBEAT_FAILED);
+  EXPECT_EQ(tilebeat_session_error(session.get()),
+            clock + ": " + kPort + ", sw0_h: is 0x0000, nothing is expected");
 }
 
 TEST(Stepping, AP_1_tensors_and_memory_are_read_and_written_between_clocks) {
