@@ -94,6 +94,27 @@ class Vectors {
   std::string folder_;
 };
 
+// A port of registers: the latest change of each up to a clock. `present`: those of the clocks before.
+void compare_registers(tilebeat_session* session, std::int64_t number, const json& described,
+                       const std::multimap<std::int64_t, std::string>& records, std::int64_t clock,
+                       std::map<std::size_t, std::string>& present) {
+  const auto [first, end] = records.equal_range(clock);
+  for (auto record = first; record != end; ++record) {
+    const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(record->second[i]); };
+    present[byte(0) + 256U * byte(1)] = byte(2) != 0 ? record->second.substr(3) : "";
+  }
+  const tilebeat_port& port = *tilebeat_port_at(session, static_cast<std::size_t>(number));
+  ASSERT_EQ(port.field_count, described.at("signals").size());
+  for (std::size_t i = 0; i < port.field_count; ++i) {
+    EXPECT_EQ(port.fields[i].name, described.at("signals").at(i));
+    const std::string& wanted = present[i];
+    EXPECT_EQ(tilebeat_expect(session, number, static_cast<std::int64_t>(i),
+                              wanted.empty() ? nullptr : wanted.data()),
+              TILEBEAT_OK)
+        << tilebeat_session_error(session);
+  }
+}
+
 // Compares a port in a clock; returns whether it carries something.
 bool compare(tilebeat_session* session, std::int64_t number, const Vectors& vectors,
              std::int64_t session_clock) {
@@ -136,11 +157,21 @@ void compare_all(const std::string& hardware, const std::string& workload, std::
   const Session session = opened(hardware, workload, ahead);
   ASSERT_GT(tilebeat_port_count(session.get()), 5U);
   std::map<std::string, int> seen;
+  std::map<std::string, std::map<std::size_t, std::string>> registers;
+  std::map<std::string, json> described;
+  for (const json& port : vectors.index.at("ports")) described[port.at("name")] = port;
   while (tilebeat_step(session.get(), 1) == TILEBEAT_OK && tilebeat_is_over(session.get()) == 0 &&
          !testing::Test::HasFailure()) {
     for (std::size_t i = 0; i < tilebeat_port_count(session.get()); ++i) {
       const tilebeat_port& port = *tilebeat_port_at(session.get(), i);
-      if (std::strcmp(port.kind, "change") == 0) continue;
+      if (std::strcmp(port.kind, "change") == 0) {
+        if (port.clock_ps != vectors.index.at("clock_ps")) continue;
+        const auto records = vectors.by_port.find(port.name);
+        if (records != vectors.by_port.end())
+          compare_registers(session.get(), static_cast<std::int64_t>(i), described.at(port.name),
+                            records->second, tilebeat_clock(session.get()), registers[port.name]);
+        continue;
+      }
       seen[port.name] +=
           compare(session.get(), static_cast<std::int64_t>(i), vectors, tilebeat_clock(session.get())) ? 1
                                                                                                        : 0;
@@ -162,6 +193,11 @@ void compare_all(const std::string& hardware, const std::string& workload, std::
 
 TEST(Stepping, CY_8_a_session_shows_what_vectors_have_in_every_clock) {
   compare_all(kCore, kChain, 1);
+}
+
+TEST(Stepping, CY_8_a_session_shows_what_the_switch_array_does) {
+  const std::string folder = TILEBEAT_SOURCE_DIR "/examples/rtl_cosim/";
+  compare_all(folder + "hw.json", folder + "layer.json", 300);
 }
 
 TEST(Stepping, CY_8_a_session_behind_its_simulation_shows_the_same) {
