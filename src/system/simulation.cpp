@@ -153,6 +153,17 @@ void assert_invariants(const HardwareConfig& hardware, const Plan& plan, Started
          fmt::format("the layers' cycles sum to {}, the run took {}", layer_cycles, run.cycles));
 }
 
+// Runs to a time, or, where the programs end before, `behind` further, as far as there are events: so far
+// does a run without stops show what happens.
+void run_until(System& system, Picoseconds until, const sc_core::sc_time& behind) {
+  sc_core::sc_start(to_sc_time(until - now_ps()), sc_core::SC_EXIT_ON_STARVATION);
+  system.let_go_if_over();
+  if (system.finished())
+    sc_core::sc_start(behind, sc_core::SC_EXIT_ON_STARVATION);
+  else if (now_ps() < until)
+    sc_core::sc_start(to_sc_time(until - now_ps()), sc_core::SC_RUN_TO_TIME);
+}
+
 void run_programs(System& system, const SimulationOptions& options, const ClockDomain& clock) {
   sc_core::sc_start(sc_core::SC_ZERO_TIME);  // the initial runs of the processes
   while (!system.finished()) {
@@ -161,9 +172,8 @@ void run_programs(System& system, const SimulationOptions& options, const ClockD
           fmt::format("deadlock: nothing can happen any more\n{}", system.describe_state()));
     }
     if (options.step) {
-      const Picoseconds until = options.step(system) * clock.period_ps();
-      sc_core::sc_start(to_sc_time(until - now_ps()), sc_core::SC_RUN_TO_TIME);
-      system.let_go_if_over();
+      run_until(system, options.step(system) * clock.period_ps(),
+                to_sc_time(kSliceCycles * clock.period_ps()));
       continue;
     }
     // A slice is never shorter than the wait for the next event; with no event left, time stands still.

@@ -293,6 +293,17 @@ TEST(Stepping, AP_1_several_sessions_go_on_beside_each_other) {
   EXPECT_EQ(tilebeat_status_of(result.get()), TILEBEAT_OK);
 }
 
+TEST(Stepping, CY_8_a_run_ends_in_one_clock_however_far_it_is_ahead) {
+  std::vector<std::int64_t> ends;
+  for (const std::size_t ahead : {1, 7, 100000}) {
+    const Session session = opened(kSwitch, kSmall, ahead);
+    while (tilebeat_is_over(session.get()) == 0) ASSERT_EQ(tilebeat_step(session.get(), 3), TILEBEAT_OK);
+    ends.push_back(tilebeat_clock(session.get()));
+  }
+  EXPECT_EQ(ends[1], ends[0]);
+  EXPECT_EQ(ends[2], ends[0]);
+}
+
 TEST(Stepping, AP_1_what_cannot_begin_says_why) {
   tilebeat_job job{};
   job.size = sizeof job;
