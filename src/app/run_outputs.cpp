@@ -187,9 +187,9 @@ void RunOutputs::append(const std::string& file, std::string_view bytes) {
   vector_file(file).append(bytes);
 }
 
-std::function<Cycle(System&)> RunOutputs::step() {
+std::function<Cycle(const MemoryBetweenClocks&)> RunOutputs::step() {
   if (steps_ == nullptr) return {};
-  return [this](System& system) { return steps_->ask(system, *vectors_, period_); };
+  return [this](const MemoryBetweenClocks& memory) { return steps_->ask(memory, *vectors_, period_); };
 }
 
 std::function<void(std::uint64_t, const std::vector<std::uint8_t>&)> RunOutputs::memory_after() {

@@ -44,7 +44,7 @@ class RunOutputs {
   /// Takes a bank on the chip behind the run; empty where nobody asks for it.
   std::function<void(const std::string&, const std::uint8_t*, std::size_t)> bank_after();
   /// Serves between two clocks; empty where nobody steps through the run.
-  std::function<Cycle(System&)> step();
+  std::function<Cycle(const MemoryBetweenClocks&)> step();
   /// Writes the table of a campaign's faults, if there is to be one.
   void write_fault_table(std::string_view table);
   /// Throws UserError when the files certainly cannot be made as requested.

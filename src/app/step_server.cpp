@@ -102,7 +102,7 @@ void StepServer::begin(VectorsOutput& vectors, Picoseconds clock_ps) {
   begun_ = true;
 }
 
-Cycle StepServer::ask(System& system, VectorsOutput& vectors, Picoseconds clock_ps) {
+Cycle StepServer::ask(const MemoryBetweenClocks& memory, VectorsOutput& vectors, Picoseconds clock_ps) {
   if (!begun_) begin(vectors, clock_ps);
   const Cycle now = now_ps() / clock_ps;
   vectors.pass_on_before(now_ps());
@@ -123,13 +123,13 @@ Cycle StepServer::ask(System& system, VectorsOutput& vectors, Picoseconds clock_
         return now + kRunOutClocks;
       case kStepRead:
       case kStepWrite:
-        serve_memory(system, kind, request.number, bytes);
+        serve_memory(memory, kind, request.number, bytes);
         break;
       case kStepReadTensor:
-        serve_tensor(system, kind, bytes, "");
+        serve_tensor(memory, kind, bytes, "");
         break;
       case kStepWriteTensor:
-        serve_tensor(system, kind, bytes.substr(0, request.number),
+        serve_tensor(memory, kind, bytes.substr(0, request.number),
                      std::string_view(bytes).substr(request.number));
         break;
       default:
@@ -138,24 +138,26 @@ Cycle StepServer::ask(System& system, VectorsOutput& vectors, Picoseconds clock_
   }
 }
 
-void StepServer::write(System& system, std::uint64_t address, std::string_view bytes) {
-  system.write_memory(address, {bytes.begin(), bytes.end()});
+void StepServer::write(const MemoryBetweenClocks& memory, std::uint64_t address, std::string_view bytes) {
+  memory.write(address, {bytes.begin(), bytes.end()});
   send(kStepBytes, 0, "");
 }
 
-void StepServer::serve_memory(System& system, char kind, std::uint64_t address, std::string_view bytes) {
+void StepServer::serve_memory(const MemoryBetweenClocks& memory, char kind, std::uint64_t address,
+                              std::string_view bytes) {
   std::uint64_t count = bytes.size();
   if (kind == kStepRead) std::memcpy(&count, bytes.data(), std::min(bytes.size(), sizeof count));
   const std::uint64_t size = memory_bytes_;
   if (address > size || count > size - address)
     return send(kStepRefused, 0,
                 fmt::format("memory: {} bytes from {:#x} on: it has {} bytes", count, address, size));
-  if (kind == kStepWrite) return write(system, address, bytes);
-  const std::vector<std::uint8_t> read = system.read_memory(address, to_signed(count));
+  if (kind == kStepWrite) return write(memory, address, bytes);
+  const std::vector<std::uint8_t> read = memory.read(address, to_signed(count));
   send(kStepBytes, 0, {reinterpret_cast<const char*>(read.data()), read.size()});
 }
 
-void StepServer::serve_tensor(System& system, char kind, const std::string& name, std::string_view bytes) {
+void StepServer::serve_tensor(const MemoryBetweenClocks& memory, char kind, const std::string& name,
+                              std::string_view bytes) {
   const auto found = tensors_.find(name);
   if (found == tensors_.end()) return send(kStepRefused, 0, fmt::format("tensor '{}': there is none", name));
   const Placement& place = found->second;
@@ -169,9 +171,9 @@ void StepServer::serve_tensor(System& system, char kind, const std::string& name
       return send(
           kStepRefused, 0,
           fmt::format("tensor '{}': has {} bytes, {} were given", name, place.size_bytes(), bytes.size()));
-    return write(system, place.address, bytes);
+    return write(memory, place.address, bytes);
   }
-  std::vector<std::uint8_t> read = system.read_memory(place.address, place.size_bytes());
+  std::vector<std::uint8_t> read = memory.read(place.address, place.size_bytes());
   if (place.stored) read = bytes_as_nhwc(*place.stored, read);
   send(kStepBytes, 0, {reinterpret_cast<const char*>(read.data()), read.size()});
 }

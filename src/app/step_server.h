@@ -35,7 +35,7 @@ class StepServer {
   }
   /// Tells what there is before the present clock, and serves requests until one lets the simulation go on.
   /// Returns the clock before which it stops again. Throws UserError where nobody asks any more.
-  Cycle ask(System& system, VectorsOutput& vectors, Picoseconds clock_ps);
+  Cycle ask(const MemoryBetweenClocks& memory, VectorsOutput& vectors, Picoseconds clock_ps);
   /// Tells that all clocks are complete, with whatever is left of their records.
   void end(Cycle clocks);
 
@@ -46,9 +46,11 @@ class StepServer {
   void send_waiting();
   void read(void* to, std::size_t count);
   void begin(VectorsOutput& vectors, Picoseconds clock_ps);
-  void serve_memory(System& system, char kind, std::uint64_t address, std::string_view bytes);
-  void serve_tensor(System& system, char kind, const std::string& name, std::string_view bytes);
-  void write(System& system, std::uint64_t address, std::string_view bytes);
+  void serve_memory(const MemoryBetweenClocks& memory, char kind, std::uint64_t address,
+                    std::string_view bytes);
+  void serve_tensor(const MemoryBetweenClocks& memory, char kind, const std::string& name,
+                    std::string_view bytes);
+  void write(const MemoryBetweenClocks& memory, std::uint64_t address, std::string_view bytes);
 
   int socket_ = -1;
   std::string waiting_;  // messages that are not sent yet

@@ -165,6 +165,11 @@ void run_until(System& system, Picoseconds until, const sc_core::sc_time& behind
 }
 
 void run_programs(System& system, const SimulationOptions& options, const ClockDomain& clock) {
+  const MemoryBetweenClocks memory{
+      [&system](std::uint64_t address, std::int64_t bytes) { return system.read_memory(address, bytes); },
+      [&system](std::uint64_t address, const std::vector<std::uint8_t>& bytes) {
+        system.write_memory(address, bytes);
+      }};
   sc_core::sc_start(sc_core::SC_ZERO_TIME);  // the initial runs of the processes
   while (!system.finished()) {
     if (!sc_core::sc_pending_activity()) {
@@ -172,7 +177,7 @@ void run_programs(System& system, const SimulationOptions& options, const ClockD
           fmt::format("deadlock: nothing can happen any more\n{}", system.describe_state()));
     }
     if (options.step) {
-      run_until(system, options.step(system) * clock.period_ps(),
+      run_until(system, options.step(memory) * clock.period_ps(),
                 to_sc_time(kSliceCycles * clock.period_ps()));
       continue;
     }

@@ -75,7 +75,11 @@ struct PlacedFault {
   Fault cell;
 };
 
-class System;
+/// Reads and writes DRAM without time passing.
+struct MemoryBetweenClocks {
+  std::function<std::vector<std::uint8_t>(std::uint64_t address, std::int64_t bytes)> read;
+  std::function<void(std::uint64_t address, const std::vector<std::uint8_t>& bytes)> write;
+};
 
 /// The options of a simulation, besides workload and hardware.
 struct SimulationOptions {
@@ -98,7 +102,7 @@ struct SimulationOptions {
   std::function<void(Cycle now, std::size_t layers_done)> progress;  ///< called now and then; may be empty
   /// Called between two clocks, in place of `progress`: returns the clock before which the simulation stops
   /// again, later than the present one. It may read and write memory. May be empty.
-  std::function<Cycle(System& system)> step;
+  std::function<Cycle(const MemoryBetweenClocks& memory)> step;
 };
 
 /// A complete piece of hardware, with the interface that `simulate` needs.
