@@ -10,7 +10,7 @@ readonly run_packages=(g++ cmake ninja-build pkg-config libsystemc-dev libfmt-de
 readonly test_packages=(libgtest-dev libgmock-dev librapidcheck-dev libvalijson-dev libdnnl-dev libbenchmark-dev
   libxml2-utils gtkwave xvfb xauth python3 python3-numpy python3-pandas python3-matplotlib python3-pytest python3-jsonschema
   python3-nbclient python3-nbformat python3-ipykernel mypy)
-readonly rtl_packages=(verilator yosys)  # scripts/lockstep
+readonly rtl_packages=(verilator yosys z3)  # scripts/lockstep, rtl/proofs/run
 readonly lint_packages=(clang-format clang-tidy)
 readonly fuzz_packages=(clang)
 readonly package_packages=(dpkg-dev file debootstrap patchelf python3 python3-setuptools python3-wheel python3-pip python3-venv)

@@ -105,6 +105,90 @@ TILEBEAT_API size_t tilebeat_tensor_count(const tilebeat_result* result);
 /* Number `index` of them; 0 beyond the last one. */
 TILEBEAT_API const tilebeat_tensor* tilebeat_tensor_at(const tilebeat_result* result, size_t index);
 
+/* ---- Clock by clock. -------------------------------------------------------------------------------------
+ *
+ * A session is a run that stops between clocks. Each has a process of its own, so that there may be several;
+ * one session is for one thread at a time. Its ports are those of `tilebeat run --vectors`, with their names,
+ * fields and bits, without those of texts ("states") and of instructions, which are told late. Clock t lies
+ * between the edges t and t + 1; a session begins in front of clock 0, at clock -1. Functions that fail say
+ * why in tilebeat_session_error. */
+
+typedef struct tilebeat_session tilebeat_session;
+
+/* A field of a port. Values are little-endian, ceil(bits / 8) bytes. */
+typedef struct tilebeat_field {
+  const char* name;
+  int bits;
+} tilebeat_field;
+
+/* A port. Of `kind` "valid" it carries something in some clocks; of "bank" its registers hold their values
+ * until the next ones; of "change" each register for itself. The last field of the first two, `known`, has a
+ * bit for each before it. */
+typedef struct tilebeat_port {
+  const char* name; /* "soc.engine.banks.b0" */
+  const char* kind; /* "valid", "bank" or "change" */
+  int64_t clock_ps; /* its clock: where it is not the session's, a value is that of the clock that is there as
+                       the session's clock begins */
+  size_t field_count;
+  const tilebeat_field* fields;
+} tilebeat_port;
+
+/* Begins a session on a job, whose options may choose ports, "--vectors-ports", "soc.engine.*", and makes a
+ * run that is checked only at its end. `ahead`: so many clocks may the simulation run ahead of the session,
+ * which saves a change of process a clock; with 0 or 1 it stands between two clocks with the session. The
+ * job's progress function is not called. *session is 0 where there is no memory for one; tilebeat_close takes
+ * all others back, failed ones, too. */
+TILEBEAT_API tilebeat_status tilebeat_open(const tilebeat_job* job, size_t ahead, tilebeat_session** session);
+/* Ends the session, wherever it is; 0 is ignored. */
+TILEBEAT_API void tilebeat_close(tilebeat_session* session);
+/* Why the last call failed; empty: it did not. */
+TILEBEAT_API const char* tilebeat_session_error(const tilebeat_session* session);
+
+TILEBEAT_API size_t tilebeat_port_count(const tilebeat_session* session);
+/* Number `index` of the ports; 0 beyond the last one. It lives as long as the session. */
+TILEBEAT_API const tilebeat_port* tilebeat_port_at(const tilebeat_session* session, size_t index);
+/* Numbers of a port and of a field by name; -1: there is none. */
+TILEBEAT_API int64_t tilebeat_port_named(const tilebeat_session* session, const char* name);
+TILEBEAT_API int64_t tilebeat_field_named(const tilebeat_session* session, int64_t port, const char* name);
+
+/* Goes so many clocks on, or fewer where the run is over: then the session is behind the last clock. */
+TILEBEAT_API tilebeat_status tilebeat_step(tilebeat_session* session, uint64_t clocks);
+/* Goes on to this clock, which lies ahead. */
+TILEBEAT_API tilebeat_status tilebeat_step_to(tilebeat_session* session, int64_t clock);
+/* The clock that the session is in; -1: before the first one. */
+TILEBEAT_API int64_t tilebeat_clock(const tilebeat_session* session);
+/* 1 behind the last clock of the run. */
+TILEBEAT_API int tilebeat_is_over(const tilebeat_session* session);
+
+/* What a field has in this clock. *valid is 0, and the value 0, where the port carries nothing or the field
+ * is not known. `bytes` is the room for the value, which must suffice. */
+TILEBEAT_API tilebeat_status tilebeat_get(tilebeat_session* session, int64_t port, int64_t field, void* value,
+                                          size_t bytes, int* valid);
+/* TILEBEAT_OK where the field has this value, of as many bytes as its bits take; `value` 0: where it has
+ * none. TILEBEAT_FAILED otherwise: the error names clock, port, field and both values. */
+TILEBEAT_API tilebeat_status tilebeat_expect(tilebeat_session* session, int64_t port, int64_t field,
+                                             const void* value);
+
+/* Bytes of DRAM, and elements of a tensor of the run by its name, in the order of its shape, between this
+ * clock and the next one, without time passing. Refused where the simulation is ahead. Only what lies in DRAM
+ * by then is read; what no bus has carried yet, or has already carried, is not there, or not read again. A
+ * map that is stored in an order of its own can be read alone. Results that then differ from the reference
+ * fail the run unless its options say "--check", "off". */
+TILEBEAT_API tilebeat_status tilebeat_read_memory(tilebeat_session* session, uint64_t address, void* bytes,
+                                                  size_t count);
+TILEBEAT_API tilebeat_status tilebeat_write_memory(tilebeat_session* session, uint64_t address,
+                                                   const void* bytes, size_t count);
+/* The tensors, as those of a result but without elements. */
+TILEBEAT_API size_t tilebeat_session_tensor_count(const tilebeat_session* session);
+TILEBEAT_API const tilebeat_tensor* tilebeat_session_tensor_at(const tilebeat_session* session, size_t index);
+TILEBEAT_API tilebeat_status tilebeat_read_tensor(tilebeat_session* session, const char* name, void* elements,
+                                                  size_t bytes);
+TILEBEAT_API tilebeat_status tilebeat_write_tensor(tilebeat_session* session, const char* name,
+                                                   const void* elements, size_t bytes);
+
+/* Goes on to the end of the run and makes what tilebeat_run makes of it. Only tilebeat_close can follow. */
+TILEBEAT_API tilebeat_status tilebeat_finish(tilebeat_session* session, tilebeat_result** result);
+
 /* NOLINTEND(readability-identifier-naming,modernize-use-using,modernize-redundant-void-arg) */
 
 #ifdef __cplusplus

@@ -105,18 +105,17 @@ void define_waveform(CLI::App& app, RunCommand& c) {
       ->capture_default_str()
       ->check(CLI::Range(1, 1 << 20))
       ->type_name("MB");
-  CLI::Option* vectors = app.add_option("--vectors", c.vectors,
-                                        "write what goes over every port, clock by clock, as vectors for "
-                                        "hardware; implies --granularity clock")
-                             ->check(kNotEmpty)
-                             ->excludes("--vcd")
-                             ->excludes("--fst")
-                             ->type_name("DIR");
+  app.add_option("--vectors", c.vectors,
+                 "write what goes over every port, clock by clock, as vectors for hardware; implies "
+                 "--granularity clock")
+      ->check(kNotEmpty)
+      ->excludes("--vcd")
+      ->excludes("--fst")
+      ->type_name("DIR");
   app.add_option("--vectors-ports", c.vectors_ports,
                  "only ports whose names match one of these patterns, such as '*.banks.*'")
-      ->needs(vectors)
       ->type_name("PATTERN");
-  app.add_flag("--vectors-text", c.vectors_text, "a text beside each file of vectors")->needs(vectors);
+  app.add_flag("--vectors-text", c.vectors_text, "a text beside each file of vectors");
   app.add_flag("--vcd-accumulators", c.vcd_accumulators,
                "trace the accumulator of every PE as well, of engines that have some");
 }

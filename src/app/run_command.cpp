@@ -8,6 +8,7 @@
 #include "app/provenance.h"
 #include "app/reference_run.h"
 #include "app/run_outputs.h"
+#include "app/step_server.h"
 #include "config/hardware_config.h"
 #include "program/program_file.h"
 #include "reference/reference.h"
@@ -21,6 +22,7 @@
 #include <cmath>
 #include <cstdio>
 #include <filesystem>
+#include <memory>
 #include <numeric>
 #include <optional>
 
@@ -121,7 +123,7 @@ std::int64_t macs_of(const Workload& workload) {
       [&](std::int64_t sum, const Layer& layer) { return sum + useful_macs(workload, layer); });
 }
 
-Granularity granularity_of(const RunCommand& command, const std::vector<PlacedFault>& faults) {
+Granularity granularity_of(const RunCommand& command, const std::vector<PlacedFault>& faults, bool steps) {
   const bool upset =
       command.campaign.faults > 0 || std::any_of(faults.begin(), faults.end(), needs_every_clock);
   if (command.granularity == "tile" && upset)
@@ -131,21 +133,30 @@ Granularity granularity_of(const RunCommand& command, const std::vector<PlacedFa
     throw UserError(
         "--granularity tile and --vcd together: a waveform needs every clock, use --granularity clock");
   }
+  if (steps && (command.granularity == "tile" || command.has_waveform() || !command.vectors.empty() ||
+                command.campaign.faults > 0))
+    throw UserError(
+        "a run that is stepped through goes with neither --granularity tile, --vcd, --fst, --vectors nor "
+        "--fault-campaign");
+  if (!steps && command.vectors.empty() && !command.vectors_ports.empty())
+    throw UserError("--vectors-ports requires --vectors");
+  if (command.vectors.empty() && command.vectors_text) throw UserError("--vectors-text requires --vectors");
   if (command.granularity == "tile" && !command.vectors.empty())
     throw UserError(
         "--granularity tile and --vectors together: vectors need every clock, use --granularity clock");
-  return command.granularity == "clock" || command.has_waveform() || !command.vectors.empty() || upset
+  return command.granularity == "clock" || command.has_waveform() || !command.vectors.empty() || upset ||
+                 steps
              ? Granularity::kClock
              : Granularity::kTile;
 }
 
 // Vectors have the accumulators of PEs that have some.
-bool traces_accumulators(const RunCommand& command, const HardwareConfig& hardware) {
+bool traces_accumulators(const RunCommand& command, const HardwareConfig& hardware, bool steps) {
   const bool has_some = engine_description(hardware.dataflow).traces_accumulators;
   if (command.vcd_accumulators && !has_some)
     throw UserError(fmt::format("--vcd-accumulators: the PEs of {} have no accumulators (dataflow \"{}\")",
                                 command.config, hardware.dataflow));
-  return command.vcd_accumulators || (has_some && !command.vectors.empty());
+  return command.vcd_accumulators || (has_some && (steps || !command.vectors.empty()));
 }
 
 // The tables of --tables, in use by the hardware's engine; null: there are none.
@@ -156,11 +167,11 @@ std::shared_ptr<CompiledAhead> tables_of(const RunCommand& command, HardwareConf
   return ahead;
 }
 
-SimulationOptions options_of(const RunCommand& command, const HardwareConfig& hardware) {
+SimulationOptions options_of(const RunCommand& command, const HardwareConfig& hardware, bool steps) {
   SimulationOptions options;
-  options.trace_accumulators = traces_accumulators(command, hardware);
+  options.trace_accumulators = traces_accumulators(command, hardware, steps);
   for (const std::string& fault : command.faults) options.faults.push_back(parse_fault(fault, hardware));
-  options.granularity = granularity_of(command, options.faults);
+  options.granularity = granularity_of(command, options.faults, steps);
   options.jitter_seed = command.jitter_seed;
   options.build_order_seed = command.build_order_seed;
   return options;
@@ -242,6 +253,13 @@ nlohmann::ordered_json provenance_of(const RunCommand& command, const InputHashe
   return provenance;
 }
 
+// What an interruption says from now on.
+void say_interrupted(Cycle now, std::size_t done, std::size_t layers) {
+  Interruption::say(
+      fmt::format("\ntilebeat: interrupted behind clock {}, {} of {} layers complete; nothing was written\n",
+                  now, done, layers));
+}
+
 }  // namespace
 
 void check_run_places(const RunCommand& command, const Plan& plan) {
@@ -261,7 +279,8 @@ int run_on(const RunCommand& command, HardwareConfig loaded, const std::optional
   Interruption::say("\ntilebeat: interrupted before the simulation began; nothing was written\n");
   const std::shared_ptr<CompiledAhead> ahead = tables_of(command, loaded);
   const HardwareConfig hardware = std::move(loaded);
-  SimulationOptions options = options_of(command, hardware);
+  const std::unique_ptr<StepServer> steps = StepServer::of_environment();
+  SimulationOptions options = options_of(command, hardware, steps != nullptr);
   std::optional<Workload> workload;
   const InputFiles given = input_files(command.inputs);
   if (command.program.empty()) workload = load_workload(command.layer, given);
@@ -292,16 +311,15 @@ int run_on(const RunCommand& command, HardwareConfig loaded, const std::optional
   std::vector<FaultEffect> effects;
   {
     planning.reset();
-    RunOutputs outputs(command, hardware, plan, made.files);
+    RunOutputs outputs(command, hardware, plan, made.files, steps.get());
+    options.step = outputs.step();
     options.observers = outputs.observers();
     options.memory_after = outputs.memory_after();
     options.bank_after = outputs.bank_after();
     SimulatedShare share(plan.layers);
     progress.begin();
     const auto tell = [layers = plan.layers.size()](Cycle now, std::size_t done) {
-      Interruption::say(fmt::format(
-          "\ntilebeat: interrupted behind clock {}, {} of {} layers complete; nothing was written\n", now,
-          done, layers));
+      say_interrupted(now, done, layers);
     };
     tell(0, 0);
     options.progress = [&, layers = plan.layers.size()](Cycle now, std::size_t done) {

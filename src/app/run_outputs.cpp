@@ -105,11 +105,12 @@ OutputPlaces places_of(const RunCommand& command, const Plan& plan) {
 }
 
 RunOutputs::RunOutputs(const RunCommand& command, const HardwareConfig& hardware, const Plan& plan,
-                       std::vector<std::string> inputs)
+                       std::vector<std::string> inputs, StepServer* steps)
     : command_(command),
       places_(places_of(command, plan)),
       inputs_(std::move(inputs)),
-      period_(hardware.clock_ps()) {
+      period_(hardware.clock_ps()),
+      steps_(steps) {
   note_inputs(inputs_);
   check_places(places_);
   files_.make_folder(places_.out);
@@ -118,6 +119,10 @@ RunOutputs::RunOutputs(const RunCommand& command, const HardwareConfig& hardware
   files_.begin_set(places_.out);
   if (command.has_waveform()) open_waveform(command);
   if (!command.vectors.empty()) open_vectors(command, hardware, plan);
+  if (steps_ != nullptr) {
+    steps_->know(plan, hardware.dram.size_bytes);
+    vectors_.emplace(vector_options(hardware), steps_->sink());
+  }
   if (!command.timeline.empty()) open_timeline(command, hardware, plan);
   if (!command.konata.empty()) {
     konata_file_ = &files_.open(command.konata);
@@ -141,21 +146,26 @@ void RunOutputs::open_waveform(const RunCommand& command) {
   waveform_.emplace(filter, period_, now_ps);
 }
 
+VectorOptions RunOutputs::vector_options(const HardwareConfig& hardware) const {
+  VectorOptions options;
+  options.patterns = command_.vectors_ports;
+  options.text = command_.vectors_text;
+  options.clock_ps = period_;
+  options.dram_clock_ps = hardware.dram.clock_ps;
+  options.now = now_ps;
+  return options;
+}
+
 // The folder is new, empty, or has earlier vectors: nothing else is overwritten.
 void RunOutputs::open_vectors(const RunCommand& command, const HardwareConfig& hardware, const Plan& plan) {
   check_vectors_folder(command, places_, inputs_);
   files_.make_folder(command.vectors);
   earlier_vectors_ = files_of_vectors(command.vectors);
-  VectorOptions options;
-  options.patterns = command.vectors_ports;
-  options.text = command.vectors_text;
-  options.clock_ps = period_;
-  options.dram_clock_ps = hardware.dram.clock_ps;
-  options.now = now_ps;
   writer_.emplace();
-  vectors_.emplace(options, [this](const std::string& file, std::vector<char>& buffer, std::size_t count) {
-    writer_->append(vector_file(file), buffer, count);
-  });
+  vectors_.emplace(vector_options(hardware),
+                   [this](const std::string& file, std::vector<char>& buffer, std::size_t count) {
+                     writer_->append(vector_file(file), buffer, count);
+                   });
   append("ports.json", "");  // the folder can be written
   std::vector<const MemorySegment*> segments;
   for (const MemorySegment& segment : plan.image) segments.push_back(&segment);
@@ -177,8 +187,13 @@ void RunOutputs::append(const std::string& file, std::string_view bytes) {
   vector_file(file).append(bytes);
 }
 
+std::function<Cycle(const MemoryBetweenClocks&)> RunOutputs::step() {
+  if (steps_ == nullptr) return {};
+  return [this](const MemoryBetweenClocks& memory) { return steps_->ask(memory, *vectors_, period_); };
+}
+
 std::function<void(std::uint64_t, const std::vector<std::uint8_t>&)> RunOutputs::memory_after() {
-  if (!vectors_) return {};
+  if (command_.vectors.empty()) return {};
   return [this](std::uint64_t address, const std::vector<std::uint8_t>& bytes) {
     append("dram.after.hex", memory_lines(address, bytes.data(), bytes.size(), Zeros::kLeftOut));
   };
@@ -186,7 +201,7 @@ std::function<void(std::uint64_t, const std::vector<std::uint8_t>&)> RunOutputs:
 
 // A bank is empty before the run.
 std::function<void(const std::string&, const std::uint8_t*, std::size_t)> RunOutputs::bank_after() {
-  if (!vectors_) return {};
+  if (command_.vectors.empty()) return {};
   return [this](const std::string& name, const std::uint8_t* bytes, std::size_t count) {
     const std::string lines = memory_lines(0, bytes, count, Zeros::kLeftOut);
     const std::string file = lines.empty() ? "" : name + ".after.hex";
@@ -202,6 +217,7 @@ Picoseconds RunOutputs::end_of(const RunResult& result) const {
 
 void RunOutputs::write_vectors(Picoseconds end) {
   vectors_->finish(end, *program_vectors_, memories_);
+  if (steps_ != nullptr) return steps_->end(end / period_);
   writer_->finish();
   if (const auto unmatched = vectors_->unmatched_patterns(); !unmatched.empty())
     throw UserError(fmt::format("--vectors-ports {}: no port is called like that", unmatched.front()));

@@ -3,6 +3,7 @@
 #include "app/background_writer.h"
 #include "app/commands.h"
 #include "app/output_files.h"
+#include "app/step_server.h"
 #include "config/hardware_config.h"
 #include "observe/chrome_timeline.h"
 #include "observe/fst_output.h"
@@ -33,14 +34,17 @@ class RunOutputs {
  public:
   /// `inputs`: the files that the run has read. Throws UserError when the outputs cannot be written to their
   /// places.
+  /// `steps`, which may be null: who steps through the run and gets its vectors as they come.
   RunOutputs(const RunCommand& command, const HardwareConfig& hardware, const Plan& plan,
-             std::vector<std::string> inputs);
+             std::vector<std::string> inputs, StepServer* steps = nullptr);
 
   Observers observers();
   /// Takes the memory behind the run; empty where nobody asks for it.
   std::function<void(std::uint64_t, const std::vector<std::uint8_t>&)> memory_after();
   /// Takes a bank on the chip behind the run; empty where nobody asks for it.
   std::function<void(const std::string&, const std::uint8_t*, std::size_t)> bank_after();
+  /// Serves between two clocks; empty where nobody steps through the run.
+  std::function<Cycle(const MemoryBetweenClocks&)> step();
   /// Writes the table of a campaign's faults, if there is to be one.
   void write_fault_table(std::string_view table);
   /// Throws UserError when the files certainly cannot be made as requested.
@@ -56,6 +60,7 @@ class RunOutputs {
   void open_waveform(const RunCommand& command);
   void write_waveform(const RunResult& result);
   const std::string& dump_name() const { return command_.vcd.empty() ? command_.fst : command_.vcd; }
+  VectorOptions vector_options(const HardwareConfig& hardware) const;
   void open_vectors(const RunCommand& command, const HardwareConfig& hardware, const Plan& plan);
   void write_vectors(Picoseconds end);
   Picoseconds end_of(const RunResult& result) const;
@@ -77,6 +82,7 @@ class RunOutputs {
   std::optional<KonataLog> konata_;
   std::optional<BackgroundWriter> writer_;  // of the vectors
   std::optional<VectorsOutput> vectors_;
+  StepServer* steps_ = nullptr;         // gets them, instead of files
   std::vector<VectorMemory> memories_;  // behind the run
   std::optional<ProgramVectors> program_vectors_;
   std::map<std::string, OutputFile*> vector_files_;

@@ -1,4 +1,6 @@
+#include "client/job.h"
 #include "client/process.h"
+#include "client/result.h"
 #include "client/workplace.h"
 #include "tilebeat/tilebeat.h"
 
@@ -14,71 +16,8 @@
 #include <utility>
 #include <vector>
 
-// NOLINTNEXTLINE(readability-identifier-naming): of C's interface
-struct tilebeat_result {
-  tilebeat_status status = TILEBEAT_BROKEN;
-  std::string text, error, error_path;
-  std::map<std::string, std::string> documents;
-  std::vector<tilebeat::KeptTensor> tensors;
-  std::vector<tilebeat_tensor> shown;  // of tensors
-};
-
 namespace tilebeat {
 namespace {
-
-constexpr const char* kProgram = "tilebeat";
-
-// The JSON path of an error's first line: what begins with a slash behind "FILE: ". What follows an option is
-// the name of a file.
-std::string path_in(const std::string& errors) {
-  const std::string error = errors.substr(0, errors.find('\n'));
-  const std::size_t begin = error.find(": /");
-  if (begin == std::string::npos || error.rfind("--", 0) == 0) return "";
-  return error.substr(begin + 2, error.find_first_of(": ", begin + 2) - begin - 2);
-}
-
-void replace_all(std::string& text, const std::string& from, const std::string& to) {
-  for (std::size_t at = text.find(from); at != std::string::npos; at = text.find(from, at + to.size()))
-    text.replace(at, from.size(), to);
-}
-
-// The command's lines of errors, without its name in front.
-std::string errors_of(const std::string& lines) {
-  std::string errors = "\n" + lines;
-  replace_all(errors, std::string("\n") + kProgram + ": ", "\n");
-  errors.erase(0, 1);
-  while (!errors.empty() && errors.back() == '\n') errors.pop_back();
-  return errors;
-}
-
-void set_end(const ProcessEnd& end, const std::string& program, tilebeat_result& result) {
-  result.text = end.out;
-  switch (end.how) {
-    case ProcessEnd::How::kExited:
-      result.status =
-          end.status <= TILEBEAT_INVALID ? static_cast<tilebeat_status>(end.status) : TILEBEAT_BROKEN;
-      break;
-    case ProcessEnd::How::kCancelled:
-      result.status = TILEBEAT_CANCELLED;
-      break;
-    case ProcessEnd::How::kSignalled:
-    case ProcessEnd::How::kNotStarted:
-    case ProcessEnd::How::kLost:
-      result.status = TILEBEAT_BROKEN;
-      break;
-  }
-  if (result.status == TILEBEAT_OK) return;
-  result.error = errors_of(end.err);
-  result.error_path = path_in(result.error);
-  if (end.how == ProcessEnd::How::kNotStarted)
-    result.error = program + ": cannot be started: " + std::strerror(end.status);
-  else if (end.how == ProcessEnd::How::kLost)
-    result.error = program + ": nobody knows how it ended: " + std::strerror(end.status);
-  else if (end.how == ProcessEnd::How::kSignalled)
-    result.error = program + ": ended by signal " + std::to_string(end.status);
-  else if (result.status == TILEBEAT_CANCELLED)
-    result.error = "cancelled";
-}
 
 // How far the call is whose progress function runs in this thread; null: none does.
 thread_local const Advance* told = nullptr;
@@ -101,12 +40,6 @@ void run(const std::vector<std::string>& arguments, const std::string& folder, c
   set_end(run_process(program, argv, folder, watch), program, result);
 }
 
-void show_tensors(tilebeat_result& result) {
-  for (const KeptTensor& tensor : result.tensors)
-    result.shown.push_back({tensor.name.c_str(), tensor.type.c_str(), tensor.shape.size(),
-                            tensor.shape.data(), tensor.bytes.data(), tensor.bytes.size()});
-}
-
 // Calls `work` with a new result; what it throws becomes an error.
 template <class Work>
 tilebeat_status call(tilebeat_result** made, const Work& work) {
@@ -126,40 +59,6 @@ tilebeat_status call(tilebeat_result** made, const Work& work) {
   return (*made)->status;
 }
 
-// A job as this version knows it: fields that the caller's version has not are 0.
-tilebeat_job known_job(const tilebeat_job* given) {
-  if (given == nullptr) throw JobError("there is no job");
-  if (given->size < sizeof given->size) throw JobError("the job has no size");
-  tilebeat_job job{};
-  std::memcpy(&job, given, std::min(given->size, sizeof job));
-  if (job.hardware == nullptr) throw JobError("the job has no hardware");
-  if (job.workload == nullptr) throw JobError("the job has no workload");
-  return job;
-}
-
-// Adds the job's options. Files that they name begin in the current folder, not in the one of the command.
-void add_options(const tilebeat_job& job, std::vector<std::string>& arguments) {
-  constexpr std::array kOfFiles{"--vcd",         "--fst",    "--vectors", "--timeline",
-                                "--konata",      "--tables", "--mapping", "--plan-cache",
-                                "--fault-table", "--export", "--picture"};
-  const auto of_file = [&](const std::string& option) {
-    return std::find(kOfFiles.begin(), kOfFiles.end(), option) != kOfFiles.end();
-  };
-  const auto absolute = [](const std::string& file) { return std::filesystem::absolute(file).string(); };
-  std::string before;
-  for (std::size_t i = 0; i < job.option_count; ++i) {
-    std::string option = job.options[i];
-    const std::size_t equal = option.find('=');
-    const std::string front = option.substr(0, equal);
-    if (of_file(before))
-      option = absolute(option);
-    else if (equal != std::string::npos && (of_file(front) || before == "--input"))
-      option = front + "=" + absolute(option.substr(equal + 1));
-    arguments.push_back(option);
-    before = option;
-  }
-}
-
 // Runs a command on a job. `made`: what is put in front of the options, with names of files in the workplace.
 template <class Made>
 tilebeat_status run_job(const char* command, const tilebeat_job* given, tilebeat_result** result,
@@ -167,23 +66,12 @@ tilebeat_status run_job(const char* command, const tilebeat_job* given, tilebeat
   return call(result, [&](tilebeat_result& to) {
     const tilebeat_job job = known_job(given);
     const Workplace place;
-    std::vector<std::string> arguments{command, "--config",
-                                       place.file_of(job.hardware, "hardware.json", job.folder), "--layer",
-                                       place.file_of(job.workload, "workload.json", job.folder)};
+    std::vector<std::string> arguments = arguments_of(command, job, place);
     made(job, place, arguments);
-    for (std::size_t i = 0; i < job.input_count; ++i) {
-      const std::string file = place.input_file(job.inputs[i], i);
-      arguments.insert(arguments.end(), {"--input", std::string(job.inputs[i].name) + "=" + file});
-    }
-    add_options(job, arguments);
+    add_rest(job, place, arguments);
     // The command works in that folder and hears short names, so that equal jobs have equal reports.
     run(arguments, place.folder(), watch_of(job.progress, job.user), to);
-    to.documents = documents_of(place.path("out"));
-    // The last line of a run says where its files are.
-    if (const std::size_t end = to.text.find("\nWrote out/"); end != std::string::npos) to.text.erase(end);
-    to.tensors = tensors_of(place.path("out/outputs"));
-    // Nothing of the simulated hardware failed, the command itself did.
-    if (to.status == TILEBEAT_FAILED && to.documents.empty()) to.status = TILEBEAT_BROKEN;
+    take_files(place, to);
   });
 }
 
@@ -203,8 +91,7 @@ const char* tilebeat_version(void) {
 tilebeat_status tilebeat_run(const tilebeat_job* job, tilebeat_result** result) {
   return run_job("run", job, result, [](const tilebeat_job& j, const Workplace& place, auto& arguments) {
     arguments.insert(arguments.end(), {"--out", "out"});
-    if (j.mapping != nullptr)
-      arguments.insert(arguments.end(), {"--mapping", place.file_of(j.mapping, "mapping.json", j.folder)});
+    add_mapping(j, place, arguments);
   });
 }
 

@@ -1,31 +1,29 @@
 #include "client/process.h"
 
+#include "client/child.h"
+
 #include <algorithm>
 #include <array>
 #include <cerrno>
 #include <charconv>
 #include <chrono>
-#include <csignal>
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
 #include <system_error>
-#include <utility>
 
 #include <dlfcn.h>
 #include <fcntl.h>
 #include <poll.h>
-#include <spawn.h>
 #include <sys/wait.h>
 #include <unistd.h>
-
-extern char** environ;
 
 namespace tilebeat {
 namespace {
 
 using Clock = std::chrono::steady_clock;
 constexpr std::chrono::milliseconds kTick{100};
+constexpr const char* kProgressVariable = "TILEBEAT_PROGRESS_FD";
 
 // The two ends of a pipe; what is left open is closed.
 class Pipe {
@@ -48,82 +46,6 @@ class Pipe {
     end = -1;
   }
   std::array<int, 2> ends_{-1, -1};
-};
-
-constexpr int kProgressDescriptor = 3;  // of the process that is started
-constexpr const char* kProgressVariable = "TILEBEAT_PROGRESS_FD=";
-
-std::vector<char*> as_argv(const std::vector<std::string>& texts) {
-  std::vector<char*> argv;
-  for (const std::string& text : texts) argv.push_back(const_cast<char*>(text.c_str()));
-  argv.push_back(nullptr);
-  return argv;
-}
-
-// The variables of this process, and the one that names the pipe for progress, if there is one.
-std::vector<std::string> variables(const Pipe* progress) {
-  std::vector<std::string> all;
-  for (char** variable = environ; *variable != nullptr; ++variable) {
-    if (std::strncmp(*variable, kProgressVariable, std::strlen(kProgressVariable)) != 0)
-      all.emplace_back(*variable);
-  }
-  if (progress != nullptr) all.push_back(kProgressVariable + std::to_string(kProgressDescriptor));
-  return all;
-}
-
-// Starts the program with nothing on standard input; `progress` may be null. Returns 0, or the error.
-int start(const std::string& program, const std::vector<std::string>& arguments, const std::string& folder,
-          const Pipe& out, const Pipe& err, const Pipe* progress, pid_t& process) {
-  const std::vector<char*> argv = as_argv(arguments);
-  const std::vector<std::string> environment = variables(progress);
-  posix_spawn_file_actions_t files;
-  posix_spawn_file_actions_init(&files);
-  posix_spawn_file_actions_addopen(&files, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
-  posix_spawn_file_actions_adddup2(&files, out.write_end(), STDOUT_FILENO);
-  posix_spawn_file_actions_adddup2(&files, err.write_end(), STDERR_FILENO);
-  if (progress != nullptr)
-    posix_spawn_file_actions_adddup2(&files, progress->write_end(), kProgressDescriptor);
-  if (!folder.empty()) posix_spawn_file_actions_addchdir_np(&files, folder.c_str());
-  // Signals that the caller blocks or handles are the command's as usual.
-  posix_spawnattr_t attributes;
-  posix_spawnattr_init(&attributes);
-  sigset_t none, usual;
-  sigemptyset(&none), sigemptyset(&usual);
-  for (const int signal : {SIGINT, SIGTERM, SIGHUP, SIGPIPE, SIGCHLD}) sigaddset(&usual, signal);
-  posix_spawnattr_setsigmask(&attributes, &none);
-  posix_spawnattr_setsigdefault(&attributes, &usual);
-  posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
-  const int error =
-      posix_spawnp(&process, program.c_str(), &files, &attributes, argv.data(), as_argv(environment).data());
-  posix_spawnattr_destroy(&attributes);
-  posix_spawn_file_actions_destroy(&files);
-  return error;
-}
-
-// A process that has been started: ended and waited for, whatever happens.
-class Started {
- public:
-  explicit Started(pid_t process) : process_(process) {}
-  ~Started() {
-    if (process_ < 0) return;
-    kill(process_, SIGKILL);
-    int ignored = 0;
-    wait_for(ignored);
-  }
-  Started(const Started&) = delete;
-  Started& operator=(const Started&) = delete;
-  void terminate() const { kill(process_, SIGTERM); }
-  // Waits for its end. Returns 0 or the error: somebody else has waited, or signals of ends are ignored.
-  int wait_for(int& status) {
-    const pid_t process = std::exchange(process_, -1);
-    while (waitpid(process, &status, 0) < 0) {
-      if (errno != EINTR) return errno;
-    }
-    return 0;
-  }
-
- private:
-  pid_t process_;
 };
 
 // Appends what there is to read; false: it has ended.
@@ -183,7 +105,9 @@ ProcessEnd run_process(const std::string& program, const std::vector<std::string
     return end;
   }
   pid_t number = 0;
-  end.status = start(program, arguments, folder, out, err, watch ? &progress : nullptr, number);
+  ChildStart start{program, arguments, folder, out.write_end(), err.write_end(), -1, {}};
+  if (watch) start.channel = progress.write_end(), start.variable = kProgressVariable;
+  end.status = start_child(start, number);
   if (end.status != 0) return end;
   Started process(number);
   out.close_write(), err.close_write(), progress.close_write();

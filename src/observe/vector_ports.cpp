@@ -231,6 +231,7 @@ class PortMaker {
     const auto [found, is_new] = of_registers_.try_emplace(name, -1);
     if (is_new) found->second = add_port(name, PortRecordKind::kChanges, signal.scope);
     VectorPort& port = nth(result_.ports, found->second);
+    port.has_texts = is_text;
     place.port = found->second, place.member = to_int(port.members.size());
     const std::string path = signal.scope + "." + signal.name;
     port.members.push_back(path.substr(scope.size() + 1));

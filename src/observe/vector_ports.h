@@ -30,6 +30,7 @@ struct VectorPort {
   bool of_dram = false;  ///< its clocks are those of DRAM
   std::vector<VectorField> fields;
   std::vector<std::string> members;  ///< kChanges: the signals, by the number in a record
+  bool has_texts = false;            ///< kChanges: the signals are texts
   std::vector<std::string> texts;    ///< the texts that a signal may have, by their numbers
 
   /// The bytes of each field.

@@ -63,7 +63,12 @@ class VectorsOutput : public Trace {
   /// Writes what there is before `end`, the port of the instructions and `ports.json`, which also names the
   /// `memories`; to be called once.
   void finish(Picoseconds end, ProgramVectors& programs, const std::vector<VectorMemory>& memories);
-  /// The patterns that no port matches. Complete behind `finish`.
+  /// The objects of `ports.json` of the ports that can be read while the run goes on, without records: all
+  /// that are wanted but those of texts, which are told when a wait has ended. All signals are declared.
+  std::string describe_ports();
+  /// Passes all records of clocks before `limit` on, a time that the simulation has reached.
+  void pass_on_before(Picoseconds limit);
+  /// The patterns that no port matches. Complete once the ports are open.
   std::vector<std::string> unmatched_patterns() const;
 
  private:

@@ -153,12 +153,33 @@ void assert_invariants(const HardwareConfig& hardware, const Plan& plan, Started
          fmt::format("the layers' cycles sum to {}, the run took {}", layer_cycles, run.cycles));
 }
 
+// Runs to a time, or, where the programs end before, `behind` further, as far as there are events: so far
+// does a run without stops show what happens.
+void run_until(System& system, Picoseconds until, const sc_core::sc_time& behind) {
+  sc_core::sc_start(to_sc_time(until - now_ps()), sc_core::SC_EXIT_ON_STARVATION);
+  system.let_go_if_over();
+  if (system.finished())
+    sc_core::sc_start(behind, sc_core::SC_EXIT_ON_STARVATION);
+  else if (now_ps() < until)
+    sc_core::sc_start(to_sc_time(until - now_ps()), sc_core::SC_RUN_TO_TIME);
+}
+
 void run_programs(System& system, const SimulationOptions& options, const ClockDomain& clock) {
+  const MemoryBetweenClocks memory{
+      [&system](std::uint64_t address, std::int64_t bytes) { return system.read_memory(address, bytes); },
+      [&system](std::uint64_t address, const std::vector<std::uint8_t>& bytes) {
+        system.write_memory(address, bytes);
+      }};
   sc_core::sc_start(sc_core::SC_ZERO_TIME);  // the initial runs of the processes
   while (!system.finished()) {
     if (!sc_core::sc_pending_activity()) {
       throw SimulationError(
           fmt::format("deadlock: nothing can happen any more\n{}", system.describe_state()));
+    }
+    if (options.step) {
+      run_until(system, options.step(memory) * clock.period_ps(),
+                to_sc_time(kSliceCycles * clock.period_ps()));
+      continue;
     }
     // A slice is never shorter than the wait for the next event; with no event left, time stands still.
     const sc_core::sc_time slice = to_sc_time(kSliceCycles * clock.period_ps());

@@ -76,6 +76,12 @@ struct PlacedFault {
   Fault cell;
 };
 
+/// Reads and writes DRAM without time passing.
+struct MemoryBetweenClocks {
+  std::function<std::vector<std::uint8_t>(std::uint64_t address, std::int64_t bytes)> read;
+  std::function<void(std::uint64_t address, const std::vector<std::uint8_t>& bytes)> write;
+};
+
 /// The options of a simulation, besides workload and hardware.
 struct SimulationOptions {
   Granularity granularity = Granularity::kTile;
@@ -97,6 +103,9 @@ struct SimulationOptions {
   /// Called behind the run with the name and the bytes of each bank on the chip; may be empty.
   std::function<void(const std::string& name, const std::uint8_t* bytes, std::size_t count)> bank_after;
   std::function<void(Cycle now, std::size_t layers_done)> progress;  ///< called now and then; may be empty
+  /// Called between two clocks, in place of `progress`: returns the clock before which the simulation stops
+  /// again, later than the present one. It may read and write memory. May be empty.
+  std::function<Cycle(const MemoryBetweenClocks& memory)> step;
 };
 
 /// A complete piece of hardware, with the interface that `simulate` needs.
