@@ -131,11 +131,11 @@ def compare(folder, bench, settings):
     return int(match.group(1)), int(match.group(2))
 
 
-def run_on_core(case, folder, product, units, work=("--layer", "layer.json")):
-    """Runs a workload or a program on the core of a chip and records its units. Returns whether the planner takes the case."""
+def run_on_core(case, folder, product, units, work=("--layer", "layer.json"), others=()):
+    """Runs a workload or a program on the core of a chip and records its units and `others`, patterns of ports. Returns whether the planner takes the case."""
     scopes = [f"chip.cluster0.core0.{unit}.*" for unit in units]
     status, out, err = call([product, "run", "--config", "hw.json", *work, "--out", "out", "--vectors", "vectors",
-                             "--vectors-ports", *scopes, "chip.states", "instructions"], folder)
+                             "--vectors-ports", *scopes, *others, "chip.states", "instructions"], folder)
     if status != 0:
         case["refused"] = (out + err).strip()
         if status == 2:

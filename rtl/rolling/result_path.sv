@@ -168,7 +168,17 @@ module result_path #(
       .read(records)
   );
 
-  result_writer #(
+  conv_pkg::setup_t conv;
+  logic [47:0] row_address;
+  logic stages;
+  always_comb begin
+    conv = leaving.job.conv;
+    row_address = leaving.job.run.result + ({16'd0, leaving.round.row} + row) * leaving.job.run.result_pixel
+                  + leaving.round.kernel * (conv.requantise && conv.output_type != conv_pkg::TYPE_INT32 ? 16'd1 : 16'd4);
+    write_state = write ? rolling_pkg::STATE_BUSY : stages ? rolling_pkg::STATE_STAGING : rolling_pkg::STATE_IDLE;
+  end
+
+  row_writer #(
       .LINES(LINES),
       .SUMS(SUMS),
       .PORT(PORT),
@@ -180,12 +190,12 @@ module result_path #(
       .option_bank_shift(option_bank_shift),
       .option_banks(option_banks),
       .drain(drain),
-      .row(row),
+      .row_address(row_address),
       .column(column),
       .columns(columns),
       .row_ends(row_ends),
       .run_ends(half_free != 2'd0 && leaving.round.ends_run),
-      .drains(drains),
+      .conv(conv),
       .sums(drain_sums),
       .records(records),
       .waiting(waiting),
@@ -194,7 +204,7 @@ module result_path #(
       .count(count),
       .data(data),
       .run_written(written),
-      .state(write_state)
+      .stages(stages)
   );
 
   run_completion completion (
