@@ -55,7 +55,7 @@ NAMES = {
     "int8": 0, "uint8": 1, "int32": 2, "float32": 3,
     "right_b_up": 0, "right_b_down": 1, "right_a_up": 2, "right_a_down": 3, "left_a_left": 4, "left_a_right": 5, "left_b_left": 6, "left_b_right": 7,
     "plain": 0, "group_rolling": 1, "whole_rolling": 2, "output_stationary": 3, "rolling": 0, "tags": 1, "register": 0, "buffer": 1, "in_memory": 0,
-    "while_loading": 1, "none": 0, "leaky_relu": 1, "sigmoid": 2, "tanh": 3, "hard_swish": 4, "gelu": 5,
+    "while_loading": 1, "nchw": 0, "cnhw": 1, "nhwc": 2, "nchwc": 3, "linear": 0, "block": 1, "none": 0, "leaky_relu": 1, "sigmoid": 2, "tanh": 3, "hard_swish": 4, "gelu": 5,
     "continuous": 0, "strided": 1, "transit": 2, "real64": 0, "real32": 1, "single_rounding": 2, "double_rounding": 3,
 }
 SEMAPHORES = {

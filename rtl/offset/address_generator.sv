@@ -46,7 +46,7 @@ module address_generator (
         if (last_of_group) begin
           making_bases <= 1'b1;
           bases_left <= threads;
-          left <= divisions + 16'd4 + option_multiplier;
+          left <= divisions + 16'd3 + option_multiplier;
         end
       end
     end

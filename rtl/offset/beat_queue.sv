@@ -31,8 +31,9 @@ module beat_queue #(
     output logic                             enters,
     // Kernels and sums.
     output logic [15:0]                      head,
+    output logic                             present_head,
     input  logic                             kernels_there,
-    input  logic                             sums_free,
+    input  logic                             sums_free,    // for the next beat
     // The lanes.
     output logic                             beat,
     output logic                             starts,       // the beat's first cycle
@@ -53,7 +54,7 @@ module beat_queue #(
   logic [QUEUE-1:0] looked_up;
   logic [15:0] since[0:QUEUE-1], clock, count, waits, entered, missed[0:QUEUE-1], spent;
   offset_pkg::beat_t head_beat;
-  logic lines_missing, present_head, latency_over;
+  logic lines_missing, latency_over;
 
   function automatic [15:0] behind(input [15:0] entry, input [15:0] steps);
     behind = entry + steps >= QUEUE ? entry + steps - QUEUE : entry + steps;
@@ -68,14 +69,14 @@ module beat_queue #(
     lines_missing = present_head && (!looked_up[head] || entered != missed[head]);
     enters = present_head && spent == 16'd0 && entered != missed[head] && line_there;
     latency_over = looked_up[head] && clock - since[head] >= {8'd0, option_hit_latency};
-    starts = present_head && spent == 16'd0 && !lines_missing && latency_over && kernels_there && (!head_beat.first || sums_free);
+    starts = present_head && spent == 16'd0 && !lines_missing && latency_over && kernels_there && sums_free;
     beat = starts || spent != 16'd0;
     multiplies = beat && spent + 16'd1 == head_cycles;
-    room = count < option_queue;
+    room = count - {15'd0, spent != 16'd0} < option_queue;
     if (spent != 16'd0) state = offset_pkg::STATE_BANK_CONFLICT;
     else if (starts) state = offset_pkg::STATE_BUSY;
     else if (!present_head && !expects) state = offset_pkg::STATE_IDLE;
-    else if ((present_head ? head_beat.first : 1'b0) && !sums_free) state = offset_pkg::STATE_OUTPUT_DRAIN;
+    else if (!sums_free) state = offset_pkg::STATE_OUTPUT_DRAIN;
     else if (!present_head && !lookup) state = table_waits ? offset_pkg::STATE_TABLE_LOAD : offset_pkg::STATE_ADDRESS;
     else if (!present_head || lines_missing || !latency_over) state = offset_pkg::STATE_INPUT_LOAD;
     else state = offset_pkg::STATE_WEIGHT_LOAD;

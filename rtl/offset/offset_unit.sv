@@ -85,7 +85,7 @@ module offset_unit #(
 );
   localparam PLACES = QUEUE + 1;
 
-  offset_pkg::beat_t tag_beat, head_beat;
+  offset_pkg::beat_t tag_beat, head_beat, next_beat;
   offset_pkg::job_t job, head_job, drain_job;
   conv_pkg::setup_t head_conv, drain_conv;
   logic [offset_pkg::JOB_BITS-1:0] job_bits, drain_bits, jobs[0:offset_pkg::JOBS-1];
@@ -100,7 +100,7 @@ module offset_unit #(
   assign drain_job = drain_bits;
   assign drain_conv = drain_job.conv;
 
-  logic valid, begins, queue_room, table_waits, lookup, lookup_begins, done, line_there, enters, kernels_there, sums_free;
+  logic valid, begins, queue_room, table_waits, lookup, lookup_begins, done, line_there, enters, kernels_there, sums_free, present_head;
   logic [3:0] number, drain_run;
   logic [15:0] miss_room, hits, misses, cycles, queue_tail, queue_head;
   logic [R-1:0] present, head_present;
@@ -266,6 +266,7 @@ module offset_unit #(
       .line_there(line_there),
       .enters(enters),
       .head(queue_head),
+      .present_head(present_head),
       .kernels_there(kernels_there),
       .sums_free(sums_free),
       .beat(beat),
@@ -400,7 +401,9 @@ module offset_unit #(
   always_comb begin
     row_records = '0;
     for (int i = 0; i < SUMS; i = i + 1) if (column + i < columns) row_records[i*128+:128] = records[((row_kernel+i)%RECORDS)*128+:128];
-    sums_free = !head_beat.tile.begins || used < 2'd2;
+    // For the next beat, which may not be at the tags yet.
+    next_beat = present_head ? head_beat : tag_beat;
+    sums_free = !next_beat.first || !next_beat.tile.begins || used < 2'd2;
     beat_group = head_beat.tile.thread_group;
     beat_slice = head_beat.tile.slice;
     beat_kh = head_beat.kh;

@@ -59,7 +59,7 @@ module table_loader #(
   // Where the parts lie.
   logic [31:0] unit, group_bytes, offsets_base, records_base, offsets_total, offsets_per_half, groups_per_half;
   always_comb begin
-    same = holds && held == job.map.tables;
+    same = holds && held == job.map.tables && shape.whole;
     unit = {14'd0, shape.taps, 2'd0};
     group_bytes = shape.group_threads * shape.record_bytes;
     offsets_base = shape.whole ? 32'd0 : shape.fixed_bytes;
@@ -70,34 +70,30 @@ module table_loader #(
   end
 
   // What has been asked for, has come, and is not needed any more, in halves.
-  logic [31:0] fixed_came, records_asked, records_came, records_freed, offsets_asked, offsets_came, offsets_freed;
-  logic [31:0] at_records_asked, at_records_came, at_records_freed, at_offsets_asked, at_offsets_came, at_offsets_freed;
-  logic fixed_asked, at_fixed_asked;
+  logic [31:0] fixed_came, records_asked, records_came, records_freed, offsets_asked, offsets_came, offsets_freed, offsets_used;
+  logic [31:0] at_records_asked, at_records_came, at_records_freed, at_offsets_asked, at_offsets_came, at_offsets_freed, at_offsets_used;
+  logic fixed_asked, at_fixed_asked, records_pass, offsets_pass;
   logic [31:0] at_fixed_came;
   always_comb begin
     at_fixed_asked = fixed_asked;
     at_fixed_came = fixed_came;
     at_records_asked = records_asked;
     at_records_came = records_came;
-    at_records_freed = records_freed;
+    at_records_freed = records_freed + {31'd0, records_pass};
     at_offsets_asked = offsets_asked;
     at_offsets_came = offsets_came;
-    at_offsets_freed = offsets_freed;
-    if (begins) begin
-      if (!same) begin
-        at_fixed_asked = 1'b0;
-        at_fixed_came = 32'd0;
-      end
-      if (!same || shape.streams_records) begin
-        at_records_asked = 32'd0;
-        at_records_came = 32'd0;
-        at_records_freed = 32'd0;
-      end
-      if (!same || shape.streams_offsets) begin
-        at_offsets_asked = 32'd0;
-        at_offsets_came = 32'd0;
-        at_offsets_freed = 32'd0;
-      end
+    at_offsets_freed = offsets_freed + {31'd0, offsets_pass};
+    at_offsets_used = offsets_used;
+    if (begins && !same) begin
+      at_fixed_asked = 1'b0;
+      at_fixed_came = 32'd0;
+      at_records_asked = 32'd0;
+      at_records_came = 32'd0;
+      at_records_freed = 32'd0;
+      at_offsets_asked = 32'd0;
+      at_offsets_came = 32'd0;
+      at_offsets_freed = 32'd0;
+      at_offsets_used = 32'd0;
     end
   end
 
@@ -136,9 +132,9 @@ module table_loader #(
   always_comb begin
     can_fixed = valid && !option_computed && !at_fixed_asked;
     can_records = valid && !option_computed && !shape.whole && (shape.streams_records
-        ? at_records_asked * groups_per_half < shape.thread_groups && at_records_asked - at_records_freed < 32'd2 : at_records_asked == 32'd0);
+        ? at_records_asked * groups_per_half < shape.thread_groups && at_records_asked - (begins && !same ? 32'd0 : records_freed) < 32'd2 : at_records_asked == 32'd0);
     can_offsets = valid && !option_computed && !shape.whole && (shape.streams_offsets
-        ? at_thread_group < shape.thread_groups && at_offsets_asked - at_offsets_freed < 32'd2 : at_offsets_asked == 32'd0);
+        ? at_thread_group < shape.thread_groups && at_offsets_asked - (begins && !same ? 32'd0 : offsets_freed) < 32'd2 : at_offsets_asked == 32'd0);
     at_moving = moving;
     at_kind = kind;
     at_source = source;
@@ -219,12 +215,12 @@ module table_loader #(
     at_in_half = begins ? 32'd0 : in_half;
     at_work_first = begins ? 32'd0 : work_first;
     record_there = at_fixed_came != 32'd0 && (shape.whole || at_records_came > (shape.streams_records ? at_load_half : 32'd0));
-    offset_there = at_fixed_came != 32'd0 && (shape.whole || at_offsets_came > (shape.streams_offsets ? at_offsets_freed : 32'd0));
+    offset_there = at_fixed_came != 32'd0 && (shape.whole || at_offsets_came > (shape.streams_offsets ? at_offsets_used : 32'd0));
     record_at = records_base + (shape.streams_records && at_load_half[0] ? shape.records_half : 32'd0)
                 + (thread - at_load_first * shape.group_threads) * shape.record_bytes;
     distance_at = (shape.whole ? shape.offsets_bytes : 32'd0) + {now.tap[29:0], 2'd0};
     displacement_at = (shape.whole ? shape.offsets_bytes : 32'd0) + shape.fixed_bytes - {14'd0, job.setup.groups, 2'd0} + {14'd0, now.tile.group, 2'd0};
-    offset_at = offsets_base + (shape.streams_offsets ? (at_offsets_freed[0] ? shape.offsets_half : 32'd0) + at_in_half * unit : now.segment * unit)
+    offset_at = offsets_base + (shape.streams_offsets ? (at_offsets_used[0] ? shape.offsets_half : 32'd0) + at_in_half * unit : now.segment * unit)
                 + {now.tap[29:0], 2'd0};
     for (int i = 0; i < 16; i = i + 1) record[i*8+:8] = ram[(record_at+i)%TABLE];
     for (int i = 0; i < 4; i = i + 1) begin
@@ -245,10 +241,13 @@ module table_loader #(
     fixed_came <= came_fixed;
     records_asked <= at_records_asked;
     records_came <= came_records;
-    records_freed <= at_records_freed + {31'd0, frees_records};
+    records_freed <= at_records_freed;
+    records_pass <= frees_records;
     offsets_asked <= at_offsets_asked;
     offsets_came <= came_offsets;
-    offsets_freed <= at_offsets_freed + {31'd0, frees_offsets};
+    offsets_freed <= at_offsets_freed;
+    offsets_pass <= frees_offsets;
+    offsets_used <= at_offsets_used + {31'd0, frees_offsets};
     load_half <= at_load_half;
     load_first <= at_load_first;
     work_first <= frees_records ? at_work_first + groups_per_half : at_work_first;
@@ -316,6 +315,9 @@ module table_loader #(
       waiting <= '0;
       records_freed <= 32'd0;
       offsets_freed <= 32'd0;
+      offsets_used <= 32'd0;
+      records_pass <= 1'b0;
+      offsets_pass <= 1'b0;
     end
   end
 endmodule
