@@ -20,13 +20,20 @@ class Memories {
   // Makes the copies that are complete in this clock. Clocks rise from call to call.
   void advance(std::uint64_t clock);
   std::uint8_t at(std::uint64_t address) const;
+  // A copy is under way in this clock that writes this byte.
+  bool moving(std::uint64_t address) const;
   void set(std::uint64_t address, std::uint8_t byte) { bytes_[address] = byte; }
 
  private:
   void copy(const std::string& text);
 
   std::unordered_map<std::uint64_t, std::uint8_t> bytes_;  // also of DRAM
-  std::multimap<std::uint64_t, std::string> copies_;       // by the clocks of their ends
+  struct Copy {
+    std::uint64_t begin = 0;
+    std::string text;
+  };
+  std::multimap<std::uint64_t, Copy> copies_;  // by the clocks of their ends
+  std::uint64_t clock_ = 0;
 };
 
 }  // namespace bench

@@ -71,7 +71,7 @@ def random_case(rng, geometry, on_chip=False):
     engine = random_engine(rng, geometry)
     hardware = {
         "name": "lockstep", "clock_mhz": 1000, "dataflow": "offset", "offset": engine, "dram": {"preset": "ddr4_2400"},
-        "planner": {"map_layout": engine["layout"], "map_block_channels": engine["block_channels"]},
+        "interconnect": {"bytes_per_clock": bus}, "planner": {"map_layout": engine["layout"], "map_block_channels": engine["block_channels"]},
         "chip": {"clusters": 1, "cores_per_cluster": 1, "memory_controllers": 1, "cluster_bus": {"bytes_per_clock": bus}, "sram": {"bank_bytes": min(16, bus)},
                  "core": {"nram": memory(rng, [65536, 65536, 4096], bus), "wram": memory(rng, [65536, 65536, 2048], bus), "bus": {"bytes_per_clock": bus}}},
     }
@@ -141,11 +141,11 @@ def run_case(case, folder, product, bench):
 def given_case(hardware, work):
     """A case of files: hardware with a core, and a workload."""
     hw = json.loads(Path(hardware).read_text())
-    engine, bus = hw.get("offset", {}), hw["chip"]["core"].get("bus", {})
+    engine, bus = hw.get("offset", {}), hw.get("interconnect", {})
     cache = engine.get("cache", {})
     line, ways = cache.get("line_bytes", 64), cache.get("ways", 4)
     geometry = [engine.get("rows", 16), engine.get("columns", 16), engine.get("vector", 4), line, cache.get("bytes", 16384) // line // ways, ways, cache.get("banks", 16),
-                engine.get("port_bytes", 64), engine.get("drain_bytes", 64) // 4, bus.get("bytes_per_clock", 64)]
+                engine.get("port_bytes", 64), engine.get("drain_bytes", 64) // 4, bus.get("bytes_per_clock", 16)]
     return {"geometry": geometry, "hardware": hw, "workload": json.loads(Path(work).read_text())}
 
 

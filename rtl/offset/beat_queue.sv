@@ -25,6 +25,7 @@ module beat_queue #(
     input  logic [R*16-1:0]                  in_line,      // place of each thread's first element in its line
     input  logic [R*S*PLACE-1:0]             places,
     input  logic                             table_waits,  // the next beat's tables are not there
+    input  logic                             walked,       // the run has none
     input  logic                             expects,      // further beats of a run
     // Lines.
     input  logic                             line_there,
@@ -68,7 +69,7 @@ module beat_queue #(
     // Lines enter while the lanes read none.
     lines_missing = present_head && (!looked_up[head] || entered != missed[head]);
     enters = present_head && spent == 16'd0 && entered != missed[head] && line_there;
-    latency_over = looked_up[head] && clock - since[head] >= {8'd0, option_hit_latency};
+    latency_over = clock - since[head] >= {8'd0, option_hit_latency};
     starts = present_head && spent == 16'd0 && !lines_missing && latency_over && kernels_there && sums_free;
     beat = starts || spent != 16'd0;
     multiplies = beat && spent + 16'd1 == head_cycles;
@@ -76,6 +77,7 @@ module beat_queue #(
     if (spent != 16'd0) state = offset_pkg::STATE_BANK_CONFLICT;
     else if (starts) state = offset_pkg::STATE_BUSY;
     else if (!present_head && !expects) state = offset_pkg::STATE_IDLE;
+    else if (!present_head && walked) state = offset_pkg::STATE_INPUT_LOAD;
     else if (!sums_free) state = offset_pkg::STATE_OUTPUT_DRAIN;
     else if (!present_head && !lookup) state = table_waits ? offset_pkg::STATE_TABLE_LOAD : offset_pkg::STATE_ADDRESS;
     else if (!present_head || lines_missing || !latency_over) state = offset_pkg::STATE_INPUT_LOAD;
@@ -89,7 +91,7 @@ module beat_queue #(
     if (lookup) begin
       entries[place] <= {beat_bits, hits, misses, cycles, present, in_line, places};
       looked_up[place] <= done;
-      since[place] <= clock;
+      if (begins) since[place] <= clock;
       missed[place] <= (begins ? 16'd0 : missed[place]) + {8'd0, made};
     end
     if (enters) entered <= entered + 16'd1;

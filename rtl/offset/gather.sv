@@ -33,6 +33,9 @@ module gather #(
     // The run.
     output logic                             valid,
     output logic                             begins,
+    output logic                             ends,          // the run's last beat is behind the tags, or passes them in this cycle
+    output logic                             walked,        // it was behind them before
+    input  logic                             run_done,      // all its operands are requested
     output logic [3:0]                       number,
     output logic [offset_pkg::JOB_BITS-1:0]  job_bits,
     // The beat at the tags.
@@ -63,7 +66,7 @@ module gather #(
   assign shape = shape_bits;
   assign beat = beat_bits;
 
-  logic segment_ends, record_there, table_there, offset_there, base_made, offset_made, reads, ready;
+  logic segment_ends, record_there, table_there, offset_there, base_made, offset_made, set_free, ready;
   logic [127:0] record;
   logic [31:0] thread, loading_group, offset, displacement, distance;
   logic [R-1:0] active;
@@ -80,7 +83,7 @@ module gather #(
       .option_table_bytes(option_table_bytes),
       .instruction_valid(instruction_valid),
       .instruction(instruction),
-      .done(done && beat.last_of_run),
+      .done(run_done),
       .valid(valid),
       .begins(begins),
       .number(number),
@@ -121,16 +124,19 @@ module gather #(
       .distance(distance)
   );
 
-  address_generator generator (
+  address_generator #(
+      .COLUMNS(C)
+  ) generator (
       .clk(clk),
       .reset(reset),
       .option_divider(option_divider),
       .option_multiplier(option_multiplier),
+      .valid(valid && !walked && option_computed),
       .begins(begins),
-      .threads(group_threads),
+      .job_bits(job_bits),
+      .shape_bits(shape_bits),
+      .set_free(set_free),
       .step(done),
-      .last_of_group(beat.last_of_group),
-      .valid(valid),
       .base_made(base_made),
       .offset_there(offset_made)
   );
@@ -140,13 +146,13 @@ module gather #(
   ) threads (
       .clk(clk),
       .reset(reset),
-      .valid(valid),
+      .valid(valid && !walked),
       .job_bits(job_bits),
       .shape_bits(shape_bits),
       .computed(option_computed),
       .there(option_computed ? base_made : record_there),
       .record(record),
-      .reads(reads),
+      .set_free(set_free),
       .thread(thread),
       .loading_group(loading_group),
       .step(done && beat.last_of_group),
@@ -226,21 +232,21 @@ module gather #(
       .cycles(cycles)
   );
 
-  // Threads of the group whose bases are made next.
-  logic [15:0] group_threads;
-  logic [31:0] left_threads;
   always_comb begin
-    left_threads = shape.threads - (begins ? 32'd0 : (beat.tile.thread_group + 32'd1) * shape.group_threads);
-    group_threads = left_threads < {16'd0, shape.group_threads} ? left_threads[15:0] : shape.group_threads;
     offset_there = option_computed ? offset_made : table_there;
-    table_waits = valid && !option_computed && (!table_there || (!ready && !record_there));
-    lookup = valid && (partly || (ready && offset_there && queue_room));
+    table_waits = valid && !walked && !option_computed && (!table_there || (!ready && !record_there));
+    lookup = valid && !walked && (partly || (ready && offset_there && queue_room));
     lookup_begins = lookup && !partly;
+    ends = walked || (done && beat.last_of_run);
     for (int t = 0; t < R; t = t + 1) in_line[t*16+:16] = addresses[t*48+:48] % LINE;
   end
 
   always_ff @(posedge clk) begin
     partly <= lookup && !done;
-    if (reset) partly <= 1'b0;
+    walked <= ends && !run_done;
+    if (reset) begin
+      partly <= 1'b0;
+      walked <= 1'b0;
+    end
   end
 endmodule

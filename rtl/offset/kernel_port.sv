@@ -23,6 +23,7 @@ module kernel_port #(
     input  logic [15:0]         records_count,
     input  logic                run_begins,
     input  logic [3:0]          run,
+    output logic                idle,           // no request is left behind this cycle
     // The memory's port.
     output logic                request,
     output logic [47:0]         address,
@@ -59,9 +60,9 @@ module kernel_port #(
   always_comb begin
     kernel_entry = {push_address, push_bytes, 1'b0, push_slot};
     record_entry = {records_address, 16'(records_count * 16), 1'b1, run, records_first[11:0]};
-    head = count != 16'd0 ? entries[first] : kernel_entry;
+    head = count != 16'd0 ? entries[first] : push ? kernel_entry : record_entry;
     {head_address, head_bytes, head_records, head_slot} = head;
-    request = count != 16'd0 || push;
+    request = count != 16'd0 || push || push_records;
     address = head_address + position;
     bytes = offset_pkg::cut(address, head_bytes - position, PORT, option_bank_shift, option_banks);
     last = position + bytes == head_bytes;
@@ -75,6 +76,7 @@ module kernel_port #(
         if (arrives_records) filled_records[(arrives_slot[11:0]*16+arrives_position+i)*8+:8] = data[i*8+:8];
         else filled[(arrives_position+i)*8+:8] = data[i*8+:8];
       end
+    idle = count + {15'd0, push} + {15'd0, push_records} == {15'd0, request && last};
     there = complete[slot];
     kernels = buffers[slot];
     read_count = records_there[read_run];

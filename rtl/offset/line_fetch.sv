@@ -17,6 +17,7 @@ module line_fetch #(
     input  logic [7:0]            made,
     input  logic [MADE*48-1:0]    made_lines,
     input  logic [MADE*PLACE-1:0] made_places,
+    output logic                  idle,         // no request is left behind this cycle
     // The memory's port.
     output logic                  request,
     output logic [47:0]           address,
@@ -51,6 +52,7 @@ module line_fetch #(
     asked = {request, last, next, position, bytes};
     arrives = option_latency == 8'd0 ? asked : flight[(option_latency-8'd1)*FLIGHT+:FLIGHT];
     {arrives_valid, arrives_last, arrives_entry, arrives_position, arrives_bytes} = arrives;
+    idle = waiting + {8'd0, made} == {15'd0, request && last};
     there = count != 16'd0 && arrived[head];
     place = places[head*PLACE+:PLACE];
     filled = lines[arrives_entry];

@@ -100,7 +100,7 @@ module offset_unit #(
   assign drain_job = drain_bits;
   assign drain_conv = drain_job.conv;
 
-  logic valid, begins, queue_room, table_waits, lookup, lookup_begins, done, line_there, enters, kernels_there, sums_free, present_head;
+  logic valid, begins, queue_room, table_waits, lookup, lookup_begins, done, line_there, enters, kernels_there, sums_free, present_head, walked, ends, run_ended, lines_idle, kernels_idle;
   logic [3:0] number, drain_run;
   logic [15:0] miss_room, hits, misses, cycles, queue_tail, queue_head;
   logic [R-1:0] present, head_present;
@@ -150,6 +150,9 @@ module offset_unit #(
       .tables_data(tables_data),
       .valid(valid),
       .begins(begins),
+      .ends(ends),
+      .walked(walked),
+      .run_done(run_ended),
       .number(number),
       .job_bits(job_bits),
       .queue_room(queue_room),
@@ -188,6 +191,7 @@ module offset_unit #(
       .made(made),
       .made_lines(made_lines),
       .made_places(made_places),
+      .idle(lines_idle),
       .request(lines_request),
       .address(lines_address),
       .bytes(lines_bytes),
@@ -221,6 +225,7 @@ module offset_unit #(
       .records_count(tag_beat.tile.kernels),
       .run_begins(begins),
       .run(number),
+      .idle(kernels_idle),
       .request(kernels_request),
       .address(kernels_address),
       .bytes(kernels_bytes),
@@ -236,7 +241,7 @@ module offset_unit #(
   logic push_records;
   conv_pkg::setup_t conv;
   assign conv = job.conv;
-  assign push_records = lookup_begins && tag_beat.last && tag_beat.first_group && conv.post_parameters && job.run.last;
+  assign push_records = done && tag_beat.last && tag_beat.first_group && conv.post_parameters && job.run.last;
 
   beat_queue #(
       .R(R),
@@ -262,6 +267,7 @@ module offset_unit #(
       .in_line(in_line),
       .places(places),
       .table_waits(table_waits),
+      .walked(walked),
       .expects(valid),
       .line_there(line_there),
       .enters(enters),
@@ -391,7 +397,7 @@ module offset_unit #(
   ) completion (
       .clk(clk),
       .reset(reset),
-      .ends(done && tag_beat.last_of_run),
+      .ends(run_ended),
       .stays(!job.run.last),
       .written(written),
       .added(sums_stay),
@@ -404,6 +410,7 @@ module offset_unit #(
     // For the next beat, which may not be at the tags yet.
     next_beat = present_head ? head_beat : tag_beat;
     sums_free = !next_beat.first || !next_beat.tile.begins || used < 2'd2;
+    run_ended = ends && lines_idle && kernels_idle;
     beat_group = head_beat.tile.thread_group;
     beat_slice = head_beat.tile.slice;
     beat_kh = head_beat.kh;

@@ -50,7 +50,7 @@ module table_loader #(
   assign shape = shape_bits;
   assign now = beat_bits;
 
-  logic [7:0] ram[0:TABLE-1];
+  logic [(TABLE+BUS+16)*8-1:0] ram;
   // What the cache holds: the tables of which map, and whether those parts that stay are asked for.
   logic holds;
   logic [47:0] held;
@@ -182,6 +182,12 @@ module table_loader #(
   logic open;
   assign answers = beat_request[BITS-1:0];
   assign finishes = beat && lefts[answers] <= BUS;
+  // Bytes behind the request's last one leave the cache as it is.
+  logic [BUS*8-1:0] merged;
+  always_comb begin
+    merged = ram[targets[answers]*8+:BUS*8];
+    for (int i = 0; i < BUS; i = i + 1) if (i < lefts[answers]) merged[i*8+:8] = data[i*8+:8];
+  end
   always_comb begin
     next_answered = answered;
     came_fixed = at_fixed_came;
@@ -222,12 +228,10 @@ module table_loader #(
     displacement_at = (shape.whole ? shape.offsets_bytes : 32'd0) + shape.fixed_bytes - {14'd0, job.setup.groups, 2'd0} + {14'd0, now.tile.group, 2'd0};
     offset_at = offsets_base + (shape.streams_offsets ? (at_offsets_used[0] ? shape.offsets_half : 32'd0) + at_in_half * unit : now.segment * unit)
                 + {now.tap[29:0], 2'd0};
-    for (int i = 0; i < 16; i = i + 1) record[i*8+:8] = ram[(record_at+i)%TABLE];
-    for (int i = 0; i < 4; i = i + 1) begin
-      offset[i*8+:8] = ram[(offset_at+i)%TABLE];
-      displacement[i*8+:8] = ram[(displacement_at+i)%TABLE];
-      distance[i*8+:8] = ram[(distance_at+i)%TABLE];
-    end
+    record = ram[record_at*8+:128];
+    offset = ram[offset_at*8+:32];
+    displacement = ram[displacement_at*8+:32];
+    distance = ram[distance_at*8+:32];
   end
   always_comb begin
     frees_offsets = step && shape.streams_offsets && segment_ends && (now.last || at_in_half + 32'd1 == offsets_per_half);
@@ -301,7 +305,7 @@ module table_loader #(
         endcase
     end
     if (beat) begin
-      for (int i = 0; i < BUS; i = i + 1) if (i < lefts[answers]) ram[targets[answers]+i] <= data[i*8+:8];
+      ram[targets[answers]*8+:BUS*8] <= merged;
       targets[answers] <= targets[answers] + BUS;
       lefts[answers] <= lefts[answers] - BUS;
       if (finishes) waiting[answers] <= 1'b0;

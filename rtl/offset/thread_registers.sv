@@ -12,7 +12,7 @@ module thread_registers #(
     // A record of the table.
     input  logic                              there,         // it is in the cache, or its base has been computed
     input  logic [127:0]                      record,
-    output logic                              reads,
+    output logic                              set_free,      // registers for the next one
     output logic [31:0]                       thread,        // the next one
     output logic [31:0]                       loading_group,
     // The group at work.
@@ -41,11 +41,12 @@ module thread_registers #(
   logic [63:0] mask;
   logic [31:0] base, rows_mask, columns_mask;
   logic signed [31:0] h, w, tap_h, tap_w;
-  logic ends;
+  logic ends, reads;
 
   always_comb begin
     thread = loading_group * shape.group_threads + {16'd0, place};
-    reads = valid && there && !full[load_set] && loading_group < shape.thread_groups;
+    set_free = !full[load_set] && loading_group < shape.thread_groups;
+    reads = valid && there && set_free;
     ends = {16'd0, place} + 32'd1 == {16'd0, shape.group_threads} || thread + 32'd1 == shape.threads;
     h = $signed({16'd0, row}) * $signed({1'b0, conv.stride_h}) + $signed(job.map.h_offset);
     w = $signed({16'd0, column}) * $signed({1'b0, conv.stride_w}) + $signed(job.map.w_offset);

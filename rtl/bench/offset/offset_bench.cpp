@@ -14,6 +14,7 @@
 
 #include <cstdint>
 #include <deque>
+#include <map>
 #include <string>
 #include <utility>
 #include <vector>
@@ -24,8 +25,11 @@ namespace {
 // A port at the banks of a memory: what it answers `latency` clocks behind an access, and its record.
 class BankPort {
  public:
-  BankPort(Memories& memories, const Settings& settings, const std::string& name, std::uint64_t base)
+  // `recorded` are the accesses of the run: bytes that a copy is about to write are taken from there.
+  BankPort(Memories& memories, const Port& recorded, const Settings& settings, const std::string& name,
+           std::uint64_t base)
       : memories_(memories),
+        recorded_(recorded),
         base_(base),
         latency_(settings.number((name + "_latency").c_str())),
         shift_(settings.number((name + "_bank_shift").c_str())),
@@ -43,30 +47,59 @@ class BankPort {
     due_.pop_front();
   }
   void ask(std::uint64_t clock, std::uint64_t address, int bytes) {
+    while (next_ < recorded_.records() && recorded_.clock(next_) < clock) next_++;
     std::vector<std::uint8_t> data(kPort, static_cast<std::uint8_t>(clock * 37));
-    for (int b = 0; b < bytes; b++) data[b] = memories_.at(address + b);
+    for (const auto& [bank, part] : parts(address, bytes))
+      for (std::size_t i = 0; i < part.bytes.size(); i++) {
+        const std::uint64_t at = part.bytes[i];
+        data[at - address] = memories_.moving(at) ? recorded(clock, bank, i) : memories_.at(at);
+      }
+    asked_ = data;
     due_.emplace_back(clock + latency_, std::move(data));
   }
-  // A record for each bank of an access, in the order of their numbers.
-  void record(Port& port, std::uint64_t clock, std::uint64_t address, int bytes) const {
-    std::map<std::uint64_t, std::vector<std::uint8_t>> parts;
-    std::map<std::uint64_t, std::uint64_t> words;
-    for (int b = 0; b < bytes; b++) {
-      const std::uint64_t word = (address + b - base_) >> shift_;
-      parts[word % banks_].push_back(memories_.at(address + b));
-      words[word % banks_] = word / banks_;
-    }
-    for (auto& [bank, data] : parts) {
-      data.resize(kPort);
-      port.begin(clock);
-      port.add(bank, 1);
-      port.add(words[bank], 4);
-      port.data.insert(port.data.end(), data.begin(), data.end());
-    }
+  // A record for each bank of a write, in the order of their numbers.
+  void record_write(Port& port, std::uint64_t clock, std::uint64_t address, int bytes) const {
+    write(port, clock, address, bytes, [this](std::uint64_t at) { return memories_.at(at); });
+  }
+  // Likewise of the access that was asked for in this clock.
+  void record_read(Port& port, std::uint64_t clock, std::uint64_t address, int bytes) const {
+    write(port, clock, address, bytes, [this, address](std::uint64_t at) { return asked_[at - address]; });
   }
 
  private:
+  struct Part {
+    std::uint64_t word = 0;
+    std::vector<std::uint64_t> bytes;  // their addresses
+  };
+  std::map<std::uint64_t, Part> parts(std::uint64_t address, int bytes) const {
+    std::map<std::uint64_t, Part> parts;
+    for (int b = 0; b < bytes; b++) {
+      const std::uint64_t word = (address + b - base_) >> shift_;
+      parts[word % banks_].word = word / banks_;
+      parts[word % banks_].bytes.push_back(address + b);
+    }
+    return parts;
+  }
+  std::uint8_t recorded(std::uint64_t clock, std::uint64_t bank, std::size_t byte) const {
+    for (std::size_t i = next_; i < recorded_.records() && recorded_.clock(i) == clock; i++)
+      if (recorded_.number(i, 0) == bank) return recorded_.value(i, 2)[byte];
+    return 0;
+  }
+  template <typename Byte>
+  void write(Port& port, std::uint64_t clock, std::uint64_t address, int bytes, Byte byte) const {
+    for (const auto& [bank, part] : parts(address, bytes)) {
+      port.begin(clock);
+      port.add(bank, 1);
+      port.add(part.word, 4);
+      for (std::size_t i = 0; i < static_cast<std::size_t>(kPort); i++)
+        port.data.push_back(i < part.bytes.size() ? byte(part.bytes[i]) : 0);
+    }
+  }
+
   Memories& memories_;
+  const Port& recorded_;
+  std::size_t next_ = 0;
+  std::vector<std::uint8_t> asked_;
   std::uint64_t base_, latency_, shift_, banks_;
   std::deque<std::pair<std::uint64_t, std::vector<std::uint8_t>>> due_;
 };
@@ -95,8 +128,8 @@ LockStep::LockStep(const std::string& folder, const Settings& settings, OffsetVe
     : CoreBench(folder, settings, std::move(vectors.ports), {0x01, 0x07, 0x08, 0x09}, 0x09),
       tables_(std::move(vectors.tables)),
       memories_(folder + "/vectors", program()),
-      lines_(memories_, settings, "lines", kNram),
-      kernels_(memories_, settings, "kernels", kWram) {
+      lines_(memories_, simulator_.at("lines"), settings, "lines", kNram),
+      kernels_(memories_, simulator_.at("kernels"), settings, "kernels", kWram) {
   set_options(settings);
   reset();
 }
@@ -149,13 +182,14 @@ void LockStep::record(std::uint64_t clock) {
     port.add(model_->tables_address, 6);
     port.add(model_->tables_bytes, 4);
   }
-  if (model_->lines_request) lines_.record(rtl_["lines"], clock, model_->lines_address, model_->lines_bytes);
+  if (model_->lines_request)
+    lines_.record_read(rtl_["lines"], clock, model_->lines_address, model_->lines_bytes);
   if (model_->kernels_request)
-    kernels_.record(rtl_["kernels"], clock, model_->kernels_address, model_->kernels_bytes);
+    kernels_.record_read(rtl_["kernels"], clock, model_->kernels_address, model_->kernels_bytes);
   if (model_->write) {
     for (int b = 0; b < model_->write_bytes; b++)
       memories_.set(model_->write_address + b, static_cast<std::uint8_t>(bits(model_->write_data, b * 8, 8)));
-    lines_.record(rtl_["results"], clock, model_->write_address, model_->write_bytes);
+    lines_.record_write(rtl_["results"], clock, model_->write_address, model_->write_bytes);
   }
   record_lanes(clock);
   record_state("lanes", clock, model_->lanes_state);
