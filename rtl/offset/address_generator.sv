@@ -14,6 +14,7 @@ module address_generator #(
     input  logic [offset_pkg::SHAPE_BITS-1:0] shape_bits,
     input  logic                              set_free,      // of the threads' registers
     input  logic                              step,          // an offset is taken
+    input  logic                              last_of_group, // it is the last one of a group of threads
     output logic                              base_made,     // it is in its register from the next cycle on
     output logic                              offset_there
 );
@@ -22,7 +23,7 @@ module address_generator #(
   offset_pkg::beat_t made;        // the beat whose offset is made next
   logic [offset_pkg::BEAT_BITS-1:0] made_bits;
   logic [15:0] divisions, bases_left, left, now_left, now_bases, ahead;
-  logic making_bases, now_making, offset_made, segment_ends, ended;
+  logic making_bases, now_making, offset_made, segment_ends, ended;  // ended: all offsets of the group are made
   assign made = made_bits;
 
   beat_walk #(
@@ -63,14 +64,15 @@ module address_generator #(
       end
       if (offset_made) begin
         left <= (divisions < 16'd4 ? 16'd4 : divisions) - 16'd1;
-        if (made.last_of_group) begin
-          making_bases <= !made.last_of_run;
-          ended <= made.last_of_run;
-          left <= divisions + 16'd4 + option_multiplier;
-        end
+        ended <= made.last_of_group;
+      end
+      if (step && last_of_group) begin
+        making_bases <= 1'b1;
+        bases_left <= made.tile.threads;
+        left <= divisions + 16'd3 + option_multiplier;
+        ended <= 1'b0;
       end
     end
-    if (making_bases && !begins && bases_left == 16'd0) bases_left <= made.tile.threads;
     if (begins) ended <= 1'b0;
     ahead <= (begins ? 16'd0 : ahead) + {15'd0, offset_made} - {15'd0, step};
     if (reset) begin

@@ -24,12 +24,14 @@ module beat_queue #(
     input  logic [R-1:0]                     present,
     input  logic [R*16-1:0]                  in_line,      // place of each thread's first element in its line
     input  logic [R*S*PLACE-1:0]             places,
+    input  logic [R*S*8-1:0]                 ages,
     input  logic                             table_waits,  // the next beat's tables are not there
     input  logic                             walked,       // the run has none
     input  logic                             expects,      // further beats of a run
     // Lines.
     input  logic                             line_there,
     output logic                             enters,
+    output logic [15:0]                      entered,      // lines of the next beat that have
     // Kernels and sums.
     output logic [15:0]                      head,
     output logic                             present_head,
@@ -46,14 +48,15 @@ module beat_queue #(
     output logic [R-1:0]                     head_present,
     output logic [R*16-1:0]                  head_in_line,
     output logic [R*S*PLACE-1:0]             head_places,
+    output logic [R*S*8-1:0]                 head_ages,
     output logic [3:0]                       state
 );
   /* verilator no_inline_module */
 
-  localparam ENTRY = offset_pkg::BEAT_BITS + 3 * 16 + R + R * 16 + R * S * PLACE;
+  localparam ENTRY = offset_pkg::BEAT_BITS + 3 * 16 + R + R * 16 + R * S * (PLACE + 8);
   logic [ENTRY-1:0] entries[0:QUEUE-1];
   logic [QUEUE-1:0] looked_up;
-  logic [15:0] since[0:QUEUE-1], clock, count, waits, entered, missed[0:QUEUE-1], spent;
+  logic [15:0] since[0:QUEUE-1], clock, count, missed[0:QUEUE-1], spent;
   offset_pkg::beat_t head_beat;
   logic lines_missing, latency_over;
 
@@ -64,7 +67,7 @@ module beat_queue #(
   assign head_beat = head_bits;
   always_comb begin
     tail = behind(head, count);
-    {head_bits, head_hits, head_misses, head_cycles, head_present, head_in_line, head_places} = entries[head];
+    {head_bits, head_hits, head_misses, head_cycles, head_present, head_in_line, head_places, head_ages} = entries[head];
     present_head = count != 16'd0;
     // Lines enter while the lanes read none.
     lines_missing = present_head && (!looked_up[head] || entered != missed[head]);
@@ -89,7 +92,7 @@ module beat_queue #(
   always_ff @(posedge clk) begin
     clock <= clock + 16'd1;
     if (lookup) begin
-      entries[place] <= {beat_bits, hits, misses, cycles, present, in_line, places};
+      entries[place] <= {beat_bits, hits, misses, cycles, present, in_line, places, ages};
       looked_up[place] <= done;
       if (begins) since[place] <= clock;
       missed[place] <= (begins ? 16'd0 : missed[place]) + {8'd0, made};

@@ -48,9 +48,7 @@ module beat_walk #(
     at_kernel = begun ? kernel : 16'd0;
     at_in_group = begun ? in_group : first_in_group;
     at_group = begun ? group : first_group;
-    kernels = job.setup.group_kernels - at_in_group;
-    if (kernels > job.run.kernels - at_kernel) kernels = job.run.kernels - at_kernel;
-    if (kernels > COLUMNS) kernels = COLUMNS;
+    kernels = offset_pkg::slice_kernels(job, at_kernel, at_in_group, COLUMNS);
 
     run_end = job.run.first_channel + job.run.channels;
     at_channel = under_way ? channel : job.run.first_channel;

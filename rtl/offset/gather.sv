@@ -52,6 +52,7 @@ module gather #(
     output logic [R-1:0]                     present,
     output logic [R*16-1:0]                  in_line,
     output logic [R*S*PLACE-1:0]             places,
+    output logic [R*S*8-1:0]                 ages,
     output logic [7:0]                       made,
     output logic [R*S*48-1:0]                made_lines,
     output logic [R*S*PLACE-1:0]             made_places
@@ -137,6 +138,7 @@ module gather #(
       .shape_bits(shape_bits),
       .set_free(set_free),
       .step(done),
+      .last_of_group(beat.last_of_group),
       .base_made(base_made),
       .offset_there(offset_made)
   );
@@ -214,6 +216,7 @@ module gather #(
       .hits(hits),
       .misses(misses),
       .places(places),
+      .ages(ages),
       .made(made),
       .made_lines(made_lines),
       .made_places(made_places)

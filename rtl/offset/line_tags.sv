@@ -23,6 +23,7 @@ module line_tags #(
     output logic [15:0]         hits,         // of the beat so far
     output logic [15:0]         misses,
     output logic [R*S*PLACE-1:0] places,      // in the cache, of each thread's lines
+    output logic [R*S*8-1:0]    ages,         // misses of the beat when each was looked up, its own included
     output logic [7:0]          made,         // misses of this cycle
     output logic [R*S*48-1:0]   made_lines,   // their lines' numbers
     output logic [R*S*PLACE-1:0] made_places
@@ -38,6 +39,8 @@ module line_tags #(
   logic [15:0] progress, next_progress, seen, next_seen, hits_before, misses_before;
   logic [R*S*48-1:0] seen_lines, next_seen_lines;
   logic [R*S*PLACE-1:0] seen_places, next_seen_places, places_before;
+  logic [R*S*8-1:0] seen_ages, next_seen_ages, ages_before;
+  logic [7:0] age;
 
   logic [47:0] line, last_line;
   logic [31:0] set, place, oldest;
@@ -52,9 +55,12 @@ module line_tags #(
     next_seen = begins ? 16'd0 : seen;
     next_seen_lines = seen_lines;
     next_seen_places = seen_places;
+    next_seen_ages = seen_ages;
     hits = begins ? 16'd0 : hits_before;
     misses = begins ? 16'd0 : misses_before;
     places = places_before;
+    ages = ages_before;
+    age = 8'd0;
     made = 8'd0;
     made_lines = '0;
     made_places = '0;
@@ -76,6 +82,7 @@ module line_tags #(
             if (j < next_seen && next_seen_lines[j*48+:48] == line) begin
               repeated = 1'b1;
               place = {{32 - PLACE{1'b0}}, next_seen_places[j*PLACE+:PLACE]};
+              age = next_seen_ages[j*8+:8];
             end
           if (!repeated) begin
             set = line % SETS;
@@ -112,10 +119,15 @@ module line_tags #(
               end
               next_seen_lines[next_seen*48+:48] = line;
               next_seen_places[next_seen*PLACE+:PLACE] = place[PLACE-1:0];
+              age = misses[7:0];
+              next_seen_ages[next_seen*8+:8] = age;
               next_seen = next_seen + 16'd1;
             end
           end
-          if (!blocked) places[i*PLACE+:PLACE] = place[PLACE-1:0];
+          if (!blocked) begin
+            places[i*PLACE+:PLACE] = place[PLACE-1:0];
+            ages[i*8+:8] = age;
+          end
         end
         if (!blocked) next_progress = i + 1;
       end
@@ -135,6 +147,8 @@ module line_tags #(
     hits_before <= hits;
     misses_before <= misses;
     places_before <= places;
+    seen_ages <= next_seen_ages;
+    ages_before <= ages;
     if (reset) begin
       known <= '0;
       stamp <= 32'd0;

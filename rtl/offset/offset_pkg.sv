@@ -160,6 +160,17 @@ package offset_pkg;
     end
   endfunction
 
+  // Kernels of a slice: of one convolution group and one block in memory, at most `columns`. `kernel` is counted from the run's first one,
+  // which begins a block, `in_group` in its group.
+  function automatic [15:0] slice_kernels(input job_t job, input [15:0] kernel, input [15:0] in_group, input integer columns);
+    begin
+      slice_kernels = job.setup.group_kernels - in_group;
+      if (slice_kernels > job.run.kernels - kernel) slice_kernels = job.run.kernels - kernel;
+      if (slice_kernels > job.setup.block_kernels - kernel % job.setup.block_kernels) slice_kernels = job.setup.block_kernels - kernel % job.setup.block_kernels;
+      if (slice_kernels > columns) slice_kernels = columns;
+    end
+  endfunction
+
   // Segments of a convolution group whose channels begin at `first`, where blocks of `block` channels end them.
   function automatic [15:0] segments_of(input [15:0] first, input [15:0] channels, input [15:0] block);
     segments_of = (first + channels - 16'd1) / block - first / block + 16'd1;

@@ -107,6 +107,8 @@ module offset_unit #(
   logic [R*16-1:0] in_line, head_in_line;
   logic [R*S*PLACE-1:0] places, made_places, head_places;
   logic [R*S*48-1:0] made_lines;
+  logic [R*S*8-1:0] ages, head_ages;
+  logic [15:0] entered;
   logic [7:0] made;
   logic [PLACE-1:0] line_place;
   logic [LINE*8-1:0] line;
@@ -168,6 +170,7 @@ module offset_unit #(
       .present(present),
       .in_line(in_line),
       .places(places),
+      .ages(ages),
       .made(made),
       .made_lines(made_lines),
       .made_places(made_places)
@@ -266,11 +269,13 @@ module offset_unit #(
       .present(present),
       .in_line(in_line),
       .places(places),
+      .ages(ages),
       .table_waits(table_waits),
       .walked(walked),
       .expects(valid),
       .line_there(line_there),
       .enters(enters),
+      .entered(entered),
       .head(queue_head),
       .present_head(present_head),
       .kernels_there(kernels_there),
@@ -285,6 +290,7 @@ module offset_unit #(
       .head_present(head_present),
       .head_in_line(head_in_line),
       .head_places(head_places),
+      .head_ages(head_ages),
       .state(lanes_state)
   );
 
@@ -301,10 +307,12 @@ module offset_unit #(
       .enters(enters),
       .place(line_place),
       .line(line),
+      .entered(entered),
       .multiplies(multiplies),
       .present(head_present),
       .in_line(head_in_line),
       .places(head_places),
+      .ages(head_ages),
       .count(head_beat.count),
       .is_unsigned(head_conv.input_type == conv_pkg::TYPE_UINT8),
       .zero_point(head_conv.input_zero_point[9:0]),

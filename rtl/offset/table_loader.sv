@@ -116,9 +116,7 @@ module table_loader #(
     at_in_group = begun ? ask_in_group : first_in_group;
     at_group = begun ? ask_group : first_group;
     at_segment = begins ? 16'd0 : ask_segment;
-    kernels = job.setup.group_kernels - at_in_group;
-    if (kernels > job.run.kernels - at_kernel) kernels = job.run.kernels - at_kernel;
-    if (kernels > COLUMNS) kernels = COLUMNS;
+    kernels = offset_pkg::slice_kernels(job, at_kernel, at_in_group, COLUMNS);
     segments = offset_pkg::run_segments(job, shape, at_group);
     chunk = segments - at_segment < offsets_per_half ? segments - at_segment : offsets_per_half[15:0];
     ends_tile = at_segment + chunk == segments;
