@@ -73,10 +73,10 @@ def random_case(rng, geometry, on_chip=False):
         "name": "lockstep", "clock_mhz": 1000, "dataflow": "offset", "offset": engine, "dram": {"preset": "ddr4_2400"},
         "interconnect": {"bytes_per_clock": bus}, "planner": {"map_layout": engine["layout"], "map_block_channels": engine["block_channels"]},
         "chip": {"clusters": 1, "cores_per_cluster": 1, "memory_controllers": 1, "cluster_bus": {"bytes_per_clock": bus}, "sram": {"bank_bytes": min(16, bus)},
-                 "core": {"nram": memory(rng, [65536, 65536, 4096], bus), "wram": memory(rng, [65536, 65536, 2048], bus), "bus": {"bytes_per_clock": bus}}},
+                 "core": {"nram": memory(rng, [65536, 65536, 4096], bus), "wram": memory(rng, [65536, 65536, 2048, 1024], bus), "bus": {"bytes_per_clock": bus}}},
     }
     if rng.random() < 0.3:
-        hardware["dma"] = {"burst_bytes": pick([64, 128, 256])}
+        hardware["dma"] = {"burst_bytes": pick([64, 128, 256]), "max_outstanding": pick([8, 1, 2, 5])}
     return {"geometry": list(geometry), "workload": workload, "hardware": hardware, "varied": rng.random() < 0.3, "seed": rng.randrange(1 << 32)}
 
 
@@ -100,7 +100,7 @@ def settings(hardware):
     result = {"scope": "chip.cluster0.core0.", "tables": "chip.noc.cluster0.core0.tables", "processor": "cluster0.core0.control",
               "fifo": int(cache.get("replacement") == "fifo"), "computed": int(engine.get("addresses") == "computed"), "divider": engine.get("divider_cycles", 8),
               "multiplier": engine.get("multiplier_cycles", 1), "table_bytes": engine.get("table_bytes", 16384), "burst_bytes": hardware.get("dma", {}).get("burst_bytes", 1024),
-              "beat_queue": engine.get("beat_queue", 16), "hit_latency": cache.get("hit_latency_cycles", 2), "misses": cache.get("misses", 8),
+              "outstanding": hardware.get("dma", {}).get("max_outstanding", 8), "beat_queue": engine.get("beat_queue", 16), "hit_latency": cache.get("hit_latency_cycles", 2), "misses": cache.get("misses", 8),
               "write_queue": engine.get("write_queue", 16), "post_latency": engine.get("post_latency_cycles", 4)}
     for port, name in (("lines", "nram"), ("kernels", "wram")):
         banks = core.get(name, {})

@@ -121,10 +121,10 @@ module beat_walk #(
       in_group <= at_in_group;
       group <= at_group;
       channel <= next_channel;
+      part_begin <= !more_vectors && !more_taps ? next_channel : at_part;
       if (!more_vectors) begin
         kw <= kw + 16'd1 == conv.kernel_w ? 16'd0 : kw + 16'd1;
         if (kw + 16'd1 == conv.kernel_w) kh <= more_taps ? kh + 16'd1 : 16'd0;
-        if (!more_taps) part_begin <= next_channel;
       end
       if (segment_ends) segment <= more_segments ? segment + 16'd1 : 16'd0;
       if (beat.last) begin

@@ -20,6 +20,7 @@ module gather #(
     input  logic [15:0]                      option_multiplier,
     input  logic [31:0]                      option_table_bytes,
     input  logic [15:0]                      option_burst_bytes,
+    input  logic [15:0]                      option_outstanding,
     input  logic                             instruction_valid,
     input  logic [511:0]                     instruction,
     // The bus.
@@ -101,6 +102,7 @@ module gather #(
       .reset(reset),
       .option_computed(option_computed),
       .option_burst_bytes(option_burst_bytes),
+      .option_outstanding(option_outstanding),
       .valid(valid),
       .begins(begins),
       .job_bits(job_bits),

@@ -88,7 +88,7 @@ package offset_pkg;
     logic [15:0] row_bytes;      // of a mask
     logic [15:0] column_bytes;
     logic [15:0] record_bytes;   // of a thread
-    logic [15:0] segments;       // of a convolution group, where offsets are not by group
+    logic [15:0] segments;       // of a convolution group
     logic [31:0] offsets_bytes;
     logic [31:0] fixed_bytes;    // of distances of taps and displacements: they stay
     logic [31:0] records_bytes;
@@ -176,10 +176,11 @@ package offset_pkg;
     segments_of = (first + channels - 16'd1) / block - first / block + 16'd1;
   endfunction
 
-  // Segments of all groups before one, where offsets are stored by group.
-  function automatic [31:0] segments_before(input [15:0] group, input [15:0] channels, input [15:0] block);
-    segments_before = 32'd0;
-    for (int g = 0; g < 64; g = g + 1) if (g < group) segments_before = segments_before + segments_of(g * channels, channels, block);
+  // Segments that each group has in a table by group: those of the group that has most.
+  function automatic [15:0] most_segments(input [15:0] groups, input [15:0] channels, input [15:0] block);
+    most_segments = 16'd1;
+    for (int g = 0; g < 64; g = g + 1)
+      if (g < groups && segments_of(g * channels, channels, block) > most_segments) most_segments = segments_of(g * channels, channels, block);
   endfunction
 
   function automatic shape_t shape_of(input job_t job, input integer threads, input [31:0] table_bytes);
@@ -210,8 +211,8 @@ package offset_pkg;
         LAYOUT_NCHWC: shape_of.segments = (shape_of.group_channels + job.setup.block - 16'd1) / job.setup.block;
         default: shape_of.segments = shape_of.group_channels;
       endcase
-      total_segments = {16'd0, shape_of.segments};
-      if (shape_of.by_group) total_segments = segments_before(job.setup.groups, shape_of.group_channels, job.setup.block);
+      if (shape_of.by_group) shape_of.segments = most_segments(job.setup.groups, shape_of.group_channels, job.setup.block);
+      total_segments = shape_of.by_group ? shape_of.segments * job.setup.groups : {16'd0, shape_of.segments};
       unit = {14'd0, shape_of.taps, 2'd0};
       shape_of.offsets_bytes = total_segments * unit;
       shape_of.fixed_bytes = (shape_of.beyond_masks && shape_of.masked ? unit : 32'd0) + {14'd0, job.setup.groups, 2'd0};
@@ -234,7 +235,7 @@ package offset_pkg;
     begin
       first = group * shape.group_channels;
       if (shape.by_group)
-        first_segment = segments_before(group, shape.group_channels, job.setup.block) + (first + job.run.first_channel) / job.setup.block - first / job.setup.block;
+        first_segment = group * shape.segments + (first + job.run.first_channel) / job.setup.block - first / job.setup.block;
       else
         case (job.setup.layout)
           LAYOUT_NHWC: first_segment = 16'd0;

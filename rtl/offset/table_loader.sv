@@ -10,6 +10,7 @@ module table_loader #(
     input  logic                              reset,
     input  logic                              option_computed,
     input  logic [15:0]                       option_burst_bytes,
+    input  logic [15:0]                       option_outstanding,
     // The run.
     input  logic                              valid,
     input  logic                              begins,
@@ -160,7 +161,7 @@ module table_loader #(
         at_left = shape.streams_offsets ? chunk * unit : shape.offsets_bytes;
       end
     end
-    request = at_moving;
+    request = at_moving && {8'd0, 8'(asked - answered)} < option_outstanding;
     address = at_source;
     window = {16'd0, option_burst_bytes} - (at_source[31:0] & ({16'd0, option_burst_bytes} - 32'd1));
     bytes = at_left < window ? at_left : window;

@@ -141,6 +141,7 @@ void LockStep::set_options(const Settings& settings) {
   model_->option_multiplier = settings.number("multiplier");
   model_->option_table_bytes = settings.number("table_bytes");
   model_->option_burst_bytes = settings.number("burst_bytes");
+  model_->option_outstanding = settings.number("outstanding");
   model_->option_queue = settings.number("beat_queue");
   model_->option_hit_latency = settings.number("hit_latency");
   model_->option_misses = settings.number("misses");
