@@ -32,7 +32,8 @@ def build(engine, top, parameters, folder, rtl=RTL, optimise="-O1"):
     stamp = max(f.stat().st_mtime for f in files + sorted(BENCH.glob("*.h")) + sorted((BENCH / engine).glob("*.h")))
     if target.exists() and target.stat().st_mtime > stamp:
         return target
-    target.parent.mkdir(parents=True, exist_ok=True)
+    shutil.rmtree(target.parent, ignore_errors=True)  # sources may have moved since it was built
+    target.parent.mkdir(parents=True)
     flags = f"-O1 -std=c++17 -I{BENCH} -I{BENCH / engine} " + " ".join(f"-DGEOMETRY_{name}={value}" for name, value in parameters.items())
     make = f"OPT_FAST={optimise} OPT_SLOW=-O0 OPT_GLOBAL=-O0" + (" OBJCACHE=ccache" if shutil.which("ccache") else "")
     command = ["verilator", "--cc", "--exe", "--build", "-j", "1", "--top-module", top, "--Mdir", str(target.parent), "-O3",

@@ -25,9 +25,13 @@ Memories::Memories(const std::string& folder, const std::vector<Instruction>& pr
     else
       bytes_[at++] = static_cast<std::uint8_t>(std::stoul(word, nullptr, 16));
   }
-  for (const Instruction& instruction : program)
-    if (instruction.text.compare(0, 10, "iodma.copy") == 0 && instruction.end >= 0)
-      copies_.emplace(instruction.end, Copy{static_cast<std::uint64_t>(instruction.begin), instruction.text});
+  for (const Instruction& instruction : program) {
+    if (instruction.text.compare(0, 10, "iodma.copy") != 0 || instruction.end < 0) continue;
+    // A store begins when its source is complete, which may be overwritten before the store is.
+    const auto begin = static_cast<std::uint64_t>(instruction.begin);
+    const bool stores = field(instruction.text, "source", 0) >= kNram;
+    copies_.emplace(stores ? begin : instruction.end, Copy{begin, instruction.text});
+  }
 }
 
 void Memories::advance(std::uint64_t clock) {
