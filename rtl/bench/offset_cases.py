@@ -31,7 +31,7 @@ def parameters(geometry, hardware=None):
 def memory(rng, sizes, bus):
     """A memory whose banks together hold what goes over a port, or less."""
     bank_bytes = rng.choice([b for b in (4, 8, 16, 32) if b <= bus])
-    return {"size_bytes": rng.choice(sizes), "banks": rng.choice([1, 2, 4, 8, 16]), "bank_bytes": bank_bytes, "latency_cycles": rng.choice([1, 1, 1, 0, 2, 3, 7])}
+    return {"size_bytes": rng.choice(sizes), "banks": rng.choice([1, 2, 4, 8, 16]), "bank_bytes": bank_bytes, "latency_cycles": rng.choice([1, 1, 1, 0, 2, 3, 7, 20])}
 
 
 def random_engine(rng, geometry):
@@ -44,7 +44,7 @@ def random_engine(rng, geometry):
               "layout": pick(["nhwc", "nhwc", "nhwc", "nchw", "cnhw", "nchwc", "nchwc"]), "block_channels": pick([2, 3, 4, 8]),
               "thread_order": pick(["linear", "linear", "block"]), "table_bytes": pick([2048, 2048, 1024, 512, 256]),
               "beat_queue": pick([16, 16, 8, 1, 2, 3, 5]), "write_queue": pick([16, 16, 8, 1, 2, 4]), "post_latency_cycles": pick([4, 4, 0, 1, 7]),
-              "record_kernels": LARGEST["RECORDS"] // columns * columns}
+              "record_kernels": pick([LARGEST["RECORDS"] // columns, 1, 2, 3]) * columns}
     if rng.random() < 0.2:
         engine.update({"addresses": "computed", "divider_cycles": pick([8, 1, 2, 3]), "multiplier_cycles": pick([1, 1, 2, 5])})
     return engine
@@ -58,8 +58,11 @@ def random_case(rng, geometry, on_chip=False):
     channels = conv_groups * pick([rng.randint(1, 5), rng.randint(1, 3 * line)])
     kernels = conv_groups * rng.randint(1, max(1, 4 * columns // conv_groups))
     window, height, width = random_window(rng, 6, 10)
-    if rng.random() < 0.04:
-        window["kernel"], window["dilation"], width = [1, 35], [1, 1], 36 + rng.randint(0, 8)
+    if rng.random() < 0.06:
+        axis = rng.randrange(2)
+        size = [height, width]
+        window["kernel"][axis], window["dilation"][axis], size[axis] = 33 + rng.randint(0, 3), 1, 34 + rng.randint(0, 8)
+        height, width = size
     sizes = {"out_channels": kernels, **window, "groups": conv_groups}
     layer, in_type = random_layer(rng, sizes, 0.7)
     layers = [layer]
@@ -75,6 +78,8 @@ def random_case(rng, geometry, on_chip=False):
         "chip": {"clusters": 1, "cores_per_cluster": 1, "memory_controllers": 1, "cluster_bus": {"bytes_per_clock": bus}, "sram": {"bank_bytes": min(16, bus)},
                  "core": {"nram": memory(rng, [65536, 65536, 4096], bus), "wram": memory(rng, [65536, 65536, 2048, 1024], bus), "bus": {"bytes_per_clock": bus}}},
     }
+    if rng.random() < 0.2:
+        hardware["planner"] = {"map_layout": pick(["nhwc", "nchw", "nchwc"]), "map_block_channels": pick([2, 4, 8])}
     if rng.random() < 0.3:
         hardware["dma"] = {"burst_bytes": pick([64, 128, 256]), "max_outstanding": pick([8, 1, 2, 5])}
     return {"geometry": list(geometry), "workload": workload, "hardware": hardware, "varied": rng.random() < 0.3, "seed": rng.randrange(1 << 32)}
