@@ -15,11 +15,11 @@ class Answers {
       : memories_(memories), in_order_(in_order), bus_(bus) {}
 
   void ask(std::uint64_t address, std::uint64_t bytes) { asked_.push_back({number_++, address, bytes}); }
-  // A beat: the number of its request, and whether it is the last one.
-  std::pair<int, bool> take(std::uint64_t clock, const std::uint8_t* data) {
+  // A beat, number `beat` of `beats`: the number of its request, and whether it is the last one.
+  std::pair<int, bool> take(std::uint64_t clock, const Port& beats, std::size_t beat) {
     memories_.advance(clock);
     if (left_ == 0) {
-      for (current_ = 0; !in_order_ && current_ < asked_.size() && !matches(asked_[current_], data);)
+      for (current_ = 0; !in_order_ && current_ < asked_.size() && !matches(asked_[current_], beats, beat);)
         current_++;
       if (current_ == asked_.size()) current_ = 0;
       if (asked_.empty())
@@ -37,9 +37,13 @@ class Answers {
     int number;
     std::uint64_t address, bytes;
   };
-  bool matches(const Request& request, const std::uint8_t* data) const {
-    for (std::uint64_t i = 0; i < request.bytes && i < bus_; i++)
-      if (data[i] != memories_.at(request.address + i)) return false;
+  // The beats from this one on are those of the request; bytes behind its last one are zero.
+  bool matches(const Request& request, const Port& beats, std::size_t beat) const {
+    for (std::uint64_t i = 0; i < request.bytes || i % bus_ != 0; i++) {
+      if (beat + i / bus_ >= beats.records()) return false;
+      const std::uint8_t byte = i < request.bytes ? memories_.at(request.address + i) : 0;
+      if (beats.value(beat + i / bus_, 0)[i % bus_] != byte) return false;
+    }
     return true;
   }
 
@@ -70,7 +74,8 @@ BusPort read_bus(const Folder& folder, const std::string& port, Memories& memori
     const std::uint64_t next = outstanding.at(clock + 1);
     bool answered = false;
     if (beat < beats.records() && beats.clock(beat) == clock + 1) {
-      const auto [number, last] = answers.take(clock + 1, beats.value(beat++, 0));
+      const auto [number, last] = answers.take(clock + 1, beats, beat);
+      beat++;
       bus.beats.push_back(number);
       answered = last;
     }
