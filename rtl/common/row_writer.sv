@@ -18,7 +18,7 @@ module row_writer #(
     input  logic [15:0]                       columns,
     input  logic                              row_ends,
     input  logic                              run_ends,   // with this row
-    input  conv_pkg::setup_t                  conv,
+    input  logic [383:0]                      conv_bits,    // conv_pkg::setup_t
     input  logic [SUMS*32-1:0]                sums,
     input  logic [SUMS*128-1:0]               records,
     output logic [15:0]                       waiting,    // requests whose first bytes have not left
@@ -26,13 +26,15 @@ module row_writer #(
     output logic [47:0]                       address,
     output logic [7:0]                        count,
     output logic [PORT*8-1:0]                 data,
-    output logic                              run_written,
-    output logic                              stages        // rows are on their way to the port
+    output logic                              row_written,  // the row's last bytes leave
+    output logic                              run_written
 );
   localparam BYTES = LINES * 4;
   localparam ENTRY = 1 + 1 + 48 + 16 + BYTES * 8;
   localparam PLACES = WRITES + MAX_LATENCY + 2;
 
+  conv_pkg::setup_t conv;
+  assign conv = conv_bits;
   logic [SUMS*32-1:0] results;
   genvar i;
   generate
@@ -70,7 +72,7 @@ module row_writer #(
   logic [ENTRY-1:0] oldest;
   logic oldest_valid, oldest_ends, more;
   logic [47:0] begin_address, words;
-  logic [15:0] bytes, rows_under_way;
+  logic [15:0] bytes;
   logic [BYTES*8-1:0] contents;
 
   always_comb begin
@@ -88,8 +90,8 @@ module row_writer #(
         data[k*8+:8] = contents[(position+k)*8+:8];
       end else more = 1'b0;
     end
-    run_written = write && oldest_ends && position + count == bytes;
-    stages = rows_under_way != 16'd0 || drain;
+    row_written = write && position + count == bytes;
+    run_written = row_written && oldest_ends;
   end
 
   always_ff @(posedge clk) begin
@@ -101,22 +103,20 @@ module row_writer #(
     end
     if (write) begin
       position <= position + count;
-      if (position + count == bytes) begin
+      if (row_written) begin
         position <= 16'd0;
         head <= head == PLACES - 1 ? 16'd0 : head + 16'd1;
       end
     end
-    rows <= rows + {15'd0, leaving[ENTRY-1]} - {15'd0, write && position + count == bytes};
+    rows <= rows + {15'd0, leaving[ENTRY-1]} - {15'd0, row_written};
     waiting <= waiting + {15'd0, entry[ENTRY-1]} - {15'd0, write && position == 16'd0};
-    rows_under_way <= rows_under_way + {15'd0, drain && column == 16'd0} - {15'd0, write && position + count == bytes};
     if (reset) begin
       under_way <= '0;
       head <= 16'd0;
       tail <= 16'd0;
       rows <= 16'd0;
       waiting <= 16'd0;
-      rows_under_way <= 16'd0;
-      position <= 16'd0;
+        position <= 16'd0;
     end
   end
 endmodule

@@ -46,7 +46,7 @@ module address_generator #(
     now_left = begins ? divisions + 16'd3 + option_multiplier : left;
     base_made = valid && now_making && set_free && now_left == 16'd0;
     offset_made = valid && !now_making && !ended && now_left == 16'd0;
-    offset_there = ahead != 16'd0 && !begins;
+    offset_there = ahead != 16'd0;
   end
 
   always_ff @(posedge clk) begin
@@ -73,12 +73,10 @@ module address_generator #(
         ended <= 1'b0;
       end
     end
-    if (begins) ended <= 1'b0;
-    ahead <= (begins ? 16'd0 : ahead) + {15'd0, offset_made} - {15'd0, step};
+    ahead <= ahead + {15'd0, offset_made} - {15'd0, step};
     if (reset) begin
       making_bases <= 1'b0;
-      bases_left <= 16'd0;
-      ended <= 1'b1;
+      ended <= 1'b0;
       ahead <= 16'd0;
     end
   end

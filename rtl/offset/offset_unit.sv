@@ -88,7 +88,7 @@ module offset_unit #(
 
   offset_pkg::beat_t tag_beat, head_beat, next_beat;
   offset_pkg::job_t job, head_job, drain_job;
-  conv_pkg::setup_t head_conv, drain_conv;
+  conv_pkg::setup_t head_conv;
   logic [offset_pkg::JOB_BITS-1:0] job_bits, drain_bits, jobs[0:offset_pkg::JOBS-1];
   logic [offset_pkg::BEAT_BITS-1:0] tag_bits, head_bits;
   logic [offset_pkg::TILE_BITS-1:0] tile_bits;
@@ -99,7 +99,6 @@ module offset_unit #(
   assign head_conv = head_job.conv;
   assign drain_bits = jobs[drain_run];
   assign drain_job = drain_bits;
-  assign drain_conv = drain_job.conv;
 
   logic valid, begins, queue_room, table_waits, lookup, lookup_begins, done, line_there, enters, kernels_there, sums_free, present_head, walked, ends, run_ended, lines_idle, kernels_idle;
   logic [3:0] number, drain_run;
@@ -114,7 +113,7 @@ module offset_unit #(
   logic [PLACE-1:0] line_place;
   logic [LINE*8-1:0] line;
   logic [C*V*8-1:0] kernel_bytes;
-  logic completes, set, drain, row_ends, run_ends, frees, sums_stay, written, stages, starts;
+  logic completes, set, drain, row_ends, run_ends, frees, sums_stay, written, row_written, starts;
   logic [2*R*C*32-1:0] sums;
   logic [15:0] waiting, column, columns, row_kernel, records_there;
   logic [47:0] row_address;
@@ -390,7 +389,7 @@ module offset_unit #(
       .columns(columns),
       .row_ends(row_ends),
       .run_ends(run_ends),
-      .conv(drain_conv),
+      .conv_bits(drain_job.conv),
       .sums(row_sums),
       .records(row_records),
       .waiting(waiting),
@@ -398,8 +397,8 @@ module offset_unit #(
       .address(write_address),
       .count(write_bytes),
       .data(write_data),
-      .run_written(written),
-      .stages(stages)
+      .row_written(row_written),
+      .run_written(written)
   );
 
   run_completion #(

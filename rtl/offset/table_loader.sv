@@ -238,8 +238,10 @@ module table_loader #(
   end
 
   always_ff @(posedge clk) begin
-    holds <= (holds || begins) && !option_computed;
-    if (begins) held <= job.map.tables;
+    if (begins) begin
+      holds <= 1'b1;
+      held <= job.map.tables;
+    end
     fixed_asked <= at_fixed_asked;
     fixed_came <= came_fixed;
     records_asked <= at_records_asked;
