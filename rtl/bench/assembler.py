@@ -35,10 +35,10 @@ FIELDS = {
         ("layout", 2, 2), ("order", 1, 0), ("block", 16, 1), ("channels", 16, 1), ("groups", 16, 1), ("group_kernels", 16, 1), ("block_kernels", 16, 1),
         ("vector", 8, 1), ("bank_shift", 5, 0), ("part", 16, 1), ("useful_taps", 32, 1)]),
     "offset.map": (0x08, [
-        ("tables", 48, 0), ("rows", 16, 1), ("columns", 16, 1), ("height", 16, 0), ("width", 16, 0), ("h_offset", 16, 0), ("w_offset", 16, 0)]),
+        ("tables", 48, 0), ("rows", 16, 0), ("columns", 16, 0), ("height", 16, 0), ("width", 16, 0), ("h_offset", 16, 0), ("w_offset", 16, 0)]),
     "offset.run": (0x09, [
-        ("map", 48, 0), ("weights", 48, 0), ("post", 48, 0), ("result", 48, 0), ("result_pixel", 32, 0), ("kernels", 16, 1), ("first_kernel", 16, 0),
-        ("first_channel", 16, 0), ("channels", 16, 1), ("first", 1, 1), ("last", 1, 1), ("same_map", 1, 0)]),
+        ("map", 48, 0), ("weights", 48, 0), ("post", 48, 0), ("result", 48, 0), ("result_pixel", 32, 0), ("kernels", 16, 0), ("first_kernel", 16, 0),
+        ("first_channel", 16, 0), ("channels", 16, 0), ("first", 1, 1), ("last", 1, 1), ("same_map", 1, 0)]),
     "load.input": (0x10, [
         ("copy", 1, 0), ("address", 48, 0), ("row_stride", 32, 0), ("pixel_stride", 32, 0), ("height", 16, 0), ("width", 16, 0),
         ("channels", 16, 0), ("stride_h", 16, 1), ("stride_w", 16, 1), ("fill", 8, 0), ("slice", 16, 0)]),

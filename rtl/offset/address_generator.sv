@@ -72,8 +72,8 @@ module address_generator #(
         left <= divisions + 16'd3 + option_multiplier;
         ended <= 1'b0;
       end
+      ahead <= ahead + {15'd0, offset_made} - {15'd0, step};
     end
-    ahead <= ahead + {15'd0, offset_made} - {15'd0, step};
     if (reset) begin
       making_bases <= 1'b0;
       ended <= 1'b0;
