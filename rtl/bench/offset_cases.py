@@ -58,7 +58,7 @@ def random_case(rng, geometry, on_chip=False):
     channels = conv_groups * pick([rng.randint(1, 5), rng.randint(1, 3 * line)])
     kernels = conv_groups * rng.randint(1, max(1, 4 * columns // conv_groups))
     window, height, width = random_window(rng, 6, 10)
-    if rng.random() < 0.06:
+    if rng.random() < 0.1:
         axis = rng.randrange(2)
         size = [height, width]
         window["kernel"][axis], window["dilation"][axis], size[axis] = 33 + rng.randint(0, 3), 1, 34 + rng.randint(0, 8)

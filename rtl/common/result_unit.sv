@@ -39,8 +39,7 @@ module result_unit #(
     logic [95:0] quotient, rest, half;
     begin
       if (value == 96'd0) quotient = 96'd0;
-      else if (place >= 34) quotient = 96'd1 << 34;
-      else if (place >= 0) quotient = value >> (34 - place) != 96'd0 ? 96'd1 << 34 : value << place;
+      else if (!place[31]) quotient = 96'd1 << 34;  // a product has the 53 bits of its scale
       else if (place < -95) quotient = 96'd0;
       else begin
         quotient = value >> (-place);
