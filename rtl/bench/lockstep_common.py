@@ -66,10 +66,15 @@ def random_layer(rng, sizes, share):
         out = pick(["int8", "int8", "uint8"])
         layer["arithmetic"] = pick(ARITHMETICS)
         layer["requant"] = {"zero_point": zero_point(rng, out), "dtype": out}
+        # Just below a half: whether a product is rounded up or down decides what an odd sum becomes. Sums are small then.
+        half = rng.random() < 0.2
         if layer["arithmetic"] == "exact":
-            layer["requant"]["scale"] = 0.001
+            layer["requant"]["scale"] = 0.5 - 2.0**-54 if half else 0.001
         else:
-            layer["requant"].update({"input_scale": 0.05, "weight_scale": 0.02, "output_scale": 0.4})
+            scales = (0.5 - 2.0**-25, 1.0, 1.0) if half else (0.05, 0.02, 0.4)
+            layer["requant"].update(zip(("input_scale", "weight_scale", "output_scale"), scales))
+        if half:
+            weights.update({"random": {"seed": 2, "min": 0, "max": 2}, "zero_point": 0})
     layer["activation"] = pick(["none", "relu"])
     return layer, in_type
 

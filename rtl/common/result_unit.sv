@@ -87,7 +87,7 @@ module result_unit #(
     real_value = negative ? -{1'b0, real_whole} : {1'b0, real_whole};
 
     // single_rounding, double_rounding: the multiplier is a whole number, held as a double.
-    multiplier = {21'd0, exponent} >= 32'd1075 ? 32'd0 : mantissa >> (32'd1075 - {21'd0, exponent});
+    multiplier = mantissa >> (32'd1075 - {21'd0, exponent});
     single_product = $signed(sum) * $signed({1'b0, multiplier}) + (64'sd1 <<< (32'sd30 - shift));
     single_value = single_product >>> (32'sd31 - shift);
     shifted = shift > 0 ? sum <<< shift : sum;
