@@ -58,11 +58,14 @@ def random_case(rng, geometry, on_chip=False):
     channels = conv_groups * pick([rng.randint(1, 5), rng.randint(1, 3 * line)])
     kernels = conv_groups * rng.randint(1, max(1, 4 * columns // conv_groups))
     window, height, width = random_window(rng, 6, 10)
-    if rng.random() < 0.1:
+    if rng.random() < 0.12:  # coordinates in place of masks
         axis = rng.randrange(2)
-        size = [height, width]
-        window["kernel"][axis], window["dilation"][axis], size[axis] = 33 + rng.randint(0, 3), 1, 34 + rng.randint(0, 8)
+        size = [min(height, 3), min(width, 3)]
+        window.update({"kernel": [1, 1], "stride": [1, 1], "dilation": [1, 1]})
+        window["kernel"][axis], window["stride"][axis], size[axis] = 33 + rng.randint(0, 3), pick([1, 2]), 34 + rng.randint(0, 8)
+        window["pads"][axis] = rng.randint(0, 3)
         height, width = size
+        channels, kernels = conv_groups * rng.randint(1, 3), conv_groups * rng.randint(1, 2)
     sizes = {"out_channels": kernels, **window, "groups": conv_groups}
     layer, in_type = random_layer(rng, sizes, 0.7)
     layers = [layer]
