@@ -31,6 +31,14 @@ FIELDS = {
         ("map", 48, 0), ("weights", 48, 0), ("post", 48, 0), ("result", 48, 0), ("result_pixel", 20, 0), ("rows", 16, 1), ("columns", 16, 1), ("kernels", 16, 1),
         ("height", 16, 0), ("width", 16, 0), ("h_offset", 16, 0), ("w_offset", 16, 0), ("first_kernel", 16, 0), ("first_channel", 16, 0), ("channels", 16, 1),
         ("first", 1, 1), ("last", 1, 1), ("transposes", 1, 0)]),
+    "offset.setup": (0x07, [
+        ("layout", 2, 2), ("order", 1, 0), ("block", 16, 1), ("channels", 16, 1), ("groups", 16, 1), ("group_kernels", 16, 1), ("block_kernels", 16, 1),
+        ("vector", 8, 1), ("bank_shift", 5, 0), ("part", 16, 1), ("useful_taps", 32, 1)]),
+    "offset.map": (0x08, [
+        ("tables", 48, 0), ("rows", 16, 0), ("columns", 16, 0), ("height", 16, 0), ("width", 16, 0), ("h_offset", 16, 0), ("w_offset", 16, 0)]),
+    "offset.run": (0x09, [
+        ("map", 48, 0), ("weights", 48, 0), ("post", 48, 0), ("result", 48, 0), ("result_pixel", 32, 0), ("kernels", 16, 0), ("first_kernel", 16, 0),
+        ("first_channel", 16, 0), ("channels", 16, 0), ("first", 1, 1), ("last", 1, 1), ("same_map", 1, 0)]),
     "load.input": (0x10, [
         ("copy", 1, 0), ("address", 48, 0), ("row_stride", 32, 0), ("pixel_stride", 32, 0), ("height", 16, 0), ("width", 16, 0),
         ("channels", 16, 0), ("stride_h", 16, 1), ("stride_w", 16, 1), ("fill", 8, 0), ("slice", 16, 0)]),
@@ -47,7 +55,7 @@ NAMES = {
     "int8": 0, "uint8": 1, "int32": 2, "float32": 3,
     "right_b_up": 0, "right_b_down": 1, "right_a_up": 2, "right_a_down": 3, "left_a_left": 4, "left_a_right": 5, "left_b_left": 6, "left_b_right": 7,
     "plain": 0, "group_rolling": 1, "whole_rolling": 2, "output_stationary": 3, "rolling": 0, "tags": 1, "register": 0, "buffer": 1, "in_memory": 0,
-    "while_loading": 1, "none": 0, "leaky_relu": 1, "sigmoid": 2, "tanh": 3, "hard_swish": 4, "gelu": 5,
+    "while_loading": 1, "nchw": 0, "cnhw": 1, "nhwc": 2, "nchwc": 3, "linear": 0, "block": 1, "none": 0, "leaky_relu": 1, "sigmoid": 2, "tanh": 3, "hard_swish": 4, "gelu": 5,
     "continuous": 0, "strided": 1, "transit": 2, "real64": 0, "real32": 1, "single_rounding": 2, "double_rounding": 3,
 }
 SEMAPHORES = {

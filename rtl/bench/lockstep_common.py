@@ -32,7 +32,8 @@ def build(engine, top, parameters, folder, rtl=RTL, optimise="-O1"):
     stamp = max(f.stat().st_mtime for f in files + sorted(BENCH.glob("*.h")) + sorted((BENCH / engine).glob("*.h")))
     if target.exists() and target.stat().st_mtime > stamp:
         return target
-    target.parent.mkdir(parents=True, exist_ok=True)
+    shutil.rmtree(target.parent, ignore_errors=True)  # sources may have moved since it was built
+    target.parent.mkdir(parents=True)
     flags = f"-O1 -std=c++17 -I{BENCH} -I{BENCH / engine} " + " ".join(f"-DGEOMETRY_{name}={value}" for name, value in parameters.items())
     make = f"OPT_FAST={optimise} OPT_SLOW=-O0 OPT_GLOBAL=-O0" + (" OBJCACHE=ccache" if shutil.which("ccache") else "")
     command = ["verilator", "--cc", "--exe", "--build", "-j", "1", "--top-module", top, "--Mdir", str(target.parent), "-O3",
@@ -65,10 +66,15 @@ def random_layer(rng, sizes, share):
         out = pick(["int8", "int8", "uint8"])
         layer["arithmetic"] = pick(ARITHMETICS)
         layer["requant"] = {"zero_point": zero_point(rng, out), "dtype": out}
+        # Just below a half: whether a product is rounded up or down decides what an odd sum becomes. Sums are small then.
+        half = rng.random() < 0.2
         if layer["arithmetic"] == "exact":
-            layer["requant"]["scale"] = 0.001
+            layer["requant"]["scale"] = 0.5 - 2.0**-54 if half else 0.001
         else:
-            layer["requant"].update({"input_scale": 0.05, "weight_scale": 0.02, "output_scale": 0.4})
+            scales = (0.5 - 2.0**-25, 1.0, 1.0) if half else (0.05, 0.02, 0.4)
+            layer["requant"].update(zip(("input_scale", "weight_scale", "output_scale"), scales))
+        if half:
+            weights.update({"random": {"seed": 2, "min": 0, "max": 2}, "zero_point": 0})
     layer["activation"] = pick(["none", "relu"])
     return layer, in_type
 
@@ -131,11 +137,11 @@ def compare(folder, bench, settings):
     return int(match.group(1)), int(match.group(2))
 
 
-def run_on_core(case, folder, product, units, work=("--layer", "layer.json")):
-    """Runs a workload or a program on the core of a chip and records its units. Returns whether the planner takes the case."""
+def run_on_core(case, folder, product, units, work=("--layer", "layer.json"), others=()):
+    """Runs a workload or a program on the core of a chip and records its units and `others`, patterns of ports. Returns whether the planner takes the case."""
     scopes = [f"chip.cluster0.core0.{unit}.*" for unit in units]
     status, out, err = call([product, "run", "--config", "hw.json", *work, "--out", "out", "--vectors", "vectors",
-                             "--vectors-ports", *scopes, "chip.states", "instructions"], folder)
+                             "--vectors-ports", *scopes, *others, "chip.states", "instructions"], folder)
     if status != 0:
         case["refused"] = (out + err).strip()
         if status == 2:

@@ -39,8 +39,7 @@ module result_unit #(
     logic [95:0] quotient, rest, half;
     begin
       if (value == 96'd0) quotient = 96'd0;
-      else if (place >= 34) quotient = 96'd1 << 34;
-      else if (place >= 0) quotient = value >> (34 - place) != 96'd0 ? 96'd1 << 34 : value << place;
+      else if (!place[31]) quotient = 96'd1 << 34;  // a product has the 53 bits of its scale
       else if (place < -95) quotient = 96'd0;
       else begin
         quotient = value >> (-place);
@@ -88,7 +87,7 @@ module result_unit #(
     real_value = negative ? -{1'b0, real_whole} : {1'b0, real_whole};
 
     // single_rounding, double_rounding: the multiplier is a whole number, held as a double.
-    multiplier = {21'd0, exponent} >= 32'd1075 ? 32'd0 : mantissa >> (32'd1075 - {21'd0, exponent});
+    multiplier = mantissa >> (32'd1075 - {21'd0, exponent});
     single_product = $signed(sum) * $signed({1'b0, multiplier}) + (64'sd1 <<< (32'sd30 - shift));
     single_value = single_product >>> (32'sd31 - shift);
     shifted = shift > 0 ? sum <<< shift : sum;

@@ -168,7 +168,23 @@ module result_path #(
       .read(records)
   );
 
-  result_writer #(
+  conv_pkg::setup_t conv;
+  logic [47:0] row_address;
+  logic row_written;
+  logic [15:0] rows_under_way;
+  always_comb begin
+    conv = leaving.job.conv;
+    row_address = leaving.job.run.result + ({16'd0, leaving.round.row} + row) * leaving.job.run.result_pixel
+                  + leaving.round.kernel * (conv.requantise && conv.output_type != conv_pkg::TYPE_INT32 ? 16'd1 : 16'd4);
+    write_state = write ? rolling_pkg::STATE_BUSY : rows_under_way != 16'd0 || drain ? rolling_pkg::STATE_STAGING : rolling_pkg::STATE_IDLE;
+  end
+
+  always_ff @(posedge clk) begin
+    rows_under_way <= rows_under_way + {15'd0, drain && column == 16'd0} - {15'd0, row_written};
+    if (reset) rows_under_way <= 16'd0;
+  end
+
+  row_writer #(
       .LINES(LINES),
       .SUMS(SUMS),
       .PORT(PORT),
@@ -180,12 +196,12 @@ module result_path #(
       .option_bank_shift(option_bank_shift),
       .option_banks(option_banks),
       .drain(drain),
-      .row(row),
+      .row_address(row_address),
       .column(column),
       .columns(columns),
       .row_ends(row_ends),
       .run_ends(half_free != 2'd0 && leaving.round.ends_run),
-      .drains(drains),
+      .conv_bits(leaving.job.conv),
       .sums(drain_sums),
       .records(records),
       .waiting(waiting),
@@ -193,8 +209,8 @@ module result_path #(
       .address(address),
       .count(count),
       .data(data),
-      .run_written(written),
-      .state(write_state)
+      .row_written(row_written),
+      .run_written(written)
   );
 
   run_completion completion (

@@ -1,5 +1,6 @@
 #include "wfold_vectors.h"
 
+#include "bus.h"
 #include "memories.h"
 #include "registers.h"
 #include "vectors.h"
@@ -116,88 +117,6 @@ void read_regions(const Folder& folder, const std::string& scope, Ports& ports) 
   }
 }
 
-// Which requests the beats of a bus answer: memories may answer out of order.
-class Answers {
- public:
-  Answers(Memories& memories, bool in_order) : memories_(memories), in_order_(in_order) {}
-
-  void ask(std::uint64_t address, std::uint64_t bytes) { asked_.push_back({number_++, address, bytes}); }
-  // A beat: the number of its request, and whether it is the last one.
-  std::pair<int, bool> take(std::uint64_t clock, const std::uint8_t* data) {
-    memories_.advance(clock);
-    if (left_ == 0) {
-      for (current_ = 0; !in_order_ && current_ < asked_.size() && !matches(asked_[current_], data);)
-        current_++;
-      if (current_ == asked_.size()) current_ = 0;
-      if (asked_.empty())
-        throw std::runtime_error("a beat in clock " + std::to_string(clock) + " answers no request");
-      left_ = (asked_[current_].bytes + kBus - 1) / kBus;
-    }
-    const int number = asked_[current_].number;
-    const bool last = --left_ == 0;
-    if (last) asked_.erase(asked_.begin() + static_cast<std::ptrdiff_t>(current_));
-    return {number, last};
-  }
-
- private:
-  struct Request {
-    int number;
-    std::uint64_t address, bytes;
-  };
-  bool matches(const Request& request, const std::uint8_t* data) const {
-    for (std::uint64_t i = 0; i < request.bytes && i < kBus; i++)
-      if (data[i] != memories_.at(request.address + i)) return false;
-    return true;
-  }
-
-  Memories& memories_;
-  bool in_order_;
-  std::vector<Request> asked_;
-  std::size_t current_ = 0;
-  std::uint64_t left_ = 0;
-  int number_ = 0;
-};
-
-// When the requests of a port are granted and answered, by the number of those under way: it has what was
-// granted in the clock before, and no longer what is answered in this one.
-BusPort read_bus(const Folder& folder, const std::string& port, Memories& memories, bool in_order) {
-  const Port& requests = folder.at(port + ".req").port;
-  const Port& beats = folder.at(port + ".rbeat").port;
-  Register outstanding(folder.at(port + ".registers"), "outstanding");
-  BusPort bus;
-  if (requests.records() == 0) return bus;
-  Answers answers(memories, in_order);
-  std::size_t request = 0, beat = 0;
-  std::uint64_t under_way = 0;
-  const std::uint64_t end = requests.clock(requests.records() - 1) + 4096;  // answers come later
-  for (std::uint64_t clock = requests.clock(0); clock < end; clock++) {
-    while (request < requests.records() && requests.clock(request) < clock) request++;
-    const std::uint64_t next = outstanding.at(clock + 1);
-    bool answered = false;
-    if (beat < beats.records() && beats.clock(beat) == clock + 1) {
-      const auto [number, last] = answers.take(clock + 1, beats.value(beat++, 0));
-      bus.beats.push_back(number);
-      answered = last;
-    }
-    const bool requested = request < requests.records() && requests.clock(request) == clock;
-    const bool reads = requested && requests.number(request, 2) == 0;
-    bool granted = false;
-    if (reads) {
-      granted = next + answered > under_way;
-      if (granted) answers.ask(requests.number(request, 0), requests.number(request, 1));
-    } else if (requested) {
-      const bool again = request + 1 < requests.records() && requests.clock(request + 1) == clock + 1 &&
-                         requests.number(request + 1, 0) == requests.number(request, 0);
-      granted = !again;
-    }
-    if (beats.records() == 0) answered = under_way + granted > next;
-    if (granted) bus.granted.insert(clock);
-    if (answered) bus.answered.insert(clock + 1);
-    under_way = next;
-  }
-  return bus;
-}
-
 }  // namespace
 
 WfoldVectors read_wfold_vectors(const std::string& path, const Settings& settings) {
@@ -223,8 +142,8 @@ WfoldVectors read_wfold_vectors(const std::string& path, const Settings& setting
   read_results(folder, engine, ports);
   read_regions(folder, scope, ports);
   read_states(folder, scope, "engine.", {std::begin(kParts), std::end(kParts)}, kCodes, ports);
-  vectors.lines = read_bus(folder, scope + "bus.lines", memories, in_order);
-  vectors.results = read_bus(folder, scope + "bus.results", memories, in_order);
+  vectors.lines = read_bus(folder, scope + "bus.lines", memories, in_order, kBus);
+  vectors.results = read_bus(folder, scope + "bus.results", memories, in_order, kBus);
   return vectors;
 }
 

@@ -1,6 +1,7 @@
 // Ports of the W-fold engine from the vectors of a run, and what the bus and the regions do for it.
 #pragma once
 
+#include "bus.h"
 #include "ports.h"
 #include "program.h"
 
@@ -23,13 +24,6 @@ constexpr int kResults = (kKernelsFirst ? kSecond / 2 : kUnits) * kColumns;
 
 // Parts whose cycles are counted, by the names of their states.
 constexpr const char* kParts[] = {"array", "broadcast", "read", "weights", "drain", "write"};
-
-// What a port of the core's bus does.
-struct BusPort {
-  std::set<std::uint64_t> granted;   // clocks in which a request is granted
-  std::set<std::uint64_t> answered;  // clocks in which a request is answered, with its last beat
-  std::vector<int> beats;            // of reads, the number of the request that each beat answers
-};
 
 struct WfoldVectors {
   Ports ports;

@@ -34,7 +34,7 @@ module run_completion #(
 
   always_ff @(posedge clk) begin
     kinds <= kinds_left;
-    if (ends) kinds[runs_left] <= stays;
+    kinds[runs_left] <= stays;  // of the run that ends next
     runs <= runs_left + {7'd0, ends};
     wrote <= wrote_left;
     summed <= summed_left;

@@ -1,6 +1,6 @@
 // Bias, activation, requantisation of the sums that leave, and the requests to write rows of results: a row's bytes are asked for
-// `post_latency` cycles behind its last sums, PORT bytes a cycle (RO-6, NU-2).
-module result_writer #(
+// `post_latency` cycles behind its last sums, PORT bytes a cycle (RO-6, OT-6, NU-2).
+module row_writer #(
     parameter LINES = 4,
     parameter SUMS = 4,
     parameter PORT = 4,
@@ -13,12 +13,12 @@ module result_writer #(
     input  logic [7:0]                        option_bank_shift,
     input  logic [15:0]                       option_banks,
     input  logic                              drain,
-    input  logic [15:0]                       row,
+    input  logic [47:0]                       row_address,  // of its first result
     input  logic [15:0]                       column,
     input  logic [15:0]                       columns,
     input  logic                              row_ends,
     input  logic                              run_ends,   // with this row
-    input  logic [rolling_pkg::HALF_BITS-1:0] drains,
+    input  logic [383:0]                      conv_bits,    // conv_pkg::setup_t
     input  logic [SUMS*32-1:0]                sums,
     input  logic [SUMS*128-1:0]               records,
     output logic [15:0]                       waiting,    // requests whose first bytes have not left
@@ -26,17 +26,15 @@ module result_writer #(
     output logic [47:0]                       address,
     output logic [7:0]                        count,
     output logic [PORT*8-1:0]                 data,
-    output logic                              run_written,
-    output logic [3:0]                        state
+    output logic                              row_written,  // the row's last bytes leave
+    output logic                              run_written
 );
   localparam BYTES = LINES * 4;
   localparam ENTRY = 1 + 1 + 48 + 16 + BYTES * 8;
   localparam PLACES = WRITES + MAX_LATENCY + 2;
 
-  rolling_pkg::half_t now;
   conv_pkg::setup_t conv;
-  assign conv = now.job.conv;
-  assign now = drains;
+  assign conv = conv_bits;
   logic [SUMS*32-1:0] results;
   genvar i;
   generate
@@ -54,7 +52,7 @@ module result_writer #(
   logic [BYTES*8-1:0] gathered, gathering;
   logic [15:0] size;
   logic [ENTRY-1:0] entry, leaving;
-  logic [MAX_LATENCY*ENTRY-1:0] stages;  // the youngest row stands in the lowest place
+  logic [MAX_LATENCY*ENTRY-1:0] under_way;  // the youngest row stands in the lowest place
 
   always_comb begin
     size = conv.requantise && conv.output_type != conv_pkg::TYPE_INT32 ? 16'd1 : 16'd4;
@@ -64,9 +62,8 @@ module result_writer #(
         if (size == 16'd1) gathering[(column+k)*8+:8] = results[k*32+:8];
         else gathering[(column+k)*32+:32] = results[k*32+:32];
       end
-    entry = {drain && row_ends, run_ends, now.job.run.result + ({16'd0, now.round.row} + row) * now.job.run.result_pixel + now.round.kernel * size,
-             columns * size, gathering};
-    leaving = option_latency == 8'd0 ? entry : stages[(option_latency-8'd1)*ENTRY+:ENTRY];
+    entry = {drain && row_ends, run_ends, row_address, columns * size, gathering};
+    leaving = option_latency == 8'd0 ? entry : under_way[(option_latency-8'd1)*ENTRY+:ENTRY];
   end
 
   // Rows that wait for the port.
@@ -75,7 +72,7 @@ module result_writer #(
   logic [ENTRY-1:0] oldest;
   logic oldest_valid, oldest_ends, more;
   logic [47:0] begin_address, words;
-  logic [15:0] bytes, rows_under_way;
+  logic [15:0] bytes;
   logic [BYTES*8-1:0] contents;
 
   always_comb begin
@@ -93,35 +90,33 @@ module result_writer #(
         data[k*8+:8] = contents[(position+k)*8+:8];
       end else more = 1'b0;
     end
-    run_written = write && oldest_ends && position + count == bytes;
-    state = write ? rolling_pkg::STATE_BUSY : rows_under_way != 16'd0 || drain ? rolling_pkg::STATE_STAGING : rolling_pkg::STATE_IDLE;
+    row_written = write && position + count == bytes;
+    run_written = row_written && oldest_ends;
   end
 
   always_ff @(posedge clk) begin
     if (drain) gathered <= gathering;
-    stages <= {stages[(MAX_LATENCY-1)*ENTRY-1:0], entry};
+    under_way <= {under_way[(MAX_LATENCY-1)*ENTRY-1:0], entry};
     if (leaving[ENTRY-1]) begin
       places[tail] <= leaving;
       tail <= tail == PLACES - 1 ? 16'd0 : tail + 16'd1;
     end
     if (write) begin
       position <= position + count;
-      if (position + count == bytes) begin
+      if (row_written) begin
         position <= 16'd0;
         head <= head == PLACES - 1 ? 16'd0 : head + 16'd1;
       end
     end
-    rows <= rows + {15'd0, leaving[ENTRY-1]} - {15'd0, write && position + count == bytes};
+    rows <= rows + {15'd0, leaving[ENTRY-1]} - {15'd0, row_written};
     waiting <= waiting + {15'd0, entry[ENTRY-1]} - {15'd0, write && position == 16'd0};
-    rows_under_way <= rows_under_way + {15'd0, drain && column == 16'd0} - {15'd0, write && position + count == bytes};
     if (reset) begin
-      stages <= '0;
+      under_way <= '0;
       head <= 16'd0;
       tail <= 16'd0;
       rows <= 16'd0;
       waiting <= 16'd0;
-      rows_under_way <= 16'd0;
-      position <= 16'd0;
+        position <= 16'd0;
     end
   end
 endmodule
