@@ -59,16 +59,9 @@ std::optional<double> cost_of(const OrderedJson& row, Objective objective) {
 
 // The columns of the front: what is searched for, and what it usually costs.
 ParetoAxes front_of(Objective objective) {
-  switch (objective) {
-    case Objective::kEnergy:
-      return {"energy_pj", "time_us"};
-    case Objective::kEdp:
-      return {"energy_pj", "time_us"};
-    case Objective::kCycles:
-      return {"cycles", "area_mm2"};
-    default:
-      return {"time_us", "area_mm2"};
-  }
+  const bool energy = objective == Objective::kEnergy || objective == Objective::kEdp;
+  if (energy) return {"energy_pj", "time_us"};
+  return {objective == Objective::kCycles ? "cycles" : "time_us", "area_mm2"};
 }
 
 // The multiply-accumulates of a workload, and the bytes that cross DRAM at least once.
@@ -81,7 +74,13 @@ LeastWork least_work(const Workload& workload) {
   for (const auto& [name, info] : workload.inputs) work.bytes += static_cast<double>(info.size_bytes());
   for (const std::string& name : workload.outputs)
     work.bytes += static_cast<double>(workload.tensor(name).size_bytes());
-  for (const Layer& layer : workload.layers) work.macs += static_cast<double>(useful_macs(workload, layer));
+  std::set<std::string> kernels;  // layers may share them
+  for (const Layer& layer : workload.layers) {
+    work.macs += static_cast<double>(useful_macs(workload, layer));
+    const auto* conv = std::get_if<Conv2d>(&layer.operation);
+    if (conv != nullptr && kernels.insert(conv->weights_source).second)
+      work.bytes += static_cast<double>(conv->weights.bytes.size());
+  }
   return work;
 }
 

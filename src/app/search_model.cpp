@@ -144,14 +144,27 @@ std::vector<std::size_t> PointChoice::next(std::size_t count, const std::map<std
   return made;
 }
 
-// Points that are expected to cost least; the last one differs from the best known one by a step on one axis,
-// so that a wrong model ends no search.
+// Points that are expected to cost least; the last one is the best known one with the value in place of its
+// own that was run least often, so that no value of an axis is given up for a wrong model.
 std::vector<std::size_t> PointChoice::by_model(std::size_t count, const std::map<std::size_t, double>& costs,
                                                const std::set<std::size_t>& closed) const {
+  std::vector<std::vector<std::size_t>> tried;  // by axis and value
+  for (const std::size_t size : space_.sizes()) tried.emplace_back(size, 0);
+  for (const auto& [point, cost] : costs) {
+    const std::vector<std::size_t> values = space_.values_of(point);
+    for (std::size_t axis = 0; axis < values.size(); ++axis) ++tried[axis][values[axis]];
+  }
   const CostModel model(space_, costs);
+  // What was run seldom is hoped to cost less.
+  constexpr double kHope = 1;
   std::vector<std::pair<double, std::size_t>> open;
   for (std::size_t point = 0; point < space_.points(); ++point) {
-    if (is_open(point, closed)) open.emplace_back(model.expected(point), point);
+    if (!is_open(point, closed)) continue;
+    const std::vector<std::size_t> values = space_.values_of(point);
+    double hope = 0;
+    for (std::size_t axis = 0; axis < values.size(); ++axis)
+      hope += kHope / static_cast<double>(1 + tried[axis][values[axis]]);
+    open.emplace_back(model.expected(point) - hope, point);
   }
   std::sort(open.begin(), open.end());
   std::vector<std::size_t> made;
@@ -161,15 +174,16 @@ std::vector<std::size_t> PointChoice::by_model(std::size_t count, const std::map
   if (made.size() < count || count < 2 || costs.empty()) return made;
   const auto best = std::min_element(costs.begin(), costs.end(),
                                      [](const auto& a, const auto& b) { return a.second < b.second; });
-  const std::vector<std::size_t> values = space_.values_of(best->first);
-  for (const auto& [expected, point] : open) {
-    const std::vector<std::size_t> other = space_.values_of(point);
-    std::size_t steps = 0;
-    for (std::size_t axis = 0; axis < values.size(); ++axis)
-      steps += values[axis] > other[axis] ? values[axis] - other[axis] : other[axis] - values[axis];
-    if (steps != 1 || std::find(made.begin(), made.end(), point) != made.end()) continue;
-    made.back() = point;
-    break;
+  std::size_t least = costs.size() + 1;
+  for (std::size_t axis = 0; axis < tried.size(); ++axis) {
+    for (std::size_t value = 0; value < tried[axis].size(); ++value) {
+      std::vector<std::size_t> other = space_.values_of(best->first);
+      other[axis] = value;
+      const std::size_t point = space_.point_of(other);
+      if (tried[axis][value] >= least || !is_open(point, closed)) continue;
+      if (std::find(made.begin(), made.end() - 1, point) != made.end() - 1) continue;
+      least = tried[axis][value], made.back() = point;
+    }
   }
   return made;
 }

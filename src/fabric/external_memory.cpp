@@ -7,6 +7,7 @@
 #include <cstring>
 
 #include <fmt/format.h>
+#include <sysc/kernel/sc_dynamic_processes.h>
 
 namespace tilebeat {
 namespace {
