@@ -331,8 +331,7 @@ TEST(ScratchpadProperty, CY_3_words_accessed_together_are_those_of_single_cycles
       return in_child([&] {
         strict_systemc();
         const SimContext context{ClockDomain(kScratchpadPeriod)};
-        Scratchpad memory("memory", context, config, config.size_bytes, kBase, bus,
-                          0, engine_ports);
+        Scratchpad memory("memory", context, config, config.size_bytes, kBase, bus, 0, engine_ports);
         struct Nobody : sc_core::sc_module {
           sc_core::sc_vector<tlm_utils::simple_initiator_socket<Nobody>> sockets;
           Nobody(const sc_core::sc_module_name& name, int count)
