@@ -64,16 +64,21 @@ ParetoAxes front_of(Objective objective) {
   return {objective == Objective::kCycles ? "cycles" : "time_us", "area_mm2"};
 }
 
-// The multiply-accumulates of a workload, and the bytes that cross DRAM at least once.
+// The multiply-accumulates of a workload, and bytes that cross DRAM whatever the plan: kernels, and results.
+// Of an input a layer may read a part, and what the host computes takes no cycles.
 struct LeastWork {
   double macs = 0, bytes = 0;
 };
 
 LeastWork least_work(const Workload& workload) {
   LeastWork work;
-  for (const auto& [name, info] : workload.inputs) work.bytes += static_cast<double>(info.size_bytes());
-  for (const std::string& name : workload.outputs)
-    work.bytes += static_cast<double>(workload.tensor(name).size_bytes());
+  for (const Layer& layer : workload.layers) {
+    if (std::holds_alternative<HostOperation>(layer.operation)) return {};
+    const auto& outputs = workload.outputs;
+    const bool is_output = std::find(outputs.begin(), outputs.end(), layer.name) != outputs.end();
+    if (is_output && !std::holds_alternative<Reshape>(layer.operation))
+      work.bytes += static_cast<double>(layer.output.size_bytes());
+  }
   std::set<std::string> kernels;  // layers may share them
   for (const Layer& layer : workload.layers) {
     work.macs += static_cast<double>(useful_macs(workload, layer));
