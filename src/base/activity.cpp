@@ -66,6 +66,7 @@ constexpr std::array<ActivityText, kActivityCount> kTexts{{
     {"address", "the addresses of a beat are not known yet: threads are activated, or a generator computes"},
     {"setup_wait", "new registers of a convolution wait until the results before them have drained"},
     {"dispatch", "the next instruction is on its way to the unit: one a cycle, two in the unit"},
+    {"decode", "weights of four bits, whose bytes have arrived, are being decoded"},
 }};
 
 }  // namespace

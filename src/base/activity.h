@@ -59,6 +59,7 @@ enum class Activity : std::uint8_t {
   kAddress,           ///< the addresses of a beat are not known yet
   kSetupWait,         ///< registers of a convolution are still used by results of the previous one
   kDispatch,          ///< the next instruction is on its way from the command processor to the unit
+  kDecode,            ///< weights of four bits are being decoded
   kCount
 };
 constexpr int kActivityCount = to_int(Activity::kCount);

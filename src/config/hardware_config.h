@@ -137,6 +137,9 @@ struct ChipConfig {
   int scalar_lanes = 0;  ///< lanes of the memory core's scalar unit; 0: it has none
   int sync_cycles = 4;   ///< cycles of a signal between processors and of a barrier's release
   DramPath dram_path = DramPath::kAuto;
+  /// Bytes of a weight stream a cycle that a decoder takes: of IODMAs, MVDMAs and the broadcast engines; 0:
+  /// there are none, and weights have eight bits.
+  int decode_bytes_per_clock = 32;
 
   int cores() const { return clusters * cores_per_cluster; }
   /// Command processors: the cores' and the memory cores'.

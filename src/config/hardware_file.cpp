@@ -222,6 +222,10 @@ void describe(V& v, ChipConfig& c) {
   v.choice("dram_path", c.dram_path, kDramPathNames,
            "how data comes from DRAM to a core: direct by IODMA, through the SRAM by GDMA and broadcast, or "
            "as planned");
+  v.integer("decode_bytes_per_clock", c.decode_bytes_per_clock, {0, 128},
+            "bytes of int4 or uint4 weights a clock that the decoder of a DMA engine in front of WRAM takes; "
+            "0: there is "
+            "none, such weights are refused");
 }
 
 template <class V>

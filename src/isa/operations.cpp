@@ -65,6 +65,7 @@ void Copy::describe(FieldVisitor& visit) {
   visit("pad_top", pad_top, 8), visit("pad_left", pad_left, 8), visit("pad_bottom", pad_bottom, 8);
   visit("pad_right", pad_right, 8), visit("fill", fill, 8);
   visit("transposed_columns", transposed_columns, 16), visit("transposed_stride", transposed_stride, 32);
+  visit("decodes", decodes, 1);
 }
 
 std::string transfer_fault(std::int64_t outer_count, std::int64_t inner_count, std::int64_t run_bytes) {
@@ -75,6 +76,13 @@ std::string transfer_fault(std::int64_t outer_count, std::int64_t inner_count, s
 }
 
 std::string Copy::fault() const {
+  if (decodes && (turns() || pad_top + pad_left + pad_bottom + pad_right != 0 || unit == Unit::kFold))
+    return "a copy that decodes weights has no border and turns no blocks, and fold.copy decodes none";
+  if (decodes && (source_outer_stride != 0 || stream_bytes() == 0))
+    return fmt::format(
+        "source_inner_stride is {}, source_outer_stride {}: a copy that decodes weights has the bytes of "
+        "its stream in the first, and 0 in the second",
+        source_inner_stride, source_outer_stride);
   if (turns()) {
     if (pad_top + pad_left + pad_bottom + pad_right != 0) return "a copy that turns its blocks has no border";
     if (unit == Unit::kFold) return "fold.copy turns no blocks";

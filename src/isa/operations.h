@@ -63,6 +63,9 @@ struct ConvSetup {
 /// the other, is a block. Bytes i of its runs become neighbours at the destination; byte i + 1 follows
 /// `destination_inner_stride` bytes on, and after every `transposed_columns` of them `transposed_stride`
 /// bytes on.
+///
+/// With `decodes` the source is a stream of weights of four bits (isa/weight_stream.h), `stream_bytes()`
+/// bytes without gaps, and its int8 weights fill the runs of the destination one after the other.
 struct Copy {
   static constexpr std::array<OperationKind, 6> kKinds{{{"iodma.copy", 0x30, Unit::kIodma},
                                                         {"mvdma.copy", 0x31, Unit::kMvdma},
@@ -81,7 +84,10 @@ struct Copy {
   std::uint8_t fill = 0;
   std::uint16_t transposed_columns = 0;  ///< 0: runs arrive as they are
   std::uint32_t transposed_stride = 0;   ///< bytes
+  bool decodes = false;
 
+  /// Bytes of the source of a copy that decodes; its field is the stride between runs, of which it has one.
+  std::uint32_t stream_bytes() const { return source_inner_stride; }
   bool turns() const { return transposed_columns != 0; }
   /// Bytes of a block that is transposed; 0: the copy transposes nothing.
   std::int64_t block_bytes() const {

@@ -60,7 +60,7 @@ Core::Core(sc_core::sc_module_name name, const SimContext& outer, const Hardware
   context_.races = &races_;
   const SimContext& context = context_;
   const CoreConfig& config = hardware.chip->core;
-  const int width = config.bus.bytes_per_clock;
+  const int width = config.bus.bytes_per_clock, decoder = hardware.chip->decode_bytes_per_clock;
   std::vector<AddressRange> map = core_map(config, core);
   const std::uint64_t nram = map[kNramTarget].begin, wram = map[kWramTarget].begin;
   order.run({
@@ -69,8 +69,14 @@ Core::Core(sc_core::sc_module_name name, const SimContext& outer, const Hardware
             {context, hardware, order, options.granularity, options.trace_accumulators, "", nram});
       },
       [&] { vector_ = std::make_unique<VectorUnit>("vector", context, config.vector, config.copy, nram); },
-      [&] { iodma = std::make_unique<CopyEngine>("iodma", context, config.copy, Unit::kIodma, map); },
-      [&] { mvdma = std::make_unique<CopyEngine>("mvdma", context, config.copy, Unit::kMvdma, map); },
+      [&] {
+        iodma = std::make_unique<CopyEngine>("iodma", context, config.copy, Unit::kIodma, map,
+                                             std::vector<CopySide>{}, decoder);
+      },
+      [&] {
+        mvdma = std::make_unique<CopyEngine>("mvdma", context, config.copy, Unit::kMvdma, map,
+                                             std::vector<CopySide>{}, decoder);
+      },
       [&] {
         if (config.stores == StoreOrder::kBehindLoads) return;
         iostore = std::make_unique<CopyEngine>("iostore", context, config.copy, Unit::kIostore, map);
@@ -206,8 +212,10 @@ void Core::count(Snapshot& snapshot) {
   visitor.counter("vector", "lane_clocks", "cycles", vector_->lane_clocks);
   visitor.counter("iodma", "written", "bytes", iodma->bytes);
   visitor.counter("iodma", "filled", "bytes", iodma->filled);
+  visitor.counter("iodma", "decoded", "weights", iodma->decoded);
   visitor.counter("mvdma", "written", "bytes", mvdma->bytes);
   visitor.counter("mvdma", "filled", "bytes", mvdma->filled);
+  visitor.counter("mvdma", "decoded", "weights", mvdma->decoded);
   if (iostore) visitor.counter("iostore", "written", "bytes", iostore->bytes);
 }
 

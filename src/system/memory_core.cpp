@@ -83,12 +83,15 @@ void MemoryCore::build_engines(const SimContext& context, const ChipConfig& chip
     const CopySide link{"link", {{sram_address(0), sram_address(chip.clusters)}}};
     const CopySide cores{"cores", {{kMulticast, kMulticast << 1}}};
     engines_.push_back(std::make_unique<CopyEngine>("dma", context, chip.copy, Unit::kGdma, map,
-                                                    std::vector<CopySide>{link, cores}));
+                                                    std::vector<CopySide>{link, cores},
+                                                    chip.decode_bytes_per_clock));
     return;
   }
   engines_.resize(3);
   const auto build = [&](std::size_t at, const char* name, Unit unit) {
-    engines_[at] = std::make_unique<CopyEngine>(name, context, chip.copy, unit, map);
+    const int decoder = unit == Unit::kMvdma ? chip.decode_bytes_per_clock : 0;
+    engines_[at] =
+        std::make_unique<CopyEngine>(name, context, chip.copy, unit, map, std::vector<CopySide>{}, decoder);
   };
   order.run({[&] { build(0, "gdma", Unit::kGdma); }, [&] { build(1, "cdma", Unit::kCdma); },
              [&] { build(2, "mvdma", Unit::kMvdma); }});

@@ -32,6 +32,12 @@ bool overtakes(const Copy& copy) {
 // ---- CopyStream ----
 
 CopyStream::CopyStream(const Copy& copy, int burst_bytes) : copy_(copy), burst_bytes_(burst_bytes) {
+  if (copy.decodes) {
+    copy_ = {};
+    copy_.source = copy.source, copy_.run_bytes = copy.stream_bytes();
+    enter_run();
+    return;
+  }
   // Adjacent runs are joined, as long as the length fits its field.
   const auto fits = [](std::uint64_t bytes) { return bytes <= UINT32_MAX; };
   if (copy.pad_left == 0 && copy.pad_right == 0 && fits(std::uint64_t{copy.run_bytes} * copy.inner_count) &&
@@ -53,6 +59,7 @@ std::int64_t CopyStream::total_bytes(const Copy& c) {
 }
 
 StridedBlock CopyStream::source(const Copy& c) {
+  if (c.decodes) return {c.source, c.stream_bytes(), 1, 0, 1, 0};
   return {c.source, c.run_bytes, c.inner_count, c.source_inner_stride, c.outer_count, c.source_outer_stride};
 }
 
@@ -123,14 +130,16 @@ bool is_in(const std::vector<AddressRange>& ranges, std::uint64_t address) {
 }  // namespace
 
 CopyEngine::CopyEngine(sc_core::sc_module_name name, const SimContext& context, const DmaConfig& config,
-                       Unit unit, std::vector<AddressRange> inner_ranges, const std::vector<CopySide>& more)
+                       Unit unit, std::vector<AddressRange> inner_ranges, const std::vector<CopySide>& more,
+                       int decode_bytes)
     : CommandedUnit(name, context, unit),
       outer("outer", context, config.max_outstanding, wake_),
       inner("inner", context, config.max_outstanding, wake_),
       config_(config),
       buffer_fill_(context, *this, {"", "buffer", "bytes", CounterInfo::Kind::kLevel}),
       unit_(unit),
-      inner_ranges_(std::move(inner_ranges)) {
+      inner_ranges_(std::move(inner_ranges)),
+      decode_bytes_(decode_bytes) {
   for (const CopySide& side : more) {
     more_outer.push_back(std::make_unique<BurstPort>(side.name, context, config.max_outstanding, wake_));
     more_ranges_.push_back(side.ranges);
@@ -160,6 +169,8 @@ void CopyEngine::check(const Copy& copy) const {
   const char* unit = nth(kUnitNames, copy.unit);
   if (CopyStream::total_bytes(copy) == 0)
     throw SimulationError(fmt::format("{}.copy: nothing to copy", unit));
+  if (copy.decodes && decode_bytes_ == 0)
+    throw SimulationError(fmt::format("{}.copy: the engine has no decoder of weights", unit));
   const bool moves = is_inner(copy.source) && is_inner(copy.destination);
   const bool may_move = unit_ == Unit::kFold || copy.unit == Unit::kMvdma;
   if (unit_ == Unit::kFold && !moves)
@@ -222,6 +233,8 @@ void CopyEngine::step() {
   const Cycle now = context_.clock.cycle_of(now_ps());
   take_responses(now);
   take_data(now);
+  begin_write();
+  decode(now);
   const bool wrote = write(now);
   const bool read_one = read(now);
   if (!read_one) read_ledger.enter(read_blocker(now), now);
@@ -321,9 +334,46 @@ bool CopyEngine::begin_write() {
     next_block_ = 0;
   } else {
     cutter_.emplace(CopyStream::destination(copy), config_.burst_bytes);
+    if (copy.decodes) decoding_ = Decoding{copy.stream_bytes(), CopyStream::total_bytes(copy)};
   }
   ++to_write_;
   return true;
+}
+
+void CopyEngine::decode(Cycle now) {
+  if (!decoding_) return;
+  Decoding& d = *decoding_;
+  if (d.done && *d.done <= now) {
+    d.weights.push(d.fresh.data(), d.fresh.size());
+    d.done.reset();
+  }
+  if (!d.done) decode_burst(now);
+  if (d.done) wake_at(*d.done);
+}
+
+// Begins to decode the next weights, for which bytes have arrived and room is left.
+void CopyEngine::decode_burst(Cycle now) {
+  Decoding& d = *decoding_;
+  constexpr std::size_t kBursts = 2;
+  const auto burst = to_size(config_.burst_bytes);
+  if (d.weights_left == 0 || d.weights.size() + burst > kBursts * burst) return;
+  d.fresh.resize(to_size(std::min<std::int64_t>(config_.burst_bytes, d.weights_left)));
+  const std::size_t there = std::min(data_.size(), to_size(d.bytes_left));
+  const WeightDecoder::Step step = decoder_.decode(data_.data(), there, d.fresh.data(), count_of(d.fresh));
+  if (step.taken == 0 && step.made == 0) {
+    if (to_signed(there) < d.bytes_left) return;
+    throw SimulationError(fmt::format("{}.copy: the stream ends {} weights before the destination",
+                                      nth(kUnitNames, unit_), d.weights_left));
+  }
+  data_.pop(step.taken);
+  reserved_ -= to_int(to_signed(step.taken));
+  d.bytes_left -= to_signed(step.taken), d.weights_left -= step.made;
+  if (d.weights_left == 0 && (d.bytes_left > 0 || !decoder_.at_end()))
+    throw SimulationError(
+        fmt::format("{}.copy: the stream has more weights than the destination", nth(kUnitNames, unit_)));
+  d.fresh.resize(to_size(step.made));
+  decoded += step.made;
+  d.done = now + std::max<Cycle>(1, ceil_div(to_signed(step.taken), std::int64_t{decode_bytes_}));
 }
 
 // Transposes the block at the front of the buffer; false while it is incomplete.
@@ -343,7 +393,9 @@ bool CopyEngine::turn_block() {
 Activity CopyEngine::write_blocker(Cycle now) {
   if (!begin_write()) return writes_.empty() ? blocker_ : Activity::kMemory;
   BurstPort& port = write_port(cutter_->address());
-  if (!turn_block() || data_.size() < to_size(cutter_->bytes())) return Activity::kStaging;
+  if (decoding_ && decoding_->weights.size() < to_size(cutter_->bytes()))
+    return decoding_->done ? Activity::kDecode : Activity::kStaging;
+  if (!decoding_ && (!turn_block() || data_.size() < to_size(cutter_->bytes()))) return Activity::kStaging;
   if (!port.granted(now)) return port.waits_for();
   return port.has_room() ? Activity::kBusy : Activity::kOutstanding;
 }
@@ -354,11 +406,12 @@ bool CopyEngine::write(Cycle now) {
   const int burst = cutter_->bytes();
   BurstPort& port = write_port(address);
   std::vector<std::uint8_t> data = port.buffer(burst);
-  std::copy_n(data_.data(), burst, data.begin());
-  data_.pop(to_size(burst));
-  reserved_ -= burst;
+  ByteQueue& from = decoding_ ? decoding_->weights : data_;
+  std::copy_n(from.data(), burst, data.begin());
+  from.pop(to_size(burst));
+  if (!decoding_) reserved_ -= burst;
   cutter_->advance();
-  if (cutter_->done()) cutter_.reset();
+  if (cutter_->done()) cutter_.reset(), decoding_.reset();
   port.issue(tlm::TLM_WRITE_COMMAND, address, burst, std::move(data), now);
   writes_.emplace_back(&port, burst);
   write_ledger.enter(Activity::kBusy, now);

@@ -7,6 +7,7 @@
 #include "observe/statistics.h"
 #include "units/commanded_unit.h"
 #include "units/matrix_unit.h"
+#include "units/weight_decoder.h"
 
 #include <algorithm>
 #include <cstddef>
@@ -108,6 +109,11 @@ struct CopySide {
 /// fast as one from a row: the first write of a block is requested in the cycle after the block's last byte
 /// arrived, and no burst has bytes of two blocks. A block and a burst must fit the buffer together.
 ///
+/// A copy that decodes (Copy::decodes) reads a weight stream like a run of bytes. The decoder takes up to
+/// `decode_bytes` of its bytes a cycle out of the buffer, for a burst of weights at a time; the decoded burst
+/// may be written in the cycle after the last of them. Two bursts of weights have room behind the decoder, so
+/// that the next one is decoded while one is written. It decodes for the copy that is being written alone.
+///
 /// A merged engine (SPEC HI-3) stands for several: it has a port for each of their outer sides and executes
 /// their copies in the order of the program, with one buffer and one request a cycle for all.
 ///
@@ -121,9 +127,10 @@ class CopyEngine : public CommandedUnit {
   std::vector<std::unique_ptr<BurstPort>> more_outer;  ///< in the order of the constructor's `more`
 
   /// Addresses in `inner_ranges` are accessed through `inner`, those of `more` through ports of their own,
-  /// all others through `outer`.
+  /// all others through `outer`. `decode_bytes`: 0, the engine has no decoder.
   CopyEngine(sc_core::sc_module_name name, const SimContext& context, const DmaConfig& config, Unit unit,
-             std::vector<AddressRange> inner_ranges, const std::vector<CopySide>& more = {});
+             std::vector<AddressRange> inner_ranges, const std::vector<CopySide>& more = {},
+             int decode_bytes = 0);
   SC_HAS_PROCESS(CopyEngine);
 
   Unit unit() const { return unit_; }
@@ -131,6 +138,7 @@ class CopyEngine : public CommandedUnit {
   CycleLedger read_ledger, write_ledger;  ///< busy: a request was sent
   std::int64_t bytes = 0;                 ///< bytes written, border included
   std::int64_t filled = 0;                ///< bytes of borders
+  std::int64_t decoded = 0;               ///< weights decoded
 
  private:
   struct Job {
@@ -156,6 +164,8 @@ class CopyEngine : public CommandedUnit {
   bool begin_stream();
   bool begin_write();
   bool turn_block();
+  void decode(Cycle now);
+  void decode_burst(Cycle now);
   bool is_inner(std::uint64_t address) const;
   // The fold engine has both ends on the inner side: it reads through one port and writes through the other.
   BurstPort& read_port(std::uint64_t address) {
@@ -185,6 +195,16 @@ class CopyEngine : public CommandedUnit {
   // the transposing copy whose block is at the front of `data_`, not transposed yet
   std::optional<Copy> to_turn_;
   std::optional<BurstCutter> cutter_;
+  // of the copy that is being written, if it decodes
+  struct Decoding {
+    std::int64_t bytes_left = 0, weights_left = 0;  // of the stream, that are not decoded
+    std::optional<Cycle> done = {};                 // the cycle in which `fresh` is decoded
+    std::vector<std::uint8_t> fresh = {};
+    ByteQueue weights = {};  // decoded, not written
+  };
+  int decode_bytes_;
+  WeightDecoder decoder_;
+  std::optional<Decoding> decoding_;
   std::deque<std::pair<BurstPort*, int>> writes_;  // under way, oldest first
   SignalId buffer_signal_ = -1, read_signal_ = -1, write_signal_ = -1;
 };

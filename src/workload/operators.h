@@ -3,6 +3,7 @@
 #include "base/numerics.h"
 #include "workload/host_operation.h"
 #include "workload/tensor.h"
+#include "workload/weight_codes.h"
 
 #include <array>
 #include <cstdint>
@@ -124,6 +125,7 @@ struct Conv2d {
   /// int8 [Co, Kh, Kw, Ci/groups], of kMatrices [..., n, k]; uint8 files are shifted by -128 when loaded.
   /// Empty when the kernels are an input.
   Tensor weights;
+  WeightCodesPointer codes;  ///< of weights that are stored with four bits; null: they are stored as int8
   /// A name of the weights' source: layers that have the same share their weights.
   std::string weights_source;
   std::int32_t weight_zero_point = 0;  ///< of the weights, shifted along, or of the second input

@@ -153,11 +153,4 @@ void describe(Fields& v, SourceSpec& s) {
   v.exactly_one({"file", "random"});
 }
 
-void describe(Fields& v, WeightsSpec& s) {
-  v.optional_choice("dtype", s.dtype, kByteTypeNames,
-                    "type of the elements; without it the file's, int8 for random");
-  v.integer("zero_point", s.zero_point, kZeroPoint, "element that stands for 0, within the type's range");
-  describe(v, s.source);
-}
-
 }  // namespace tilebeat

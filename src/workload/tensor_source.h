@@ -26,15 +26,8 @@ struct SourceSpec {
   std::optional<RandomSpec> random;
 };
 
-struct WeightsSpec {
-  SourceSpec source;
-  std::optional<DType> dtype;
-  std::int32_t zero_point = 0;
-};
-
 void describe(Fields& v, RandomSpec& s);
 void describe(Fields& v, SourceSpec& s);
-void describe(Fields& v, WeightsSpec& s);
 
 /// Number `index` (from 0) of the SplitMix64 sequence that starts at `seed`: the same on every machine, and
 /// computed without its predecessors.

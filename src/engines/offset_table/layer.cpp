@@ -253,7 +253,7 @@ class OffsetLayer : public MatrixLayer {
     const auto bytes_of = [this](int block) { return schedule({block, block + 1}).weight_bytes(); };
     return layout_with_records(p_, bytes_of);
   }
-  std::vector<std::uint8_t> pack_block(int set, int block) const override;
+  std::vector<std::uint8_t> pack_block(const Tensor& weights, int set, int block) const override;
   bool reduces() const override { return p_.conv.groups == 1; }
   Interval weights_of(int block, Interval channels) const override {
     const OffsetSchedule one = schedule({block, block + 1});
@@ -342,7 +342,7 @@ class OffsetLayer : public MatrixLayer {
 };
 
 // Order of the bytes: slices, beats of a slice, kernels of a beat, elements of a kernel (OffsetRun).
-std::vector<std::uint8_t> OffsetLayer::pack_block(int set, int block) const {
+std::vector<std::uint8_t> OffsetLayer::pack_block(const Tensor& weights, int set, int block) const {
   const int channels = p_.channels / p_.conv.groups, taps = p_.taps();
   const OffsetSchedule one = schedule({block, block + 1});
   std::vector<std::uint8_t> bytes;
@@ -354,7 +354,7 @@ std::vector<std::uint8_t> OffsetLayer::pack_block(int set, int block) const {
         const std::int64_t kernel =
             std::int64_t{set} * p_.conv.out_channels + std::int64_t{block} * p_.block_kernels + k;
         const std::int64_t from = (kernel * taps + tap) * channels + beat.channel;
-        const auto first = p_.weights->bytes.begin() + from;
+        const auto first = weights.bytes.begin() + from;
         bytes.insert(bytes.end(), first, first + beat.count);
       }
     }

@@ -219,7 +219,7 @@ class RollingLayer : public MatrixLayer {
     };
     return layout_with_records(p_, bytes_of);
   }
-  std::vector<std::uint8_t> pack_block(int set, int block) const override;
+  std::vector<std::uint8_t> pack_block(const Tensor& weights, int set, int block) const override;
   // Stacks of fewer blocks give more cores work, and need less memory.
   std::vector<std::unique_ptr<MatrixLayer>> other_block_sizes() const override {
     std::vector<std::unique_ptr<MatrixLayer>> others;
@@ -285,7 +285,7 @@ class RollingLayer : public MatrixLayer {
 
 // Order of the bytes: cuts of n, in each the kernels or, if transposed while loading, the elements
 // (RollingRun).
-std::vector<std::uint8_t> RollingLayer::pack_block(int set, int block) const {
+std::vector<std::uint8_t> RollingLayer::pack_block(const Tensor& weights, int set, int block) const {
   const int channels = group_channels(p_), taps = p_.taps();
   const int first = block * p_.block_kernels, kernels = p_.kernels_of({block, block + 1});
   const RollingSchedule all = schedule(1, {0, 1});
@@ -299,7 +299,7 @@ std::vector<std::uint8_t> RollingLayer::pack_block(int set, int block) const {
   }
   const auto element = [&](int kernel, int n) {
     const std::int64_t begin = (std::int64_t{set} * p_.conv.out_channels + first + kernel) * taps * channels;
-    return nth(p_.weights->bytes, begin + nth(element_of, n));
+    return nth(weights.bytes, begin + nth(element_of, n));
   };
   std::vector<std::uint8_t> bytes;
   bytes.reserve(element_of.size() * to_size(kernels));

@@ -18,7 +18,8 @@ namespace {
 
 // The words of one kernel block of a set, in the order channel blocks, taps, columns, P channels; for kernels
 // with groups only the bytes inside the groups.
-std::vector<std::uint8_t> packed_block(const Problem& p, const ArrayShape& array, int set, int kernel_block) {
+std::vector<std::uint8_t> packed_block(const Problem& p, const ArrayShape& array, const Tensor& weights,
+                                       int set, int kernel_block) {
   const Interval planes = planes_of(p, array, kernel_block);
   const int channels_per_group = p.channels / p.conv.groups;
   const auto fill = static_cast<std::uint8_t>(p.conv.weight_zero_point);
@@ -45,7 +46,7 @@ std::vector<std::uint8_t> packed_block(const Problem& p, const ArrayShape& array
     const bool whole = full && plane * word >= latest && (plane + 1) * word <= earliest + channels_per_group;
     for (int tap = 0; tap < p.taps(); ++tap) {
       if (whole) {
-        const std::uint8_t* const from = p.weights->bytes.data();
+        const std::uint8_t* const from = weights.bytes.data();
         const std::int64_t offset = std::int64_t{tap} * channels_per_group + std::int64_t{plane} * word;
         with_word_size(to_size(word), [&, out, from, offset](auto size) {
           std::uint8_t* to = out;
@@ -64,7 +65,7 @@ std::vector<std::uint8_t> packed_block(const Problem& p, const ArrayShape& array
         const std::int64_t kernel =
             ((std::int64_t{set} * p.conv.out_channels + k) * p.taps() + tap) * channels_per_group;
         if (exists && first >= 0 && first + word <= channels_per_group) {
-          const std::uint8_t* from = p.weights->bytes.data() + kernel + first;
+          const std::uint8_t* from = weights.bytes.data() + kernel + first;
           out = std::copy_n(from, word, out);
           continue;
         }
@@ -72,7 +73,7 @@ std::vector<std::uint8_t> packed_block(const Problem& p, const ArrayShape& array
         for (int i = stored.begin; i < stored.end; ++i) {
           const int channel = first + i;
           const bool taken = exists && channel >= 0 && channel < channels_per_group;
-          *out++ = taken ? nth(p.weights->bytes, kernel + channel) : fill;
+          *out++ = taken ? nth(weights.bytes, kernel + channel) : fill;
         }
       }
     }
@@ -106,8 +107,8 @@ class SwitchArrayLayer : public MatrixLayer {
     };
     return layout_with_records(p_, bytes_of);
   }
-  std::vector<std::uint8_t> pack_block(int set, int block) const override {
-    return packed_block(p_, array_, set, block);
+  std::vector<std::uint8_t> pack_block(const Tensor& weights, int set, int block) const override {
+    return packed_block(p_, array_, weights, set, block);
   }
   bool reduces() const override { return p_.conv.groups == 1; }
   Interval weights_of(int block, Interval channels) const override {

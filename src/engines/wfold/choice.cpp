@@ -22,8 +22,8 @@ bool allows(WfoldReadMode mode, const WfoldSchedule& schedule, std::int64_t half
 }
 
 // Appends one line of a region: bytes [bytes.begin, bytes.end) of a folded pixel of the kernel.
-void pack_line(const Problem& p, int set, int kernel, int row, const FoldedColumn& column,
-               const ByteRange& bytes, std::vector<std::uint8_t>& packed) {
+void pack_line(const Problem& p, const Tensor& weights, int set, int kernel, int row,
+               const FoldedColumn& column, const ByteRange& bytes, std::vector<std::uint8_t>& packed) {
   const std::size_t at = packed.size();
   packed.insert(packed.end(), to_size(bytes.end - bytes.begin),
                 static_cast<std::uint8_t>(p.conv.weight_zero_point));
@@ -38,21 +38,22 @@ void pack_line(const Problem& p, int set, int kernel, int row, const FoldedColum
         (((std::int64_t{set} * p.conv.out_channels + kernel) * p.conv.kernel[0] + row) * p.conv.kernel[1] +
          tap.tap) *
         per_group;
-    std::copy_n(p.weights->bytes.begin() + from + begin - first, end - begin,
+    std::copy_n(weights.bytes.begin() + from + begin - first, end - begin,
                 packed.begin() + to_signed(at) + begin - bytes.begin);
   }
 }
 
 // Appends the kernels of a region, in the order of WfoldSchedule.
-void pack_kernels(const Problem& p, int set, const std::vector<int>& kernels, const ByteRange& channels,
-                  int granularity, std::vector<std::uint8_t>& packed) {
+void pack_kernels(const Problem& p, const Tensor& weights, int set, const std::vector<int>& kernels,
+                  const ByteRange& channels, int granularity, std::vector<std::uint8_t>& packed) {
   const std::vector<FoldedColumn> columns =
       fold_kernel(p.conv.kernel[1], p.conv.stride[1], p.conv.dilation[1]);
   for (std::int64_t begin = channels.begin; begin < channels.end; begin += granularity) {
     const ByteRange block{begin, std::min(channels.end, begin + granularity)};
     for (const int kernel : kernels) {
       for (int row = 0; row < p.conv.kernel[0]; ++row) {
-        for (const FoldedColumn& column : columns) pack_line(p, set, kernel, row, column, block, packed);
+        for (const FoldedColumn& column : columns)
+          pack_line(p, weights, set, kernel, row, column, block, packed);
       }
     }
   }
@@ -258,13 +259,14 @@ WfoldChoice choose_wfold(const Problem& p, const HardwareConfig& hardware, Group
   return best;
 }
 
-std::vector<std::uint8_t> pack_regions(const Problem& p, const WfoldChoice& choice, int set, int block) {
+std::vector<std::uint8_t> pack_regions(const Problem& p, const WfoldChoice& choice, const Tensor& weights,
+                                       int set, int block) {
   const int slaves = choice.shape.slaves, of_slave = kernels_of_regions(p, slaves, block) / slaves;
   std::vector<std::uint8_t> packed;
   for (int slave = 0; slave < slaves; ++slave) {
     std::vector<int> kernels;
     for (int k = 0; k < of_slave; ++k) kernels.push_back(block * p.block_kernels + slave + k * slaves);
-    pack_kernels(p, set, kernels, channels_of(p, block, 1), choice.granularity.granularity, packed);
+    pack_kernels(p, weights, set, kernels, channels_of(p, block, 1), choice.granularity.granularity, packed);
     if (p.has_post_parameters()) pack_records(p, kernels, packed);
   }
   return packed;

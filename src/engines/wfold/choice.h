@@ -63,7 +63,8 @@ int kernels_of_regions(const Problem& problem, int slaves, int block);
 std::int64_t packed_bytes(const Problem& problem, const WfoldConfig& config, int block);
 /// Kernels and post-parameters of a block, region after region, in the layout of WfoldSchedule, with folded
 /// widths (SPEC WF-3, WF-5, WF-6).
-std::vector<std::uint8_t> pack_regions(const Problem& problem, const WfoldChoice& choice, int set, int block);
+std::vector<std::uint8_t> pack_regions(const Problem& problem, const WfoldChoice& choice,
+                                       const Tensor& weights, int set, int block);
 /// The records of the kernels, in their order.
 std::vector<std::uint8_t> records_of(const Problem& problem);
 /// The post-parameters alone; every block has as many records per region as the first block.

@@ -249,10 +249,10 @@ class WfoldLayer : public MatrixLayer {
                                 : layout.post_bytes * p_.kernel_blocks();
     return layout;
   }
-  std::vector<std::uint8_t> pack_block(int set, int block) const override {
-    if (!deals_kernels(p_, config_)) return pack_regions(p_, choice_, set, block);
+  std::vector<std::uint8_t> pack_block(const Tensor& weights, int set, int block) const override {
+    if (!deals_kernels(p_, config_)) return pack_regions(p_, choice_, weights, set, block);
     const std::int64_t kernel = std::int64_t{p_.taps()} * (p_.channels / p_.conv.groups);
-    const auto first = p_.weights->bytes.begin() +
+    const auto first = weights.bytes.begin() +
                        (std::int64_t{set} * p_.conv.out_channels + block * p_.block_kernels) * kernel;
     return {first, first + kernel * p_.kernels_of({block, block + 1})};
   }

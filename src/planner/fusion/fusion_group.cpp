@@ -267,7 +267,7 @@ BoundCycles FusionGroup::bound(int loads) const {
     for (const Shard& shard : shared.shards) {
       const WeightLayout& layout = shard.weights.layout;
       const bool counted = layout.post_place == PostPlace::kInRegions && !layout.dealt;  // in the blocks
-      bytes += loads * (to_signed(layout.blocks.back()) + (counted ? 0 : layout.record_bytes));
+      bytes += loads * (least_kernel_bytes(shard) + (counted ? 0 : layout.record_bytes));
     }
   }
   bound.dram = dram_bound(bytes, hardware_);

@@ -4,6 +4,7 @@
 #include "isa/address_map.h"
 #include "planner/layer/estimate.h"
 #include "planner/layer/placement.h"
+#include "planner/layer/weight_streams.h"
 #include "tilebeat/error.h"
 
 #include <algorithm>
@@ -65,7 +66,7 @@ void GroupWeights::map_layer(std::size_t l, const std::vector<MostOutputs>& most
   if (streamed() && kernel_fetches(work_.hardware, work_.clusters) == work_.clusters) {
     std::int64_t bytes = 0;
     for (const Shard& of : work_.layers[l].matrix->shards)
-      bytes += to_signed(of.weights.layout.blocks.back());
+      bytes += least_kernel_bytes(of);
     const auto cycles = [&](const DmaConfig& dma) {
       return port_cycles({bytes, 1, bytes}, dram_path(work_.hardware, dma, Direction::kRead));
     };
@@ -275,8 +276,8 @@ GroupWeights::Load GroupWeights::load_of(std::size_t l, const Group& group) cons
 
 std::vector<Transfer> GroupWeights::transfers(std::size_t l, const Group& group) const {
   const Shard& shard = work_.layers[l].matrix->shards[group.shard];
-  return weight_transfers(*shard.layer, shard.weights, group.group,
-                          multicast_address(cores_of(l, group), true, offset_of(group)));
+  return weight_loads(graph_, shard, group.group,
+                      multicast_address(cores_of(l, group), true, offset_of(group)));
 }
 
 GroupWeights::Load GroupWeights::load_of_post(std::size_t l, const Group& group) const {

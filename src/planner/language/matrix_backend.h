@@ -144,9 +144,9 @@ class MatrixLayer {
   virtual Grain grain() const = 0;
   /// The planner asks every candidate layer for its layout, and only the chosen one for `pack_block`.
   virtual WeightLayout weight_layout() const = 0;
-  /// The bytes of kernel block `block` of set `set`, as many as the layout says. Not called for kernels that
-  /// are a tensor.
-  virtual std::vector<std::uint8_t> pack_block(int set, int block) const = 0;
+  /// The bytes of kernel block `block` of set `set`, as many as the layout says, with elements of `weights`,
+  /// which has the shape of the problem's. Not called for kernels that are a tensor.
+  virtual std::vector<std::uint8_t> pack_block(const Tensor& weights, int set, int block) const = 0;
   /// Makes the lowering that turns jobs, in the order in which they are added, into tasks. The layer outlives
   /// it.
   virtual std::unique_ptr<MatrixLowering> lower(TaskGraph& graph, const EnginePlace& place,

@@ -29,10 +29,10 @@ Conv2d without_weights(const Conv2d& conv) {
 
 // Weights with zeros between the taps, for the dense kernel that equals `conv` at dilation 1: the baseline of
 // SW-3.
-Tensor insert_zeros(const Conv2d& conv, const std::array<int, 2>& dense_kernel) {
-  const std::int64_t depth = conv.weights.shape[3];
+Tensor insert_zeros(const Conv2d& conv, const Tensor& weights, const std::array<int, 2>& dense_kernel) {
+  const std::int64_t depth = weights.shape[3];
   Tensor dense;
-  dense.dtype = conv.weights.dtype;
+  dense.dtype = weights.dtype;
   dense.shape = {conv.out_channels, dense_kernel[0], dense_kernel[1], depth};
   dense.bytes.assign(to_size(dense.elements()), static_cast<std::uint8_t>(conv.weight_zero_point));
   for (int k = 0; k < conv.out_channels; ++k) {
@@ -42,7 +42,7 @@ Tensor insert_zeros(const Conv2d& conv, const std::array<int, 2>& dense_kernel) 
         const auto to = ((std::int64_t{k} * dense_kernel[0] + r * conv.dilation[0]) * dense_kernel[1] +
                          s * conv.dilation[1]) *
                         depth;
-        std::memcpy(dense.bytes.data() + to, conv.weights.bytes.data() + from, to_size(depth));
+        std::memcpy(dense.bytes.data() + to, weights.bytes.data() + from, to_size(depth));
       }
     }
   }
@@ -121,6 +121,7 @@ Problem transposed_problem(const Workload& workload, const Layer& layer, int blo
   Problem p;
   p.name = layer.name, p.block_kernels = block_kernels;
   p.weights = std::make_shared<const Tensor>(std::move(made.conv.weights));
+  p.codes = std::move(made.conv.codes);
   p.conv = without_weights(made.conv);
   p.interleaving = made.interleaving;
   p.useful_taps = useful_taps(conv);
@@ -158,6 +159,7 @@ Problem make_problem(const Workload& workload, const Layer& layer, const Hardwar
   if (conv.form == ConvForm::kTransposed) return transposed_problem(workload, layer, block_kernels);
   p.conv = without_weights(conv);
   p.weights = std::shared_ptr<const Tensor>(std::shared_ptr<const Tensor>(), &conv.weights);
+  p.codes = conv.codes;
   p.useful_taps = p.taps();
   p.block_kernels = block_kernels;
   if (planner.zero_inserted && conv.pixels != PixelAxes::kMatrices) {
@@ -165,7 +167,9 @@ Problem make_problem(const Workload& workload, const Layer& layer, const Hardwar
       p.conv.kernel[axis] = (conv.kernel[axis] - 1) * conv.dilation[axis] + 1;
       p.conv.dilation[axis] = 1;
     }
-    p.weights = std::make_shared<const Tensor>(insert_zeros(conv, p.conv.kernel));
+    const auto dense = [&](const Tensor& weights) { return insert_zeros(conv, weights, p.conv.kernel); };
+    p.weights = std::make_shared<const Tensor>(dense(conv.weights));
+    p.codes = mapped_codes(conv.codes, dense);
   }
   p.input = workload.tensor(layer.inputs.front());
   p.output = layer.output;
@@ -308,10 +312,11 @@ Problem tile_problem(const Problem& problem, const OutputTile& tile) {
 namespace {
 
 // The kernels of the phases of `conv`: phases row by row, with the channels of a phase together.
-Tensor phase_kernels(const Conv2d& conv, const SubpixelAxis& h, const SubpixelAxis& w) {
-  const std::int64_t depth = conv.weights.shape[3];
+Tensor phase_kernels(const Conv2d& conv, const Tensor& weights, const SubpixelAxis& h,
+                     const SubpixelAxis& w) {
+  const std::int64_t depth = weights.shape[3];
   Tensor kernels;
-  kernels.dtype = conv.weights.dtype;
+  kernels.dtype = weights.dtype;
   kernels.shape = {std::int64_t{h.stride} * w.stride * conv.out_channels, h.taps, w.taps, depth};
   kernels.bytes.assign(to_size(kernels.elements()), static_cast<std::uint8_t>(conv.weight_zero_point));
   std::int64_t to = 0;
@@ -319,7 +324,7 @@ Tensor phase_kernels(const Conv2d& conv, const SubpixelAxis& h, const SubpixelAx
     if (row < conv.kernel[0] && column < conv.kernel[1]) {
       const std::int64_t from =
           ((std::int64_t{kernel} * conv.kernel[0] + row) * conv.kernel[1] + column) * depth;
-      std::copy_n(conv.weights.bytes.begin() + from, depth, kernels.bytes.begin() + to);
+      std::copy_n(weights.bytes.begin() + from, depth, kernels.bytes.begin() + to);
     }
     to += depth;
   };
@@ -367,7 +372,9 @@ SubpixelConv subpixel_conv(const Conv2d& conv, const std::vector<std::int64_t>& 
   c.kernel = {h.taps, w.taps};
   c.pads = {h.pad, w.pad, 0, 0};
   c.out_channels = phases * conv.out_channels;
-  c.weights = phase_kernels(conv, h, w);
+  const auto by_phase = [&](const Tensor& weights) { return phase_kernels(conv, weights, h, w); };
+  c.weights = by_phase(conv.weights);
+  c.codes = mapped_codes(conv.codes, by_phase);
   c.weight_zero_point = conv.weight_zero_point;
   c.bias = repeated(conv.bias, phases);
   c.activation = conv.activation, c.requant = conv.requant;

@@ -139,6 +139,7 @@ struct Problem {
   Conv2d conv;  ///< without weights; dense when the zero-inserted baseline is asked for
   /// [sets, Co, Kh, Kw, Ci/groups], with inserted zeros for the baseline; empty when kernels are a tensor.
   std::shared_ptr<const Tensor> weights;
+  WeightCodesPointer codes;  ///< of weights that are stored with four bits, beside `weights`
   std::optional<KernelTensor> kernel_tensor;
   /// For a transposed convolution: each result pixel holds several output pixels.
   std::optional<Interleaving> interleaving;

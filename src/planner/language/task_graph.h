@@ -214,6 +214,8 @@ class TaskGraph {
   /// bytes may share a place.
   using ConstantPlacer = std::function<std::uint64_t(std::vector<std::uint8_t> bytes)>;
   void place_constants(ConstantPlacer placer) { place_constant_ = std::move(placer); }
+  /// Whether it is a graph for a plan, whose constants have places; others are for estimates.
+  bool is_for_plan() const { return place_constant_ != nullptr; }
   /// The DRAM address of the bytes that `make` returns. In a graph for an estimate it is 0, and `make` is not
   /// called.
   std::uint64_t constant(const std::function<std::vector<std::uint8_t>()>& make) const {

@@ -2,9 +2,12 @@
 
 #include "isa/address_map.h"
 #include "planner/language/relayout.h"
+#include "tilebeat/error.h"
 
 #include <algorithm>
 #include <numeric>
+
+#include <fmt/format.h>
 
 namespace tilebeat {
 namespace {
@@ -27,6 +30,12 @@ class Packer {
 
   void add(const Transfer& transfer) {
     const CopyShape& s = transfer.shape;
+    if (s.stream > 0) {
+      if (s.stream > bytes_)
+        throw UserError(
+            fmt::format("a stream of {} bytes of weights does not fit a buffer of {}", s.stream, bytes_));
+      return put(transfer);
+    }
     const std::int64_t row = s.run * s.columns;
     if (row <= bytes_) {
       const std::int64_t most = bytes_ / row;
@@ -63,12 +72,12 @@ class Packer {
     }
   }
   void put(const Transfer& part) {
-    if (parts_.empty() || part.shape.bytes() > left_) {
+    if (parts_.empty() || part.shape.source_bytes() > left_) {
       parts_.emplace_back();
       left_ = bytes_;
     }
     parts_.back().push_back(part);
-    left_ -= part.shape.bytes();
+    left_ -= part.shape.source_bytes();
   }
 
   std::int64_t bytes_, left_ = 0;
@@ -87,7 +96,7 @@ double on_chip_trip(const InterconnectConfig& bus, const MemoryConfig& memory) {
 
 std::int64_t bytes_of(const std::vector<Transfer>& transfers) {
   std::int64_t sum = 0;
-  for (const Transfer& transfer : transfers) sum += transfer.shape.bytes();
+  for (const Transfer& transfer : transfers) sum += transfer.shape.source_bytes();
   return sum;
 }
 
@@ -107,6 +116,10 @@ Copy copy_from(Unit unit, const Transfer& transfer, std::int64_t row, std::int64
   copy.destination_outer_stride = static_cast<std::uint32_t>(shape.destination_row);
   copy.transposed_columns = static_cast<std::uint16_t>(shape.transposed);
   copy.transposed_stride = static_cast<std::uint32_t>(shape.transposed_row);
+  if (shape.stream > 0) {
+    copy.decodes = true;
+    copy.source_inner_stride = static_cast<std::uint32_t>(shape.stream), copy.source_outer_stride = 0;
+  }
   return copy;
 }
 
@@ -126,6 +139,7 @@ std::vector<Transfer> into_buffer(const std::vector<Transfer>& part, std::uint64
   std::vector<Transfer> legs = part;
   for (Transfer& leg : legs) {
     leg.destination = address;
+    if (leg.shape.stream > 0) leg.shape = one_run(leg.shape.stream);
     leg.shape.destination_column = leg.shape.run;
     leg.shape.destination_row = leg.shape.run * leg.shape.columns;
     leg.shape.transposed = leg.shape.transposed_row = 0;  // on the way out
@@ -140,7 +154,7 @@ std::vector<Transfer> out_of_buffer(const std::vector<Transfer>& part, std::uint
     leg.source = address;
     leg.shape.source_column = leg.shape.run;
     leg.shape.source_row = leg.shape.run * leg.shape.columns;
-    address += to_unsigned(leg.shape.bytes());
+    address += to_unsigned(leg.shape.source_bytes());
   }
   return legs;
 }
@@ -257,7 +271,8 @@ CopyCosts::CopyCosts(const HardwareConfig& hardware)
     : core_(hardware, hardware.chip->core.copy),
       memory_core_(hardware, hardware.chip->copy),
       cluster_(cluster_path(*hardware.chip)),
-      link_(link_path(*hardware.chip)) {}
+      link_(link_path(*hardware.chip)),
+      decode_bytes_(hardware.chip->decode_bytes_per_clock) {}
 
 const PortPath& CopyCosts::path_of(const Ways& ways, std::uint64_t address, Direction direction) const {
   if (address < kDramEnd) return direction == Direction::kRead ? ways.dram_read : ways.dram_write;
@@ -286,8 +301,9 @@ TaskCost CopyCosts::of(const Copy& copy) const {
   const Ways& ways = of_core ? core_ : memory_core_;
   const std::int64_t columns = std::int64_t{copy.pad_left} + copy.inner_count + copy.pad_right;
   const std::int64_t rows = std::int64_t{copy.pad_top} + copy.outer_count + copy.pad_bottom;
-  const Runs read = merged_runs(copy.run_bytes, copy.inner_count, copy.source_inner_stride, copy.outer_count,
-                                copy.source_outer_stride);
+  const Runs read = copy.decodes ? Runs{copy.stream_bytes(), 1, 0}
+                                 : merged_runs(copy.run_bytes, copy.inner_count, copy.source_inner_stride,
+                                               copy.outer_count, copy.source_outer_stride);
   const Runs written =
       copy.turns() ? merged_runs(copy.inner_count, copy.transposed_columns, copy.destination_inner_stride,
                                  rows * (copy.run_bytes / copy.transposed_columns), transposed_step(copy))
@@ -299,6 +315,8 @@ TaskCost CopyCosts::of(const Copy& copy) const {
   // A burst is written when all of it has been read: the first or last burst of the faster side comes on top.
   const double reading = port_cycles(read, from), writing = port_cycles(written, to);
   cost.cycles = std::max(reading, writing);
+  if (copy.decodes)
+    cost.cycles = std::max(cost.cycles, static_cast<double>(copy.stream_bytes()) / decode_bytes_);
   cost.release = round_trip(read, from);
   cost.latency = cost.release + round_trip(written, to) +
                  (reading > writing ? burst_beats(written, to) : burst_beats(read, from));
@@ -321,7 +339,9 @@ TaskCost CopyCosts::of(const Copy& copy) const {
   };
   if (copy.source < kDramEnd)
     uses_dram(read, from, copy.source,
-              extent(copy.inner_count, copy.source_inner_stride, copy.outer_count, copy.source_outer_stride));
+              copy.decodes ? copy.stream_bytes()
+                           : extent(copy.inner_count, copy.source_inner_stride, copy.outer_count,
+                                    copy.source_outer_stride));
   if (copy.destination < kDramEnd)
     uses_dram(written, to, copy.destination,
               extent(columns, copy.destination_inner_stride, rows, copy.destination_outer_stride));

@@ -48,7 +48,11 @@ struct CopyShape {
   std::int64_t run = 0, columns = 1, rows = 1;
   std::int64_t source_column = 0, source_row = 0, destination_column = 0, destination_row = 0;
   std::int64_t transposed = 0, transposed_row = 0;
-  std::int64_t bytes() const { return run * columns * rows; }
+  /// Bytes of the source, a weight stream (isa/weight_stream.h) whose weights fill the runs of the
+  /// destination; 0: the source has the same runs.
+  std::int64_t stream = 0;
+  std::int64_t bytes() const { return run * columns * rows; }  ///< at the destination
+  std::int64_t source_bytes() const { return stream > 0 ? stream : bytes(); }
 };
 /// One run of bytes.
 inline CopyShape one_run(std::int64_t bytes) {
@@ -62,6 +66,7 @@ struct Transfer {
   std::uint64_t source = 0, destination = 0;
   CopyShape shape;
 };
+/// The bytes that transfers read.
 std::int64_t bytes_of(const std::vector<Transfer>& transfers);
 /// One of the two ends of a transfer.
 enum class TransferEnd : std::uint8_t { kSource, kDestination };
@@ -93,6 +98,7 @@ void each_copy(Unit unit, const Transfer& transfer, const Function& function) {
 
 /// Cuts transfers into parts of at most `bytes` bytes, which pass through a buffer one after the other: whole
 /// rows if they fit, else runs, else pieces of a run. The transfers of a part fill the buffer without gaps.
+/// Streams are not cut; throws UserError for one that is longer.
 std::vector<std::vector<Transfer>> parts_of(const std::vector<Transfer>& transfers, std::int64_t bytes);
 /// The transfers that bring a part into the buffer at `address`, and those that take it out again.
 std::vector<Transfer> into_buffer(const std::vector<Transfer>& part, std::uint64_t address);
@@ -159,6 +165,7 @@ class CopyCosts {
 
   Ways core_, memory_core_;
   PortPath cluster_, link_;
+  double decode_bytes_;
 };
 
 /// Bytes per NPU cycle that all DRAM channels of one controller transfer at most.

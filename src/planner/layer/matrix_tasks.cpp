@@ -9,6 +9,7 @@
 #include "planner/layer/partial_sum_exchange.h"
 #include "planner/layer/placement.h"
 #include "planner/layer/staging.h"
+#include "planner/layer/weight_streams.h"
 
 #include <algorithm>
 #include <map>
@@ -226,8 +227,7 @@ class MatrixTasks {
   }
 
   std::vector<Transfer> kernel_transfers(const Core& core, const KernelGroup& group) const {
-    return weight_transfers(*core.shard->layer, core.shard->weights, group,
-                            core.place.wram + weights_offset(core.weights->place));
+    return weight_loads(graph_, *core.shard, group, core.place.wram + weights_offset(core.weights->place));
   }
   void clear_kernels(Core& core, const KernelGroup& group) {
     core.clearing.reset();
@@ -267,8 +267,8 @@ class MatrixTasks {
       }
       for (Core* core : cores) core->loads_weights = false;
     }
-    bytes_.kernels += Staging::load(std::move(links), loads_++) *
-                      bytes_of(weight_transfers(*shard.layer, shard.weights, group, 0));
+    bytes_.kernels +=
+        Staging::load(std::move(links), loads_++) * bytes_of(weight_loads(graph_, shard, group, 0));
   }
   Staging::Reader multicast(const Staging& staging, const std::vector<Core*>& cores,
                             const KernelGroup& group) const {
@@ -281,7 +281,7 @@ class MatrixTasks {
     const Shard& shard = *cores.front()->shard;
     const std::uint64_t wram =
         multicast_address(numbers, true, weights_offset(cores.front()->weights->place));
-    return staging.multicast(weight_transfers(*shard.layer, shard.weights, group, wram), std::move(written));
+    return staging.multicast(weight_loads(graph_, shard, group, wram), std::move(written));
   }
   static bool loaded_together(DataPath path, const Core& a, const Core& b) {
     return path == DataPath::kChain || a.cluster == b.cluster;

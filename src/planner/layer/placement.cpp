@@ -53,10 +53,11 @@ std::vector<std::int64_t> gaps_before(const WeightLayout& layout, const std::vec
 
 KernelBytes kernels_of(const MatrixLayer& layer) {
   KernelBytes made{layer.weight_layout(), {}, layer.pack_post_parameters()};
-  if (!layer.problem().kernel_tensor) {
+  // Weights of four bits get their places stream by stream (weight_streams.h).
+  if (!layer.problem().kernel_tensor && layer.problem().codes == nullptr) {
     const auto blocks = to_size(layer.problem().kernel_blocks());
     made.block = [&layer, blocks](std::size_t number) {
-      return layer.pack_block(to_int(number / blocks), to_int(number % blocks));
+      return layer.pack_block(*layer.problem().weights, to_int(number / blocks), to_int(number % blocks));
     };
   }
   return made;
@@ -182,7 +183,8 @@ BoundCycles bound_of(const Problem& p, const Layer& layer, std::int64_t macs,
                                          : h.touched(p.out_height) * w.touched(p.out_width);
   const std::int64_t maps =
       c.pixels == PixelAxes::kMatrices ? p.input.size_bytes() : p.batch * pixels * p.channels;
-  const std::int64_t kernels = p.kernel_tensor ? p.kernel_tensor->info.size_bytes() : c.weights.elements();
+  const std::int64_t kernels =
+      p.kernel_tensor ? p.kernel_tensor->info.size_bytes() : least_bytes(c.weights, c.codes);
   const std::int64_t bytes = maps + kernels + p.output.size_bytes();
   BoundCycles bound;
   bound.compute = ceil_div(macs, peak), bound.dram = dram_bound(bytes, hardware);

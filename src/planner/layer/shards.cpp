@@ -53,7 +53,11 @@ std::shared_ptr<Source> sums_over(const Workload& workload, const Layer& layer, 
   auto& conv = std::get<Conv2d>(made->layer.operation);
   conv.bias.clear(), conv.activation = {}, conv.requant.reset();
   conv.product.inner = channels.size();
-  if (conv.kernels == KernelSource::kWeights) conv.weights = kernels_over(conv.weights, channels);
+  if (conv.kernels == KernelSource::kWeights) {
+    const auto part = [&](const Tensor& kernels) { return kernels_over(kernels, channels); };
+    conv.weights = part(conv.weights);
+    conv.codes = mapped_codes(conv.codes, part);
+  }
   if (conv.pixels != PixelAxes::kMatrices)
     made->workload.inputs[layer.inputs.front()].shape.back() = channels.size();
   return made;
@@ -72,8 +76,13 @@ std::shared_ptr<Source> groups_of(const Workload& workload, const Layer& layer, 
   auto made = source_of(workload, layer);
   auto& conv = std::get<Conv2d>(made->layer.operation);
   const int all = conv.groups;
-  keep(conv.weights.bytes, groups, all);
-  conv.weights.shape.front() = conv.weights.shape.front() / all * groups.size();
+  const auto kernels = [&](Tensor weights) {
+    keep(weights.bytes, groups, all);
+    weights.shape.front() = weights.shape.front() / all * groups.size();
+    return weights;
+  };
+  conv.weights = kernels(std::move(conv.weights));
+  conv.codes = mapped_codes(conv.codes, kernels);
   keep(conv.bias, groups, all);
   if (conv.requant && conv.requant->scale.size() > 1) keep(conv.requant->scale, groups, all);
   if (conv.requant && conv.requant->weight_scale.size() > 1) keep(conv.requant->weight_scale, groups, all);

@@ -5,6 +5,7 @@
 #include "planner/language/matrix_backend.h"
 #include "planner/language/transfer.h"
 #include "planner/layer/placement.h"
+#include "planner/layer/weight_streams.h"
 #include "workload/workload.h"
 
 #include <cstdint>
@@ -54,6 +55,8 @@ struct Shard {
   int first_kernel = 0;  ///< the shard's first kernel in the layer
   /// The known costs of its jobs, for estimates.
   std::shared_ptr<KnownJobCosts> job_costs = std::make_shared<KnownJobCosts>();
+  /// The streams of its weights of four bits that have a place in the plan.
+  std::shared_ptr<PlacedStreams> streams = std::make_shared<PlacedStreams>();
 };
 
 /// The dimension along which a layer is cut into shards.

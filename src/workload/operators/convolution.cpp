@@ -126,15 +126,19 @@ void AccumulatorForm::set_type(const Conv2d& conv, TensorInfo& output) {
 void AccumulatorForm::load_weights(const std::vector<std::int64_t>& shape, const Place& layer,
                                    Conv2d& conv) const {
   const Place place = layer.key("weights");
-  const std::optional<Range> range = weights_.dtype.value_or(DType::kInt8) == DType::kInt8
-                                         ? std::optional<Range>(kRandomWeights)
-                                         : std::nullopt;
-  conv.weights = load_tensor(weights_.source, {shape, weights_.dtype, DType::kInt8, range}, place);
+  const WeightType type = weights_.dtype.value_or(WeightType::kInt8);
+  std::optional<DType> stored;
+  if (weights_.dtype) stored = is_signed(type) ? DType::kInt8 : DType::kUint8;
+  std::optional<Range> range = has_four_bits(type) ? values_of(type) : kRandomWeights;
+  if (type == WeightType::kUint8) range.reset();
+  conv.weights = load_tensor(weights_.source, {shape, stored, DType::kInt8, range}, place);
   const auto& [file, random] = weights_.source;
   conv.weights_source =
       file ? *file
            : fmt::format("seed {}, {} to {}, {}", random->seed, random->min.value_or(INT64_MIN),
                          random->max.value_or(INT64_MAX), fmt::join(shape, " x "));
+  if (has_four_bits(type)) return check_codes(weights_, conv.weights, place);
+  weights_.refuse_groups(place);
   if (!is_byte(conv.weights.dtype))
     place.key("file").refuse(fmt::format("a file of {}", dtype_name(conv.weights.dtype)), "int8 or uint8");
   check_zero_point(weights_.zero_point, conv.weights.dtype, place.key("zero_point"));
@@ -144,6 +148,13 @@ void AccumulatorForm::load_weights(const std::vector<std::int64_t>& shape, const
     conv.weight_zero_point += kUint8ToInt8;
     for (std::uint8_t& byte : conv.weights.bytes) byte = static_cast<std::uint8_t>(byte + kUint8ToInt8);
   }
+}
+
+void AccumulatorForm::decode_weights(const Place& layer, Conv2d& conv) const {
+  if (!has_four_bits(weights_.dtype.value_or(WeightType::kInt8))) return;
+  const std::int64_t k = conv.weights.shape.back() * conv.kernel[0] * conv.kernel[1];
+  conv.codes = make_codes(weights_, conv.weights, k, layer.key("weights"));
+  conv.weights = decoded_weights(*conv.codes);
 }
 
 void AccumulatorForm::load_bias(const Place& layer, Conv2d& conv) const {
@@ -252,6 +263,7 @@ class Conv2dForm : public AccumulatorForm {
     load_weights(weights, source.place, conv);
     conv.weights.shape = {conv.out_channels, conv.kernel[0], conv.kernel[1],
                           source.input().shape[3] / conv.groups};
+    decode_weights(source.place, conv);
     load_bias(source.place, conv);
     check_accumulators(conv, source);
   }
@@ -315,6 +327,7 @@ class ConvTransposeForm : public AccumulatorForm {
     if (conv.requant) conv.requant->rule = ProductRule::kDepthwise;
     load_weights({conv.out_channels, conv.kernel[0], conv.kernel[1], map[3]}, place, conv);
     conv.weights.shape = {conv.out_channels, conv.kernel[0], conv.kernel[1], map[3]};
+    decode_weights(place, conv);
     load_bias(place, conv);
     check_transposed_accumulators(conv, source);
     layer.operation = std::move(conv);

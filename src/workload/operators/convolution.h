@@ -2,6 +2,7 @@
 
 #include "workload/operators/operator.h"
 #include "workload/tensor_source.h"
+#include "workload/weights_source.h"
 
 namespace tilebeat {
 
@@ -24,8 +25,12 @@ class AccumulatorForm : public OperatorForm {
   static void check_requant(Conv2d& conv, const char* outputs, const Place& layer);
   /// Sets the type and the zero point of `output`.
   static void set_type(const Conv2d& conv, TensorInfo& output);
-  /// Sets the weights, which have shape `shape` in the file, and their zero point (SPEC NU-1).
+  /// Sets the weights, which have shape `shape` in the file, and their zero point (SPEC NU-1). Those of four
+  /// bits are not decoded yet.
   void load_weights(const std::vector<std::int64_t>& shape, const Place& layer, Conv2d& conv) const;
+  /// Makes int8 weights, and codes beside them, of weights of four bits that have the shape of the kernels;
+  /// does nothing for others.
+  void decode_weights(const Place& layer, Conv2d& conv) const;
   void load_bias(const Place& layer, Conv2d& conv) const;
 
   Conv2d conv_;  ///< without tensors

@@ -153,6 +153,7 @@ class MatmulForm : public ProductForm {
       conv.product = {};
       conv.weights.shape = {columns, 1, 1, inner};
     }
+    decode_weights(source.place, conv);
     load_bias(source.place, conv);
     check_accumulators(conv, source);
     layer.operation = std::move(conv);

@@ -1,0 +1,46 @@
+#pragma once
+
+#include <cstdint>
+
+namespace tilebeat {
+
+// Streams of weights of four bits (SPEC DT-1, docs/types.md), which a DMA engine that decodes turns into
+// int8.
+//
+// A stream is a sequence of sections. A section is a header and then `frames` frames. A frame has `scales`
+// scales of a byte, then, if `zero_points`, as many zero points of four bits, then `scales` x `run` x
+// `periods` codes of four bits: periods, in each for every scale in turn `run` codes that have this scale.
+// Fields of four bits lie two a byte, the low half first; those of scales, zero points and codes each begin
+// with a byte of their own. A section without scales holds `run` bytes a frame as they are.
+
+/// The header of a section, kWeightHeaderBytes bytes little-endian, from the lowest bit on: run 16 bits,
+/// scales 11, is_signed 1, zero_points 1, shift 3, periods 16, frames 16.
+struct WeightSection {
+  int run = 0, scales = 0, periods = 1, frames = 1;
+  int shift = 0;
+  bool is_signed = true, zero_points = false;
+
+  std::int64_t weights_of_frame() const { return scales == 0 ? run : std::int64_t{run} * scales * periods; }
+  std::int64_t weights() const { return weights_of_frame() * frames; }
+  /// Bytes of a frame.
+  std::int64_t frame_bytes() const {
+    if (scales == 0) return run;
+    return scales + (zero_points ? (scales + 1) / 2 : 0) + (weights_of_frame() + 1) / 2;
+  }
+  /// Bytes of the header and all frames.
+  std::int64_t bytes() const;
+  std::uint64_t encoded() const;
+  /// Throws SimulationError for a header that no section has.
+  static WeightSection decoded(std::uint64_t header);
+};
+
+constexpr int kWeightHeaderBytes = 8;
+constexpr int kMostWeightCount = 65535;  ///< of a run, periods or frames
+/// Scales that a decoder holds.
+constexpr int kMostWeightScales = 1024;
+
+inline std::int64_t WeightSection::bytes() const {
+  return kWeightHeaderBytes + frame_bytes() * frames;
+}
+
+}  // namespace tilebeat

@@ -1,0 +1,26 @@
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+namespace tilebeat {
+
+/// Weights in the order in which a stream brings them.
+struct EncodableWeights {
+  std::vector<std::uint8_t>
+      bytes;  ///< as they lie in the memory of a core: int8 weights, or others in between
+  std::vector<std::uint8_t>
+      codes;  ///< as WeightCodes::codes; where it does not give the byte, this is no weight
+  std::vector<std::uint8_t> scales;  ///< one a code
+  int shift = 0;
+  bool is_signed = true, has_zero_points = false;
+};
+
+/// A stream (isa/weight_stream.h) from which a decoder makes `weights.bytes`. The sections follow from the
+/// scales: from the first weight that is not encoded on, the one that takes the fewest bytes a weight.
+std::vector<std::uint8_t> encoded_stream(const EncodableWeights& weights);
+
+/// The expected bytes of a stream of `weights` weights in groups of `group`; 0: all have one scale.
+std::int64_t expected_stream_bytes(std::int64_t weights, int group, bool has_zero_points);
+
+}  // namespace tilebeat

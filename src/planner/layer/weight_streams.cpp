@@ -1,0 +1,111 @@
+#include "planner/layer/weight_streams.h"
+
+#include "base/types.h"
+#include "planner/layer/shards.h"
+#include "planner/layer/weight_encoder.h"
+
+#include <algorithm>
+
+namespace tilebeat {
+namespace {
+
+// Kernel blocks of a shard in the engine's layout, with their codes.
+class CodedBlocks {
+ public:
+  explicit CodedBlocks(const Shard& shard) : shard_(shard), codes_(*shard.layer->problem().codes) {}
+
+  // The weights of a transfer, in its order.
+  EncodableWeights of(const Transfer& transfer) {
+    EncodableWeights made;
+    made.shift = codes_.shift, made.is_signed = codes_.is_signed,
+    made.has_zero_points = codes_.has_zero_points;
+    const CopyShape& s = transfer.shape;
+    for (std::int64_t row = 0; row < s.rows; ++row) {
+      for (std::int64_t column = 0; column < s.columns; ++column)
+        add(to_signed(transfer.source - shard_.weights.blocks.front()) + row * s.source_row +
+                column * s.source_column,
+            s.run, made);
+    }
+    return made;
+  }
+
+ private:
+  struct Block {
+    std::size_t number = 0;
+    std::vector<std::uint8_t> bytes, codes, scales;
+  };
+  // Appends `count` bytes from byte `at` of the shard's kernels on.
+  void add(std::int64_t at, std::int64_t count, EncodableWeights& made) {
+    const std::vector<std::uint64_t>& begins = shard_.weights.layout.blocks;
+    while (count > 0) {
+      const auto next = std::upper_bound(begins.begin(), begins.end(), to_unsigned(at));
+      const auto begin = to_signed(*(next - 1));
+      const Block& block = packed(to_size(next - begins.begin() - 1));
+      const std::int64_t from = at - begin, some = std::min(count, ssize(block.bytes) - from);
+      const auto append = [&](const std::vector<std::uint8_t>& part, std::vector<std::uint8_t>& to) {
+        to.insert(to.end(), part.begin() + from, part.begin() + from + some);
+      };
+      append(block.bytes, made.bytes), append(block.codes, made.codes), append(block.scales, made.scales);
+      at += some, count -= some;
+    }
+  }
+  const Block& packed(std::size_t number) {
+    if (last_.bytes.empty() || last_.number != number) {
+      const MatrixLayer& layer = *shard_.layer;
+      const auto blocks = to_size(layer.problem().kernel_blocks());
+      const auto pack = [&](const Tensor& weights) {
+        return layer.pack_block(weights, to_int(number / blocks), to_int(number % blocks));
+      };
+      last_ = {number, pack(*layer.problem().weights), pack(codes_.codes), pack(codes_.scales)};
+    }
+    return last_;
+  }
+
+  const Shard& shard_;
+  const WeightCodes& codes_;
+  Block last_;
+};
+
+}  // namespace
+
+std::int64_t least_kernel_bytes(const Shard& shard) {
+  const auto bytes = to_signed(shard.weights.layout.blocks.back());
+  return shard.layer->problem().codes == nullptr ? bytes : ceil_div<std::int64_t>(bytes, 2);
+}
+
+std::vector<Transfer> weight_loads(TaskGraph& graph, const Shard& shard, const KernelGroup& group,
+                                   std::uint64_t destination) {
+  std::vector<Transfer> all = weight_transfers(*shard.layer, shard.weights, group, destination);
+  const WeightCodesPointer& codes = shard.layer->problem().codes;
+  if (codes == nullptr) return all;
+  const std::uint64_t first = shard.weights.blocks.front(), last = first + shard.weights.layout.blocks.back();
+  CodedBlocks blocks(shard);
+  std::vector<Transfer> made;
+  for (const Transfer& transfer : all) {
+    if (transfer.source < first || transfer.source >= last) {
+      made.push_back(transfer);  // post-parameters
+      continue;
+    }
+    for (const std::vector<Transfer>& part : parts_of({transfer}, kStreamWeights)) {
+      for (Transfer cut : part) {
+        CopyShape& shape = cut.shape;
+        if (!graph.is_for_plan()) {
+          shape.stream = expected_stream_bytes(shape.bytes(), codes->group, codes->has_zero_points);
+        } else {
+          const auto [found, is_new] = shard.streams->try_emplace({cut.source, shape.bytes()});
+          PlacedStream& stream = found->second;
+          if (is_new) {
+            std::vector<std::uint8_t> bytes = encoded_stream(blocks.of(cut));
+            stream.bytes = ssize(bytes);
+            stream.address = graph.constant([&] { return std::move(bytes); });
+          }
+          cut.source = stream.address, shape.stream = stream.bytes;
+        }
+        made.push_back(cut);
+      }
+    }
+  }
+  return made;
+}
+
+}  // namespace tilebeat

@@ -1,0 +1,35 @@
+#pragma once
+
+#include "planner/language/task_graph.h"
+#include "planner/layer/operand_transfers.h"
+
+#include <cstdint>
+#include <map>
+#include <utility>
+#include <vector>
+
+namespace tilebeat {
+
+struct Shard;
+
+/// A stream of a plan: its place in DRAM, and its bytes.
+struct PlacedStream {
+  std::uint64_t address = 0;
+  std::int64_t bytes = 0;
+};
+/// By the address of the first int8 weight, as WeightPlace::blocks counts them, and the number of weights.
+using PlacedStreams = std::map<std::pair<std::uint64_t, std::int64_t>, PlacedStream>;
+
+/// The most weights of a stream.
+constexpr std::int64_t kStreamWeights = 16384;
+
+/// The least bytes that a load of all kernel blocks of a shard moves from DRAM.
+std::int64_t least_kernel_bytes(const Shard& shard);
+
+/// The transfers of a group's weights, as weight_transfers of the shard. Weights of four bits come as streams
+/// of at most kStreamWeights weights: in a graph for a plan these are encoded and get a place in DRAM when
+/// they are first loaded, in others their bytes are expected ones (expected_stream_bytes).
+std::vector<Transfer> weight_loads(TaskGraph& graph, const Shard& shard, const KernelGroup& group,
+                                   std::uint64_t destination);
+
+}  // namespace tilebeat

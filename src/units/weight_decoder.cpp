@@ -1,0 +1,97 @@
+#include "units/weight_decoder.h"
+
+#include "base/types.h"
+
+#include <algorithm>
+#include <cstring>
+
+namespace tilebeat {
+namespace {
+
+int half_byte(const std::uint8_t* bytes, std::int64_t number) {
+  return bytes[number / 2] >> (4 * (number % 2)) & 15;
+}
+
+// SPEC DT-1, the decoder's datapath: four bits in two's complement or unsigned, a multiplier of 5 x 8 bits, a
+// rounding shift, saturation.
+std::uint8_t weight_of(const WeightSection& section, int code, int zero_point, int scale) {
+  if (section.is_signed) code = (code ^ 8) - 8, zero_point = (zero_point ^ 8) - 8;
+  int product = (code - zero_point) * scale;
+  if (section.shift > 0) product = (product + (1 << (section.shift - 1))) >> section.shift;
+  return static_cast<std::uint8_t>(std::min(std::max(product, -128), 127));
+}
+
+}  // namespace
+
+bool WeightDecoder::take_header(const std::uint8_t* stream, std::size_t bytes, std::size_t& taken) {
+  if (section_) return true;
+  if (bytes - taken < kWeightHeaderBytes) return false;
+  std::uint64_t header = 0;
+  for (std::size_t i = 0; i < kWeightHeaderBytes; ++i) header |= std::uint64_t{stream[taken + i]} << (8 * i);
+  taken += kWeightHeaderBytes;
+  section_ = WeightSection::decoded(header);
+  frames_left_ = section_->frames, at_ = 0, has_scales_ = false;
+  return true;
+}
+
+bool WeightDecoder::take_scales(const std::uint8_t* stream, std::size_t bytes, std::size_t& taken) {
+  if (has_scales_) return true;
+  const std::size_t count = to_size(section_->scales), zeros = section_->zero_points ? (count + 1) / 2 : 0;
+  if (bytes - taken < count + zeros) return false;
+  const std::uint8_t* const from = stream + taken;
+  scales_.assign(from, from + count);
+  zero_points_.assign(count, section_->is_signed ? 0 : 8);
+  for (std::size_t i = 0; section_->zero_points && i < count; ++i)
+    zero_points_[i] = static_cast<std::uint8_t>(half_byte(from + count, to_signed(i)));
+  taken += count + zeros;
+  has_scales_ = true;
+  return true;
+}
+
+void WeightDecoder::take_codes(const std::uint8_t* codes, std::uint8_t* weights, std::int64_t count) {
+  const WeightSection& s = *section_;
+  std::int64_t run = at_ % s.run;  // place in the run, and the scale of the run
+  auto scale = to_size(at_ / s.run % s.scales);
+  for (std::int64_t weight = at_; weight < at_ + count; ++weight) {
+    if (weight % 2 == 0) codes_ = *codes++;
+    const int code = weight % 2 == 0 ? codes_ & 15 : codes_ >> 4;
+    *weights++ = weight_of(s, code, zero_points_[scale], scales_[scale]);
+    if (++run < s.run) continue;
+    run = 0;
+    if (++scale == scales_.size()) scale = 0;
+  }
+}
+
+WeightDecoder::Step WeightDecoder::decode(const std::uint8_t* stream, std::size_t bytes,
+                                          std::uint8_t* weights, int most) {
+  Step step;
+  while (step.made < most && take_header(stream, bytes, step.taken) &&
+         take_scales(stream, bytes, step.taken)) {
+    const WeightSection& s = *section_;
+    const std::int64_t frame = s.weights_of_frame();
+    const auto left = to_signed(bytes - step.taken);
+    std::int64_t count = std::min<std::int64_t>(most - step.made, frame - at_);
+    if (s.scales == 0) {
+      count = std::min(count, left);
+      std::memcpy(weights + step.made, stream + step.taken, to_size(count));
+      step.taken += to_size(count);
+    } else {
+      // The code of an odd weight came with the even one before it.
+      const std::int64_t begun = (at_ + 1) / 2;
+      count = std::min(count, 2 * (begun + left) - at_);
+      take_codes(stream + step.taken, weights + step.made, count);
+      step.taken += to_size((at_ + count + 1) / 2 - begun);
+    }
+    step.made += to_int(count);
+    at_ += count;
+    if (at_ == frame) {
+      at_ = 0, has_scales_ = false;
+      if (--frames_left_ == 0) section_.reset();
+    } else if (count == 0) {
+      break;
+    }
+  }
+  return step;
+}
+
+}  // namespace tilebeat

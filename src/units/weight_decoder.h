@@ -1,0 +1,42 @@
+#pragma once
+
+#include "isa/weight_stream.h"
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+namespace tilebeat {
+
+/// The decoder of a DMA engine: turns the bytes of one weight stream after the other (isa/weight_stream.h)
+/// into int8 weights. It holds the scales and zero points of one frame. It takes no time; its owner counts
+/// the bytes that it has taken.
+class WeightDecoder {
+ public:
+  /// A step of decoding: bytes of the stream that were taken, and weights that were made.
+  struct Step {
+    std::size_t taken = 0;
+    int made = 0;
+  };
+  /// Decodes from `bytes` bytes at `stream`, which follow those taken before, up to `most` weights to
+  /// `weights`. Takes what it can use and no byte of what follows the last weight.
+  Step decode(const std::uint8_t* stream, std::size_t bytes, std::uint8_t* weights, int most);
+
+  /// Whether all weights of the sections that were begun have been decoded.
+  bool at_end() const { return !section_; }
+
+ private:
+  bool take_header(const std::uint8_t* stream, std::size_t bytes, std::size_t& taken);
+  bool take_scales(const std::uint8_t* stream, std::size_t bytes, std::size_t& taken);
+  void take_codes(const std::uint8_t* codes, std::uint8_t* weights, std::int64_t count);
+
+  std::optional<WeightSection> section_;
+  int frames_left_ = 0;
+  bool has_scales_ = false;
+  std::int64_t at_ = 0;  // next weight of the frame
+  std::vector<std::uint8_t> scales_, zero_points_;
+  std::uint8_t codes_ = 0;  // the last byte of codes
+};
+
+}  // namespace tilebeat
