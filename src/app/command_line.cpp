@@ -213,6 +213,12 @@ void define_import(CLI::App& app, ImportCommand& c) {
       ->capture_default_str()
       ->check(CLI::Range(50.0, 100.0))
       ->type_name("PERCENT");
+  app.add_option(
+         "--weights", c.weights,
+         "store weights with four bits, in groups of 16, 32, 64 or 128 along K, or with one scale a channel")
+      ->needs(calibrate)
+      ->check(CLI::IsMember({"int8", "int4", "int4:16", "int4:32", "int4:64", "int4:128"}))
+      ->type_name("int8|int4[:GROUP]");
   app.footer(R"(Examples:
   tilebeat import model.tflite --out net
   tilebeat run --config configs/cluster4x4.json --layer net/workload.json --input x=x.npy

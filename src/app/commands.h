@@ -77,6 +77,7 @@ struct ImportCommand {
   bool keep_all = false;
   std::vector<std::string> calibrate;  ///< X.npy or NAME=X.npy: samples of an input
   double percentile = 100;
+  std::string weights;  ///< "int4" or "int4:GROUP"; empty: int8
 };
 int import_file(const ImportCommand& command);
 

@@ -35,6 +35,8 @@ struct TechnologyConfig {
   double mac_pj = 0.3;  ///< an int8 multiplication and an int32 addition
   /// A result of post-processing or of the vector unit: an int32 multiplication and addition.
   double result_pj = 3.2;
+  /// A weight of four bits that becomes int8: half of an int8 multiplication, and an int8 addition.
+  double decode_pj = 0.13;
   /// By rising size; between two sizes, and beyond the ends, energies lie on the line through their
   /// logarithms.
   std::vector<MemoryEnergy> memories{{8192, 1.25}, {32768, 2.5}, {1048576, 12.5}};
@@ -46,6 +48,7 @@ struct TechnologyConfig {
   /// Area of a result unit of post-processing, which rescales a sum in each of the four arithmetics.
   double result_um2 = 21100;
   double lane_um2 = 3632;              ///< area of a lane of a vector unit
+  double decode_um2 = 177;             ///< area of a decoder's lane, which makes a weight a cycle
   double bus_um2_per_bit = 6.4;        ///< area of a bit of a port's data bus: a flip-flop and a multiplexer
   double memory_um2_per_byte = 5.536;  ///< area of an on-chip memory: eight cells, and as much around them
 };

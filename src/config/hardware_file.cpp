@@ -278,6 +278,7 @@ void describe(V& v, TechnologyConfig& c) {
   v.number("mac_pj", c.mac_pj, kEnergy, "energy of a multiply-accumulate of bytes, in pJ");
   v.number("result_pj", c.result_pj, kEnergy,
            "energy of a result of post-processing or of the vector unit, in pJ");
+  v.number("decode_pj", c.decode_pj, kEnergy, "energy of a weight of four bits that becomes int8, in pJ");
   v.objects("memories", c.memories, {1, 64},
             "energies of banks of on-chip memories by rising size; between them on the line through the "
             "logarithms");
@@ -291,6 +292,8 @@ void describe(V& v, TechnologyConfig& c) {
   v.number("result_um2", c.result_um2, kEnergy,
            "area of a unit that rescales a result a cycle in post-processing, in um2");
   v.number("lane_um2", c.lane_um2, kEnergy, "area of a lane of a vector unit, in um2");
+  v.number("decode_um2", c.decode_um2, kEnergy,
+           "area of a lane of a weight decoder, which makes a weight a cycle, in um2");
   v.number("bus_um2_per_bit", c.bus_um2_per_bit, kEnergy, "area of a bit of a bus's port, in um2");
   v.number("memory_um2_per_byte", c.memory_um2_per_byte, kEnergy, "area of a byte of on-chip memory, in um2");
 }

@@ -165,12 +165,17 @@ ElementType onnx_type(std::int32_t type) {
 }
 
 Constant onnx_constant(const onnx::Tensor& tensor, const std::string& path) {
-  Constant made{onnx_type(tensor.data_type()), {tensor.dims().begin(), tensor.dims().end()}, {}};
+  constexpr std::int32_t kUint4 = 21, kInt4 = 22;
+  const std::int32_t type = tensor.data_type();
+  Constant made{onnx_type(type), {tensor.dims().begin(), tensor.dims().end()}, {}};
+  made.four_bits = type == kUint4 || type == kInt4;
+  if (made.four_bits) made.type = type == kInt4 ? ElementType::kInt8 : ElementType::kUint8;
   for (const std::int64_t extent : made.shape) {
     if (extent < 0 || extent > kMaxElements)
       fail(path, tensor, fmt::format("its shape has an extent of {}", extent));
   }
-  const auto wanted = to_unsigned(made.elements()) * element_bytes(made.type);
+  auto wanted = to_unsigned(made.elements()) * element_bytes(made.type);
+  if (made.four_bits) wanted = (wanted + 1) / 2;
   if (made.type == ElementType::kOther) return made;
   if (tensor.has_segment()) fail(path, tensor, "it comes in segments, which is not read");
   if (tensor.data_location() == kExternal) {
@@ -182,8 +187,9 @@ Constant onnx_constant(const onnx::Tensor& tensor, const std::string& path) {
   }
   if (made.bytes.size() != wanted)
     fail(path, tensor,
-         fmt::format("{} of {} needs {} bytes, it has {}", extents_text(made.shape), element_name(made.type),
+         fmt::format("{} of {} needs {} bytes, it has {}", extents_text(made.shape), onnx_type_name(type),
                      wanted, made.bytes.size()));
+  if (made.four_bits) made.bytes = unpacked_halves(made.bytes.data(), made.elements(), type == kInt4);
   return made;
 }
 

@@ -360,20 +360,20 @@ Quantisation range_of(const std::vector<double>& values) {
   return range_between(low, high);
 }
 
-Quantisation weight_scales(const Constant& weights, std::int64_t axis) {
+Quantisation weight_scales(const Constant& weights, std::int64_t axis, double most) {
   const bool whole = axis < 0 || weights.shape.empty();
   const std::size_t count = whole ? 1 : to_size(nth(weights.shape, axis));
   const std::vector<double> values = weights.values();
   const std::size_t inner = whole ? std::max<std::size_t>(1, values.size()) : inner_of(weights.shape, axis);
-  std::vector<double> most(count, 0);
+  std::vector<double> magnitudes(count, 0);
   for (std::size_t i = 0; i < values.size(); ++i) {
-    double& greatest = most[i / inner % count];
+    double& greatest = magnitudes[i / inner % count];
     if (std::isfinite(values[i])) greatest = std::max(greatest, std::abs(values[i]));
   }
   Quantisation made;
   made.axis = whole ? 0 : axis;
-  for (const double greatest : most)
-    made.scales.push_back(std::max(static_cast<float>(greatest / kMost), kSmallestScale));
+  for (const double greatest : magnitudes)
+    made.scales.push_back(std::max(static_cast<float>(greatest / most), kSmallestScale));
   made.zero_points.assign(count, 0);
   return made;
 }

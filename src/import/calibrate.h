@@ -33,8 +33,11 @@ Calibration calibrate(const ModelGraph& graph, const ImportOptions& options);
 Quantisation range_of(const std::vector<double>& values);
 /// The int8 scale and zero point that cover the range from `low` to `high` and 0.
 Quantisation range_between(double low, double high);
-/// Symmetric int8 scales of weights, one for each index of `axis`; with `axis` below 0 one for all.
-Quantisation weight_scales(const Constant& weights, std::int64_t axis);
+/// The greatest int8 that stands for a weight.
+constexpr double kMostInt8 = 127;
+/// Symmetric scales of weights, one for each index of `axis`; with `axis` below 0 one for all. The greatest
+/// weight of a scale becomes `most`.
+Quantisation weight_scales(const Constant& weights, std::int64_t axis, double most = kMostInt8);
 /// rint(f32(x / scale)) + zero point as int8, or uint8.
 Constant quantised_constant(const Constant& real, const Quantisation& quantisation,
                             ElementType type = ElementType::kInt8);

@@ -1,6 +1,7 @@
 #include "import/emitter.h"
 
 #include "import/problems.h"
+#include "workload/weight_codes.h"
 
 #include <algorithm>
 #include <cmath>
@@ -83,10 +84,33 @@ void Emitter::add_range(const Wanted& wanted, FieldsJson& fields) const {
   if (wanted.range && *wanted.range != byte_range(wanted.type)) fields["output_range"] = *wanted.range;
 }
 
+FieldsJson Emitter::weights_of(const Kernels& kernels, const std::string& name, KernelAxes axes) {
+  const bool plain = kernels.zero_point == 0 && kernels.weights.type == ElementType::kInt8;
+  const std::optional<FourBitWish> wish = kernels.blocks ? kernels.blocks : four_bits_;
+  if (wish && plain && wish->group > 0) {
+    const FourBitKernels made = four_bit_kernels(kernels.weights, axes, *wish);
+    FieldsJson fields = builder_.add_tensor(name, made.codes);
+    fields["dtype"] = "int4";
+    fields["group"] = wish->group, fields["shift"] = made.shift;
+    fields["scales"] = builder_.add_tensor(name + "_scales", made.scales);
+    if (made.zero_points)
+      fields["zero_points"] = builder_.add_tensor(name + "_zero_points", *made.zero_points);
+    return fields;
+  }
+  FieldsJson fields = builder_.add_tensor(name, kernels.weights);
+  const bool is_signed = kernels.weights.type == ElementType::kInt8;
+  if (kernels.four_bits && kernels.zero_point == default_zero_point(is_signed)) {
+    fields["dtype"] = is_signed ? "int4" : "uint4";
+    return fields;
+  }
+  if (wish && plain && as_int4(kernels.weights)) fields["dtype"] = "int4";
+  if (kernels.zero_point != 0) fields["zero_point"] = kernels.zero_point;
+  return fields;
+}
+
 void Emitter::add_accumulators(const Held& x, const Kernels& kernels, const std::string& name,
-                               const std::optional<Wanted>& wanted, FieldsJson& fields) {
-  fields["weights"] = builder_.add_tensor(name + "_weights", kernels.weights);
-  if (kernels.zero_point != 0) fields["weights"]["zero_point"] = kernels.zero_point;
+                               const std::optional<Wanted>& wanted, FieldsJson& fields, KernelAxes axes) {
+  fields["weights"] = weights_of(kernels, name + "_weights", axes);
   if (kernels.bias) fields["bias"] = builder_.add_tensor(name + "_bias", *kernels.bias);
   if (!wanted) return;
   fields["requant"] = scales_of(x, kernels, *wanted);
@@ -142,7 +166,7 @@ Held Emitter::matmul(const Held& x, const Kernels& kernels, const Extents& shape
   const Extents& w = kernels.weights.shape;
   FieldsJson fields{{"out_features", w.back()}};
   if (w.size() > 2) fields["weights_axes"] = Extents(w.begin(), w.end() - 2);
-  add_accumulators(x, kernels, name, wanted, fields);
+  add_accumulators(x, kernels, name, wanted, fields, KernelAxes::kKernelsLast);
   return made("matmul", {x.holder}, fields, shape, name, wanted);
 }
 

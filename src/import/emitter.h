@@ -1,6 +1,7 @@
 #pragma once
 
 #include "base/dtype.h"
+#include "import/four_bits.h"
 #include "import/graph.h"
 #include "import/imported.h"
 #include "workload/operators.h"
@@ -93,6 +94,8 @@ struct Kernels {
   std::vector<float> scales;  ///< one, or one an output channel
   std::int64_t zero_point = 0;
   std::optional<Constant> bias = std::nullopt;
+  bool four_bits = false;                            ///< the file stores the weights as int4 or uint4
+  std::optional<FourBitWish> blocks = std::nullopt;  ///< the file stores them so
 };
 
 /// Sets the zero point of weights whose output channels lie along `axis`; several that differ are subtracted
@@ -115,9 +118,11 @@ enum class Rounding : std::uint8_t { kRuntime, kExact, kSame };
 /// Writes layers, one function an operator, with the fields that the workload's arithmetic needs.
 class Emitter {
  public:
-  /// `float_on_host`: the host computes what reads or makes float32.
-  explicit Emitter(WorkloadBuilder& builder, bool float_on_host = false)
-      : builder_(builder), float_on_host_(float_on_host) {}
+  /// `float_on_host`: the host computes what reads or makes float32. `four_bits`: int8 weights without zero
+  /// point are stored with four bits.
+  explicit Emitter(WorkloadBuilder& builder, bool float_on_host = false,
+                   std::optional<FourBitWish> four_bits = std::nullopt)
+      : builder_(builder), float_on_host_(float_on_host), four_bits_(four_bits) {}
 
   WorkloadBuilder& builder() { return builder_; }
 
@@ -178,12 +183,15 @@ class Emitter {
   Held on_rows(const Held& x, const Wanted& wanted, const std::function<Held(const Held&)>& layer);
   void add_range(const Wanted& wanted, FieldsJson& fields) const;
   void add_accumulators(const Held& x, const Kernels& kernels, const std::string& name,
-                        const std::optional<Wanted>& wanted, FieldsJson& fields);
+                        const std::optional<Wanted>& wanted, FieldsJson& fields,
+                        KernelAxes axes = KernelAxes::kKernelsFirst);
+  FieldsJson weights_of(const Kernels& kernels, const std::string& name, KernelAxes axes);
   Held made(const std::string& op, const std::vector<std::string>& inputs, const FieldsJson& fields,
             const Extents& shape, const std::string& name, const std::optional<Wanted>& wanted);
 
   WorkloadBuilder& builder_;
   bool float_on_host_;
+  std::optional<FourBitWish> four_bits_;
   std::vector<std::string> exact_layers_;
 };
 

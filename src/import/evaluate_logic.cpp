@@ -178,11 +178,18 @@ struct Steps {
   std::vector<float> scales;
   std::vector<double> zeros;
   std::size_t inner = 1;
+  // Of blocks: elements that share a scale along the axis, its extent, and the number of blocks; 0: no
+  // blocks.
+  std::size_t block = 0, extent = 0, blocks = 0;
 
-  std::size_t at(std::size_t element) const { return element / inner % scales.size(); }
+  std::size_t at(std::size_t element) const {
+    if (block == 0) return element / inner % scales.size();
+    const std::size_t along = element / inner % extent, outer = element / inner / extent;
+    return (outer * blocks + along / block) * inner + element % inner;
+  }
 };
 Steps steps_of(const KnownInputs& inputs, const Extents& shape, Attributes& attributes) {
-  if (attributes.integer("block_size", 0) != 0) throw Unsupported("its attribute block_size");
+  const std::int64_t block = attributes.integer("block_size", 0);
   for (const char* name : {"saturate", "precision"}) attributes.without_effect(name);  // of float8 types
   const std::int64_t axis = attributes.integer("axis", 1);
   Steps steps;
@@ -193,6 +200,16 @@ Steps steps_of(const KnownInputs& inputs, const Extents& shape, Attributes& attr
     throw Unsupported("scales without their zero points");
   if (std::any_of(steps.scales.begin(), steps.scales.end(), [](float s) { return !(s > 0); }))
     throw Unsupported("a scale that is not positive");
+  if (block > 0) {
+    const std::size_t along = axis_of(axis, shape.size());
+    Extents of_scales = shape;
+    nth(of_scales, to_signed(along)) = ceil_div(nth(shape, to_signed(along)), block);
+    if (need(inputs, 1).shape != of_scales) throw Unsupported("scales that do not fit their blocks");
+    steps.inner = lines_of(shape, along).inner, steps.block = to_size(block);
+    steps.extent = to_size(nth(shape, to_signed(along))),
+    steps.blocks = to_size(nth(of_scales, to_signed(along)));
+    return steps;
+  }
   if (steps.scales.size() == 1) return steps;
   const std::size_t along = axis_of(axis, shape.size());
   if (nth(shape, to_signed(along)) != ssize(steps.scales))
@@ -227,7 +244,14 @@ Constant dequantised(const KnownInputs& inputs, Attributes& attributes) {
     const auto centred = static_cast<float>(values[i] - steps.zeros[steps.at(i)]);
     values[i] = static_cast<double>(centred * steps.scales[steps.at(i)]);
   }
-  return make_constant(ElementType::kFloat32, x.shape, values);
+  Constant made = make_constant(ElementType::kFloat32, x.shape, values);
+  if (x.four_bits && steps.block > 0) {
+    const double plain = x.type == ElementType::kInt8 ? 0 : 8;
+    const bool zeros =
+        std::any_of(steps.zeros.begin(), steps.zeros.end(), [&](double z) { return z != plain; });
+    made.blocks = four_bit_form(to_signed(steps.block), zeros);
+  }
+  return made;
 }
 
 constexpr std::array<std::string_view, 20> kLogicOps{

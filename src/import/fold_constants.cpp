@@ -195,7 +195,9 @@ class ConstantFolder {
   }
 
   bool folds(const GraphNode& node) {
-    if (!evaluates(node.op) || node.op == "DequantizeLinear") return false;  // integers that stand for reals
+    // Integers that stand for reals stay so; those with scales of blocks are weights of a float network.
+    const bool stand = node.op == "DequantizeLinear" && node.attributes.count("block_size") == 0;
+    if (!evaluates(node.op) || stand) return false;
     KnownInputs inputs;
     Constant shaped;
     for (const auto& input : node.inputs) {

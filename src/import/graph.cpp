@@ -192,6 +192,22 @@ std::vector<std::int64_t> Constant::integers() const {
   return integers;
 }
 
+std::optional<FourBitWish> four_bit_form(std::int64_t block, bool zero_points) {
+  for (const int group : {128, 64, 32, 16}) {
+    if (block % group == 0) return FourBitWish{group, zero_points};
+  }
+  return std::nullopt;
+}
+
+std::vector<std::uint8_t> unpacked_halves(const std::uint8_t* bytes, std::int64_t count, bool is_signed) {
+  std::vector<std::uint8_t> made(to_size(count));
+  for (std::int64_t i = 0; i < count; ++i) {
+    const int half = bytes[i / 2] >> (4 * (i % 2)) & 15;
+    nth(made, i) = static_cast<std::uint8_t>(is_signed ? (half ^ 8) - 8 : half);
+  }
+  return made;
+}
+
 Constant make_constant(ElementType type, Extents shape, const std::vector<double>& values) {
   Constant made{type, std::move(shape), {}};
   switch (type) {

@@ -38,11 +38,25 @@ std::string extents_text(const Extents& extents);
 /// The product of the extents. Throws UserError when one is negative or there are more than 2^31 elements.
 std::int64_t element_count(const Extents& extents);
 
+/// The form of weights of four bits: in groups of so many along K, with zero points or without; a group of 0
+/// has all weights of an output channel.
+struct FourBitWish {
+  int group = 0;
+  bool zero_points = false;
+};
+
+/// The form for weights in blocks of `block`: its groups are the largest that blocks consist of; none where
+/// they are of no size that groups have.
+std::optional<FourBitWish> four_bit_form(std::int64_t block, bool zero_points);
+
 /// A tensor whose elements the file holds: C order, little-endian.
 struct Constant {
   ElementType type = ElementType::kFloat32;
   Extents shape;
   std::vector<std::uint8_t> bytes;
+  bool four_bits = false;  ///< int8 or uint8, of a file that stores them as int4 or uint4
+  /// float32 that the file stores with four bits in blocks: the form that is nearest to it
+  std::optional<FourBitWish> blocks = std::nullopt;
 
   std::int64_t elements() const { return element_count(shape); }
   /// All elements, widened. int64 beyond 2^53 loses its low bits.
@@ -51,6 +65,9 @@ struct Constant {
   std::vector<std::int64_t> integers() const;
 };
 
+/// The `count` int4, or uint4, that a file stores two a byte, the low half first, as int8, or uint8; their
+/// order is C order. There are as many halves.
+std::vector<std::uint8_t> unpacked_halves(const std::uint8_t* bytes, std::int64_t count, bool is_signed);
 /// `values` as a tensor: rounded to the nearest float, limited to the range of an integer type.
 Constant make_constant(ElementType type, Extents shape, const std::vector<double>& values);
 

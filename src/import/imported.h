@@ -1,6 +1,7 @@
 #pragma once
 
 #include "base/numerics.h"
+#include "import/four_bits.h"
 #include "import/graph.h"
 #include "tilebeat/error.h"
 #include "workload/tensor.h"
@@ -58,8 +59,9 @@ struct ImportOptions {
   /// Samples by input, stacked along the first axis; "" names the only input. Float networks are quantised
   /// with them.
   std::map<std::string, Constant> calibration;
-  bool float_on_host = false;  ///< float32 parts of a quantised network are computed by the host
-  double percentile = 100;     ///< percentage of magnitudes that a scale covers; 100: all
+  bool float_on_host = false;            ///< float32 parts of a quantised network are computed by the host
+  double percentile = 100;               ///< percentage of magnitudes that a scale covers; 100: all
+  std::optional<FourBitWish> four_bits;  ///< of the weights of float networks
 };
 
 /// The network of a model file, or of a topology (topology.h), as a workload. Throws UserError for a damaged

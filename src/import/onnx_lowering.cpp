@@ -117,7 +117,7 @@ OnnxLowering::OnnxLowering(const ModelGraph& graph, const ImportOptions& options
       options_(options),
       calibration_(calibration),
       builder_(options.arithmetic.value_or(Arithmetic::kFloat32Ort)),
-      emitter_(builder_, options.float_on_host),
+      emitter_(builder_, options.float_on_host, options.four_bits),
       values_(graph.tensors.size()),
       readers_(graph.tensors.size()),
       is_output_(graph.tensors.size()),

@@ -111,6 +111,7 @@ Wanted OnnxLowering::quantised_result(const GraphNode& node, std::size_t s, std:
     const Constant& zero = *value(node, z).constant;
     const std::vector<double> zeros = numbers(node, z);
     if (zeros.size() != 1) throw Unsupported("a result with several zero points");
+    if (zero.four_bits) throw Unsupported("a result of int4 or uint4");
     wanted.type = zero.type, wanted.zero_point = whole_number(zeros[0]);
   }
   if (!is_byte(wanted.type)) throw Unsupported(fmt::format("a result of {}", element_name(wanted.type)));
@@ -194,10 +195,13 @@ Kernels OnnxLowering::kernels_of(const GraphNode& node, std::size_t i, std::int6
   Quantisation q;
   if (found.stands) {
     kernels.weights = *found.constant;
+    kernels.four_bits = kernels.weights.four_bits;
     q = *found.stands;
   } else if (calibration_ != nullptr) {
-    q = weight_scales(*found.constant, axis);
+    const bool by_channel = options_.four_bits && options_.four_bits->group == 0;
+    q = weight_scales(*found.constant, axis, by_channel ? kMostInt4 : kMostInt8);
     kernels.weights = quantised_constant(*found.constant, q);
+    kernels.blocks = found.constant->blocks;
   } else {
     throw Unsupported("weights that are not quantised: float networks need --calibrate");
   }

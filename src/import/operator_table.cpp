@@ -44,7 +44,7 @@ constexpr std::string_view kOnnxNames =
     "Softsign SpaceToDepth Split SplitToSequence Sqrt Squeeze StringConcat StringNormalizer StringSplit Sub "
     "Sum Tan "
     "Tanh TfIdfVectorizer ThresholdedRelu Tile TopK Transpose Trilu Unique Unsqueeze Upsample Where Xor "
-    "com.microsoft.QGemm com.microsoft.QLinearAdd com.microsoft.QLinearAveragePool "
+    "com.microsoft.MatMulNBits com.microsoft.QGemm com.microsoft.QLinearAdd com.microsoft.QLinearAveragePool "
     "com.microsoft.QLinearConcat "
     "com.microsoft.QLinearGlobalAveragePool com.microsoft.QLinearLeakyRelu com.microsoft.QLinearMul "
     "com.microsoft.QLinearSigmoid com.microsoft.QLinearSoftmax";

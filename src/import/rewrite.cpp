@@ -18,6 +18,8 @@
 namespace tilebeat {
 namespace {
 
+constexpr const char* kBlockedProduct = "com.microsoft.MatMulNBits";
+
 /// Replaces nodes by others.
 class Rewriter : private NodeWriter {
  public:
@@ -50,6 +52,7 @@ class Rewriter : private NodeWriter {
     if (node.op == "Max" || node.op == "Min") return bound(node);
     if (node.op == "ConvTranspose") return plain_transposed(node);
     if (node.op == "Gemm") return product(node);
+    if (node.op == kBlockedProduct) return blocked_product(node);
     if (node.op.rfind("Reduce", 0) == 0) return reduction(node);
     return false;
   }
@@ -203,6 +206,50 @@ class Rewriter : private NodeWriter {
     add(node, "ConvTranspose", inputs, node.outputs[0], std::move(kept));
     return true;
   }
+  /// A product with weights of four or eight bits and scales of blocks along K: with real weights.
+  bool blocked_product(const GraphNode& node) {
+    Attributes attributes(node);
+    const std::int64_t k = attributes.integer("K", 0), n = attributes.integer("N", 0);
+    const std::int64_t bits = attributes.integer("bits", 4), block = attributes.integer("block_size", 0);
+    attributes.without_effect("accuracy_level");
+    attributes.finish();
+    const Constant *codes = data(node, 1), *scales = data(node, 2), *zeros = data(node, 3);
+    const bool whole = node.inputs.size() <= 3 || !node.inputs[3] ||
+                       (zeros != nullptr && zeros->type == ElementType::kUint8);
+    if (codes == nullptr || scales == nullptr || !whole)
+      throw Unsupported("weights, scales or zero points that are no constants of whole numbers");
+    if (node.inputs.size() > 4 && node.inputs[4]) throw Unsupported("an order of its groups (g_idx)");
+    if ((bits != 4 && bits != 8) || k < 1 || n < 1 || block < 1 || k > kMaxElements || n > kMaxElements ||
+        block > kMaxElements)
+      throw Unsupported(fmt::format("{} x {} weights of {} bits in blocks of {}", k, n, bits, block));
+    const std::int64_t blocks = ceil_div(k, block), of_byte = 8 / bits;
+    const std::int64_t blob = ceil_div(block, of_byte), zero_row = ceil_div(blocks, of_byte);
+    if (codes->elements() != n * blocks * blob || scales->elements() != n * blocks ||
+        (zeros != nullptr && zeros->elements() != n * zero_row))
+      throw Unsupported("weights, scales or zero points that do not fit K, N and block_size");
+    const auto number_at = [&](const Constant& of, std::int64_t row, std::int64_t i) {
+      const int byte = nth(of.bytes, row + i / of_byte);
+      return bits == 8 ? byte : byte >> (4 * (i % 2)) & 15;
+    };
+    const std::vector<double> steps = scales->values();
+    std::vector<double> weights(room_for({k, n}));
+    for (std::int64_t column = 0; column < n; ++column) {
+      for (std::int64_t i = 0; i < k; ++i) {
+        const std::int64_t of = i / block;
+        const int zero = zeros == nullptr ? 1 << (bits - 1) : number_at(*zeros, column * zero_row, of);
+        const int code = number_at(*codes, (column * blocks + of) * blob, i % block);
+        nth(weights, i * n + column) = static_cast<double>(
+            static_cast<float>(code - zero) * static_cast<float>(nth(steps, column * blocks + of)));
+      }
+    }
+    const std::size_t real = tensor(node, make_constant(ElementType::kFloat32, {k, n}, weights));
+    if (bits == 4) graph.tensors[real].data->blocks = four_bit_form(block, zeros != nullptr);
+    const Operand bias = operand(node, 5);
+    const Operand product =
+        add(node, "MatMul", {node.inputs.at(0), real}, bias ? std::nullopt : Operand(node.outputs[0]));
+    if (bias) add(node, "Add", {product, bias}, node.outputs[0]);
+    return true;
+  }
   /// [C, Co of a group, Kh, Kw] as [C, Co, dilated Kh, dilated Kw].
   static Constant dense_kernels(const Constant& weights, std::int64_t groups, const Extents& dilation) {
     const Extents k = as_map(weights.shape);
@@ -230,8 +277,8 @@ class Rewriter : private NodeWriter {
 
 bool is_rewritten(const std::string& op) {
   static const std::set<std::string> others{
-      "Sum", "Mean", "Pow",       "Abs",      "PRelu",    "Softsign",       "LSTM",
-      "GRU", "RNN",  "ReduceMin", "ReduceL1", "ReduceL2", "ReduceSumSquare"};
+      "Sum", "Mean", "Pow",       "Abs",      "PRelu",    "Softsign",        "LSTM",
+      "GRU", "RNN",  "ReduceMin", "ReduceL1", "ReduceL2", "ReduceSumSquare", kBlockedProduct};
   return others.count(op) != 0 || is_written_by_shape(op);
 }
 

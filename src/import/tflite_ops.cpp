@@ -61,6 +61,7 @@ Kernels TfliteLowering::kernels_of(const GraphNode& node, std::size_t weights, s
   const GraphTensor& tensor = input(node, weights);
   Kernels kernels;
   kernels.weights = constant(node, weights);
+  kernels.four_bits = kernels.weights.four_bits;
   const Quantisation& q = tensor.quantisation;
   if (tensor.type != input(node, 0).type && weights != 0 && tensor.type != ElementType::kInt8)
     throw Unsupported(fmt::format("weights of {}", element_name(tensor.type)));

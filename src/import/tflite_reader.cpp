@@ -158,12 +158,17 @@ class TfliteReader {
       begin = bytes_.data() + buffer->offset(), size = buffer->size();
     }
     if (size == 0) return;
-    const std::uint64_t wanted = to_unsigned(element_count(*made.shape)) * element_bytes(made.type);
-    if (made.type == ElementType::kOther) return;
+    const std::int64_t elements = element_count(*made.shape);
+    const bool four_bits = source.type() == tflite::TensorType::INT4;
+    if (made.type == ElementType::kOther && !four_bits) return;
+    const std::uint64_t wanted =
+        four_bits ? (to_unsigned(elements) + 1) / 2 : to_unsigned(elements) * element_bytes(made.type);
     if (size != wanted)
       fail(fmt::format("tensor {} of {} {} needs {} bytes, its buffer has {}", index,
-                       extents_text(*made.shape), element_name(made.type), wanted, size));
-    made.data = Constant{made.type, *made.shape, {begin, begin + size}};
+                       extents_text(*made.shape), type_text(made), wanted, size));
+    if (four_bits) made.type = ElementType::kInt8;
+    made.data = Constant{made.type, *made.shape, {begin, begin + size}, four_bits};
+    if (four_bits) made.data->bytes = unpacked_halves(begin, elements, true);
   }
 
   void add_operator(std::size_t index) {

@@ -101,6 +101,8 @@ struct OwnAccess {
   std::string_view counter;
   std::int64_t MemoryBytes::*level;
 };
+/// The counter of weights of four bits that a DMA engine has decoded.
+constexpr const char* kDecodedCounter = "decoded";
 constexpr OwnAccess kOwnNramRead{"nram_read", &MemoryBytes::nram_read},
     kOwnNramWrite{"nram_written", &MemoryBytes::nram_write},
     kOwnWramRead{"wram_read", &MemoryBytes::wram_read};
@@ -167,6 +169,7 @@ class StatVisitor {
   virtual void helper(HelperUnit /*unit*/, const CycleLedger& /*ledger*/) {}
   /// Results that were requantised or made by a vector unit.
   virtual void results(std::int64_t /*elements*/) {}
+  virtual void decoded(std::int64_t /*weights*/) {}
   /// The lost multiply-accumulates of the same PE array's beats, from arrays that count them. With the useful
   /// ones they sum to the beats at the array's peak.
   virtual void losses(const MacLosses& /*losses*/) {}

@@ -1,4 +1,5 @@
 #include "config/hardware_config.h"
+#include "isa/weight_stream.h"
 #include "report/run_result.h"
 
 #include <algorithm>
@@ -39,7 +40,7 @@ double number(std::int64_t count) {
 
 // The counted work of a run or a layer.
 struct Counts {
-  std::int64_t macs = 0, results = 0, activations = 0;
+  std::int64_t macs = 0, results = 0, decoded = 0, activations = 0;
   Cycle cycles = 0;
   const MemoryBytes& bytes;
 };
@@ -63,6 +64,7 @@ class Model {
     EnergyParts parts;
     parts.macs = t_.mac_pj * number(c.macs);
     parts.results = t_.result_pj * number(c.results);
+    parts.decoding = t_.decode_pj * number(c.decoded);
     parts.buffers =
         buffers_ * number(b.input_buffer_read + b.input_buffer_write + b.parameter_buffer_read +
                           b.parameter_buffer_write + b.output_buffer_read + b.output_buffer_write);
@@ -104,6 +106,7 @@ class Model {
     if (dram && (c.name == "row_misses" || c.name == "row_conflicts")) return t_.dram_pj_per_activation;
     if (c.name == kOwnNramRead.counter || c.name == kOwnNramWrite.counter) return nram_;
     if (c.name == kOwnWramRead.counter) return wram_;
+    if (c.name == kDecodedCounter) return t_.decode_pj;
     if (c.unit != "bytes" || (c.name != "read" && c.name != "written")) return 0;
     if (dram) return t_.dram_pj_per_byte;
     if (ends_with(c.module, ".nram")) return nram_;
@@ -187,7 +190,12 @@ Area area_of(const HardwareConfig& hardware, const RunResult& run) {
             of_cluster = chip.merged_dma ? 1 : 3;
   const std::int64_t landing = std::int64_t{chip.cores()} * of_core * chip.core.copy.buffer_bytes +
                                std::int64_t{chip.clusters} * of_cluster * chip.copy.buffer_bytes;
-  area.dma = number(landing) * byte;
+  // A decoder has a lane for each weight that it can make in a clock, and memory for the scales of a frame.
+  const std::int64_t decoders = chip.decode_bytes_per_clock > 0 ? 2 * chip.cores() + chip.clusters : 0;
+  const std::int64_t lanes = decoders * 2 * chip.decode_bytes_per_clock;
+  constexpr double kScaleBytes = 1.5;  // a scale and a zero point
+  area.dma = (number(landing) + number(decoders * kMostWeightScales) * kScaleBytes) * byte +
+             number(lanes) * t.decode_um2 / kUm2PerMm2;
   return area;
 }
 
@@ -195,10 +203,11 @@ void add_energy(const HardwareConfig& hardware, RunResult& run) {
   const Area area = area_of(hardware, run);
   const Model model(hardware, area);
   for (LayerResult& layer : run.layers)
-    layer.energy = model.parts_of({layer.macs, layer.results, layer.activations, layer.cycles, layer.bytes});
+    layer.energy = model.parts_of(
+        {layer.macs, layer.results, layer.decoded, layer.activations, layer.cycles, layer.bytes});
   EnergyResult& energy = run.energy;
   energy.technology = hardware.technology.name;
-  energy.parts = model.parts_of({run.macs, run.results, run.activations, run.cycles, run.bytes});
+  energy.parts = model.parts_of({run.macs, run.results, run.decoded, run.activations, run.cycles, run.bytes});
   energy.modules = model.modules_of(run);
   energy.area = area;
   energy.seconds = number(run.cycles) * number(hardware.clock_ps()) * 1e-12;

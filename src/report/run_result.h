@@ -22,9 +22,10 @@ struct RunResult;
 
 /// Energies by their parts, in pJ (SPEC UI-10).
 struct EnergyParts {
-  double macs = 0;     ///< useful multiply-accumulates
-  double results = 0;  ///< requantisation, and the operations of vector units
-  double buffers = 0;  ///< energy of the engines' buffers
+  double macs = 0;      ///< useful multiply-accumulates
+  double results = 0;   ///< requantisation, and the operations of vector units
+  double decoding = 0;  ///< of weights of four bits
+  double buffers = 0;   ///< energy of the engines' buffers
   double nram = 0, wram = 0, sram = 0;
   double bus = 0;  ///< interconnects on chip
   double dram = 0;
@@ -38,9 +39,10 @@ struct EnergyPart {
   std::string_view name, meaning;
   double EnergyParts::*value;
 };
-constexpr std::array<EnergyPart, 9> kEnergyParts{{
+constexpr std::array<EnergyPart, 10> kEnergyParts{{
     {"macs", "useful multiply-accumulates", &EnergyParts::macs},
     {"results", "requantisation, and the operations of vector units", &EnergyParts::results},
+    {"decoding", "weights of four bits that become int8", &EnergyParts::decoding},
     {"buffers", "buffers of the engines", &EnergyParts::buffers},
     {"nram", "memories for maps and results", &EnergyParts::nram},
     {"wram", "memories for kernels", &EnergyParts::wram},
@@ -56,7 +58,7 @@ struct Area {
   /// units, buffers of the engines, memories.
   double macs = 0, results = 0, lanes = 0, buffers = 0, nram = 0, wram = 0;
   double sram = 0;   ///< of all clusters
-  double dma = 0;    ///< landing buffers of the copy engines of cores and clusters
+  double dma = 0;    ///< landing buffers and decoders of the copy engines of cores and clusters
   double buses = 0;  ///< a register and a multiplexer for each bit of the ports of interconnects
   double memories() const { return buffers + nram + wram + sram; }
   double total() const { return macs + results + lanes + memories() + dma + buses; }
@@ -133,6 +135,7 @@ struct LayerResult {
   ActivityCycles activity{};
   MemoryBytes bytes;
   std::int64_t results = 0;      ///< results that were requantised or made by vector units
+  std::int64_t decoded = 0;      ///< weights of four bits that became int8
   std::int64_t activations = 0;  ///< activations of DRAM rows
   EnergyParts energy;
   BoundCycles bound;  ///< analytical
@@ -200,7 +203,7 @@ struct RunResult {
   std::optional<MacLosses> losses;  ///< as those of layers
   double utilization = 0;
   MemoryBytes bytes;
-  std::int64_t results = 0, activations = 0;  ///< as in LayerResult
+  std::int64_t results = 0, decoded = 0, activations = 0;  ///< as in LayerResult
   EnergyResult energy;
   std::vector<LayerResult> layers;
   std::vector<HostLayerResult> host_layers;  ///< in the order in which they were computed

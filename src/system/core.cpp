@@ -212,10 +212,10 @@ void Core::count(Snapshot& snapshot) {
   visitor.counter("vector", "lane_clocks", "cycles", vector_->lane_clocks);
   visitor.counter("iodma", "written", "bytes", iodma->bytes);
   visitor.counter("iodma", "filled", "bytes", iodma->filled);
-  visitor.counter("iodma", "decoded", "weights", iodma->decoded);
+  visitor.counter("iodma", kDecodedCounter, "weights", iodma->decoded);
   visitor.counter("mvdma", "written", "bytes", mvdma->bytes);
   visitor.counter("mvdma", "filled", "bytes", mvdma->filled);
-  visitor.counter("mvdma", "decoded", "weights", mvdma->decoded);
+  visitor.counter("mvdma", kDecodedCounter, "weights", mvdma->decoded);
   if (iostore) visitor.counter("iostore", "written", "bytes", iostore->bytes);
 }
 

@@ -143,6 +143,7 @@ void MemoryCore::collect(Snapshot& snapshot) {
   for (const auto& engine : engines_) {
     visitor.counter(engine->basename(), "written", "bytes", engine->bytes);
     visitor.counter(engine->basename(), "filled", "bytes", engine->filled);
+    visitor.counter(engine->basename(), kDecodedCounter, "weights", engine->decoded);
   }
   if (scalar_) {
     visitor.counter("scalar", "results", "elements", scalar_->results);

@@ -30,7 +30,7 @@ LayerResult layer_result(const LayerPlan& plan, const LayerMark& before, const L
   did -= before;
   layer.beats = did.beats, layer.macs = did.macs, layer.losses = did.losses;
   layer.activity = did.array, layer.bytes = did.bytes;
-  layer.results = did.results, layer.activations = did.activations;
+  layer.results = did.results, layer.decoded = did.decoded, layer.activations = did.activations;
   layer.utilization = utilization_of(layer.macs, layer.array_cycles(), run.peak_macs_per_clock / run.cores);
   layer.busiest = after.busiest, layer.busiest_share = after.busiest_share;
   layer.estimated_cycles = plan.estimated_cycles, layer.facts = plan.facts, layer.layers = plan.layers;
@@ -291,7 +291,7 @@ void collect(const Plan& plan, System& system, Timeline* timeline, const ClockDo
   LayerCounts did = last;
   did -= system.run_begin();
   run.macs = did.macs, run.losses = did.losses, run.bytes = did.bytes;
-  run.results = did.results, run.activations = did.activations;
+  run.results = did.results, run.decoded = did.decoded, run.activations = did.activations;
   run.utilization = utilization_of(run.macs, run.cycles, run.peak_macs_per_clock);
   run.modules = since(system.run_begin(), std::move(last.modules));
   run.counters = since(system.run_begin(), std::move(last.counters), clock.at(run.cycles));

@@ -16,6 +16,7 @@ LayerCounts& LayerCounts::operator+=(const LayerCounts& more) {
   beats += more.beats;
   macs += more.macs;
   results += more.results;
+  decoded += more.decoded;
   activations += more.activations;
   if (more.losses) losses = losses.value_or(MacLosses{}) + *more.losses;
   return *this;
@@ -30,6 +31,7 @@ LayerCounts& LayerCounts::operator-=(const LayerCounts& other) {
   beats -= other.beats;
   macs -= other.macs;
   results -= other.results;
+  decoded -= other.decoded;
   activations -= other.activations;
   if (losses) losses = *losses - other.losses.value_or(MacLosses{});
   return *this;
@@ -199,6 +201,7 @@ void visit_ledgers(StatVisitor& visitor, const std::string& module, CopyEngine& 
   visitor.ledger(module + ".read", engine.read_ledger);
   visitor.ledger(module + ".write", engine.write_ledger);
   visitor.helper(HelperUnit::kCopies, engine.write_ledger);
+  visitor.decoded(engine.decoded);
 }
 
 }  // namespace tilebeat

@@ -26,6 +26,7 @@ struct LayerCounts {
   HelperCycles helpers{};  ///< cycles of the vector units and of the DMA engines
   std::int64_t beats = 0, macs = 0;
   std::int64_t results = 0, activations = 0;  ///< results made, rows of DRAM opened
+  std::int64_t decoded = 0;                   ///< weights of four bits that became int8
   std::optional<MacLosses> losses;            ///< of the PE arrays that report losses
 
   LayerCounts& operator+=(const LayerCounts& more);
@@ -87,6 +88,7 @@ class SnapshotVisitor : public StatVisitor {
   void array(const CycleLedger& ledger, std::int64_t beats, std::int64_t macs) override;
   void helper(HelperUnit unit, const CycleLedger& ledger) override;
   void results(std::int64_t elements) override { snapshot_.results += elements; }
+  void decoded(std::int64_t weights) override { snapshot_.decoded += weights; }
   void losses(const MacLosses& losses) override;
 
   // Statistics of parts that every system has, whatever its engines.

@@ -5,6 +5,7 @@
 
 #include <cstdlib>
 #include <random>
+#include <map>
 #include <regex>
 #include <string>
 #include <vector>
@@ -182,6 +183,45 @@ TEST(ImportCommand, RN_3_networks_of_real_shape_stay_within_a_cosine_of_0_99) {
     const json& output = report.at("layers").back();
     EXPECT_NEAR(output.at("quality").at("cosine").get<double>(), std::stod(cosine[1]), 1e-5);
   }
+}
+
+TEST(ImportCommand, DT_1_RN_3_float_weights_are_stored_with_four_bits) {
+  const CommandFolder folder;
+  const std::string make = "'" + source_path("scripts/make-float-network") +
+                           "' resnet18 --size 32 --width 8 --out '" + folder.path("float.onnx") +
+                           "' --samples '" + folder.path("x.npy") + "'";
+  ASSERT_EQ(std::system(make.c_str()), 0);
+  // The signal to quantisation noise of the output, in dB.
+  std::map<std::string, double> quality;
+  for (const std::string weights : {"int8", "int4", "int4:16", "int4:128"}) {
+    const CommandResult result =
+        folder.run({"import", "float.onnx", "--out", "net", "--calibrate", "x.npy", "--weights", weights});
+    ASSERT_EQ(result.status, 0) << result.err;
+    std::smatch found;
+    ASSERT_TRUE(std::regex_search(result.out, found, std::regex("logits\\S* +(\\S+) dB"))) << result.out;
+    quality[weights] = std::stod(found[1]);
+    int stored = 0;
+    const json workload = json::parse(read_bytes(folder.path("net/workload.json")));
+    for (const json& layer : workload.at("layers")) {
+      if (!layer.contains("weights")) continue;
+      const json& of = layer.at("weights");
+      ++stored;
+      EXPECT_EQ(of.value("dtype", "int8"), weights.substr(0, 4)) << layer;
+      EXPECT_EQ(of.contains("group"), weights.size() > 4);
+      if (weights.size() > 4) EXPECT_EQ(of.at("group"), std::stoi(weights.substr(5)));
+    }
+    EXPECT_GE(stored, 20);
+    const CommandResult run =
+        folder.run({"run", "--config", source_path("configs/cluster4.json"), "--layer", "net/workload.json"});
+    ASSERT_EQ(run.status, 0) << weights << run.out << run.err;
+  }
+  EXPECT_GT(quality["int8"], quality["int4:16"] + 3);
+  EXPECT_GT(quality["int4:16"], quality["int4:128"]) << "small groups are nearer";
+  EXPECT_GT(quality["int4:16"], 12);
+  const CommandResult odd =
+      folder.run({"import", "float.onnx", "--out", "net", "--calibrate", "x.npy", "--weights", "int4:24"});
+  EXPECT_EQ(odd.status, 2);
+  EXPECT_THAT(odd.err, HasSubstr("--weights"));
 }
 
 TEST(ImportCommand, RN_3_quality_is_of_the_inputs_that_the_file_names) {

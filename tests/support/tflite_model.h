@@ -20,9 +20,10 @@ class TfliteModel {
     return add(shape, type, {scale}, {zero}, data);
   }
   int channels(const std::vector<int>& shape, const std::vector<float>& scales, int axis,
-               const std::vector<std::uint8_t>& data, std::vector<std::int64_t> zeros = {}) {
+               const std::vector<std::uint8_t>& data, std::vector<std::int64_t> zeros = {},
+               tflite::TensorType type = tflite::TensorType::INT8) {
     zeros.resize(scales.size(), 0);
-    return add(shape, tflite::TensorType::INT8, scales, zeros, data, axis);
+    return add(shape, type, scales, zeros, data, axis);
   }
   /// A sparse tensor: `data` are its elements other than 0.
   int sparse(const std::vector<int>& shape, float scale, const std::vector<std::uint8_t>& data) {

@@ -119,6 +119,7 @@ bool ClusterTasks::makes(std::size_t l) const {
 }
 
 void ClusterTasks::make_loads(bool ahead) {
+  weights_.limit_streams(std::min(staging_.room(Staging::kStreamBuffers), Staging::kLargestPassed));
   loads_ = weights_.loads(ahead);
   std::int64_t largest = ahead ? 0 : weights_.largest_load();
   if (loads_.empty() && largest == 0) return;

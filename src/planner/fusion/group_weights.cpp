@@ -65,8 +65,7 @@ void GroupWeights::map_layer(std::size_t l, const std::vector<MostOutputs>& most
   share.rows = most[l].rows, share.columns = most[l].columns;
   if (streamed() && kernel_fetches(work_.hardware, work_.clusters) == work_.clusters) {
     std::int64_t bytes = 0;
-    for (const Shard& of : work_.layers[l].matrix->shards)
-      bytes += least_kernel_bytes(of);
+    for (const Shard& of : work_.layers[l].matrix->shards) bytes += least_kernel_bytes(of);
     const auto cycles = [&](const DmaConfig& dma) {
       return port_cycles({bytes, 1, bytes}, dram_path(work_.hardware, dma, Direction::kRead));
     };
@@ -277,7 +276,7 @@ GroupWeights::Load GroupWeights::load_of(std::size_t l, const Group& group) cons
 std::vector<Transfer> GroupWeights::transfers(std::size_t l, const Group& group) const {
   const Shard& shard = work_.layers[l].matrix->shards[group.shard];
   return weight_loads(graph_, shard, group.group,
-                      multicast_address(cores_of(l, group), true, offset_of(group)));
+                      multicast_address(cores_of(l, group), true, offset_of(group)), stream_buffer_);
 }
 
 GroupWeights::Load GroupWeights::load_of_post(std::size_t l, const Group& group) const {

@@ -61,6 +61,8 @@ class GroupWeights {
     AccessList written;
     std::uint64_t cores = 0;  ///< of the cluster, as a bit mask
   };
+  /// Sets the bytes of the buffer that streams of weights pass through. Call before the functions below.
+  void limit_streams(std::int64_t bytes) { stream_buffer_ = bytes; }
   /// The loads that are made once: those of prefetched kernels (`ahead`), or of all other kernels and the
   /// factors. Streamed kernels are not among them.
   std::vector<Load> loads(bool ahead) const;
@@ -118,6 +120,7 @@ class GroupWeights {
   std::size_t slot_ = 0;                            // the slot filled last
   std::vector<std::optional<LayerMapping>> fixed_;  // by layer
   std::int64_t factor_bytes_ = 0, kernel_bytes_ = 0;
+  std::int64_t stream_buffer_ = INT64_MAX;
 };
 
 }  // namespace tilebeat

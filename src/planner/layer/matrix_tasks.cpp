@@ -226,8 +226,10 @@ class MatrixTasks {
     }
   }
 
-  std::vector<Transfer> kernel_transfers(const Core& core, const KernelGroup& group) const {
-    return weight_loads(graph_, *core.shard, group, core.place.wram + weights_offset(core.weights->place));
+  std::vector<Transfer> kernel_transfers(const Core& core, const KernelGroup& group,
+                                         std::int64_t buffer = INT64_MAX) const {
+    return weight_loads(graph_, *core.shard, group, core.place.wram + weights_offset(core.weights->place),
+                        buffer);
   }
   void clear_kernels(Core& core, const KernelGroup& group) {
     core.clearing.reset();
@@ -253,25 +255,31 @@ class MatrixTasks {
           core.steps[step].group_number == first.steps[step].group_number)
         users[core.cluster].push_back(&core);
     }
-    const Shard& shard = *first.shard;
     std::vector<Staging::Link> links;
+    std::int64_t buffer = INT64_MAX;
     for (const auto& [cluster, cores] : users) {
-      Staging& staging = staging_.at(cluster);
+      const int stream = broadcasts(m_.kernels) ? broadcasts_.at(cluster)
+                                                : kernel_streams_.at({cluster, first.same_kernels});
+      links.push_back({&staging_.at(cluster), stream, {}});
+      buffer = std::min(buffer, links.back().staging->part_bytes(stream, users.size() > 1));
+    }
+    auto link = links.begin();
+    for (const auto& [cluster, cores] : users) {
       if (broadcasts(m_.kernels)) {
-        links.push_back({&staging, broadcasts_.at(cluster), {multicast(staging, cores, group)}});
+        link->readers.push_back(multicast(*link->staging, cores, group, buffer));
       } else {
-        links.push_back({&staging, kernel_streams_.at({cluster, first.same_kernels}), {}});
         for (const Core* core : cores)
-          links.back().readers.push_back(
-              {core->processor, kernel_transfers(*core, group), kernel_accesses(*core)});
+          link->readers.push_back(
+              {core->processor, kernel_transfers(*core, group, buffer), kernel_accesses(*core)});
       }
       for (Core* core : cores) core->loads_weights = false;
+      ++link;
     }
-    bytes_.kernels +=
-        Staging::load(std::move(links), loads_++) * bytes_of(weight_loads(graph_, shard, group, 0));
+    const std::int64_t bytes = bytes_of(links.front().readers.front().transfers);
+    bytes_.kernels += Staging::load(std::move(links), loads_++) * bytes;
   }
-  Staging::Reader multicast(const Staging& staging, const std::vector<Core*>& cores,
-                            const KernelGroup& group) const {
+  Staging::Reader multicast(const Staging& staging, const std::vector<Core*>& cores, const KernelGroup& group,
+                            std::int64_t buffer) const {
     std::uint64_t numbers = 0;
     AccessList written;
     for (const Core* core : cores) {
@@ -281,7 +289,7 @@ class MatrixTasks {
     const Shard& shard = *cores.front()->shard;
     const std::uint64_t wram =
         multicast_address(numbers, true, weights_offset(cores.front()->weights->place));
-    return staging.multicast(weight_loads(graph_, shard, group, wram), std::move(written));
+    return staging.multicast(weight_loads(graph_, shard, group, wram, buffer), std::move(written));
   }
   static bool loaded_together(DataPath path, const Core& a, const Core& b) {
     return path == DataPath::kChain || a.cluster == b.cluster;

@@ -50,18 +50,22 @@ std::uint64_t Staging::reserve(std::int64_t bytes, const std::string& what) {
   }
 }
 
+std::int64_t Staging::room(int buffers) const {
+  const std::int64_t bytes = (sram_.size() - sram_.used()) / buffers / kLeastBuffer * kLeastBuffer;
+  return std::min(bytes, kLargestBuffer);
+}
+
 std::int64_t Staging::share(int buffers) const {
-  const std::int64_t left = sram_.size() - sram_.used();
-  const std::int64_t bytes = left / buffers / kLeastBuffer * kLeastBuffer;
+  const std::int64_t bytes = room(buffers);
   if (bytes == 0) {
     throw UserError(
         fmt::format("layer '{}' cannot fit: {} buffers of at least {} bytes, through which maps, kernels and "
                     "results go, do not fit "
                     "the {} bytes that are left of the SRAM; chip.sram.size_bytes is {} (chip.dram_path "
                     "\"direct\" does without)",
-                    layer_, buffers, kLeastBuffer, left, sram_.size()));
+                    layer_, buffers, kLeastBuffer, sram_.size() - sram_.used(), sram_.size()));
   }
-  return std::min(bytes, kLargestBuffer);
+  return bytes;
 }
 
 int Staging::add_stream(std::int64_t bytes, int buffers) {
@@ -103,11 +107,9 @@ int Staging::load(std::vector<Link> links, std::size_t turn) {
 }
 
 void Staging::load_chain(const std::vector<Link>& links) {
-  // Largest part: a part passes through a buffer of each link, and a link begins when the whole part has
-  // arrived.
-  constexpr std::int64_t kLargest = 16384;
-  std::int64_t bytes = links.size() > 1 ? kLargest : INT64_MAX;
-  for (const Link& link : links) bytes = std::min(bytes, link.staging->stream(link.stream).bytes);
+  std::int64_t bytes = INT64_MAX;
+  for (const Link& link : links)
+    bytes = std::min(bytes, link.staging->part_bytes(link.stream, links.size() > 1));
   std::vector<std::vector<std::vector<std::vector<Transfer>>>> parts;  // by link, reader
   for (const Link& link : links) {
     parts.emplace_back();

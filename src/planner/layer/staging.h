@@ -48,12 +48,20 @@ class Staging {
     constexpr std::int64_t kParts = 16;  // a buffer takes at most this part of the SRAM
     return kStreamBuffers * std::min({load, kLargestBuffer, sram / kParts});
   }
-  /// Bytes of each of `buffers` buffers that share the free SRAM, at most `kLargestBuffer`. Throws UserError
-  /// when that is too little.
+  /// Bytes of each of `buffers` buffers that share the free SRAM, at most `kLargestBuffer`; 0: too few are
+  /// left.
+  std::int64_t room(int buffers) const;
+  /// The same; throws UserError when too few are left.
   std::int64_t share(int buffers) const;
   /// A stream of `buffers` buffers of `bytes` bytes; returns its number. Throws UserError when they do not
   /// fit.
   int add_stream(std::int64_t bytes, int buffers);
+
+  /// Bytes of a part of a load through a stream: of one that is passed on to other clusters, or of any other.
+  std::int64_t part_bytes(int stream, bool passed_on) const {
+    const std::int64_t bytes = nth(streams_, stream).bytes;
+    return passed_on ? std::min(bytes, kLargestPassed) : bytes;
+  }
 
   /// A core that reads a stream: with the same sources as the other readers and destinations of its own.
   struct Reader {
@@ -77,6 +85,9 @@ class Staging {
   /// fetches.
   static int load(std::vector<Link> links, std::size_t turn);
   static constexpr std::size_t kMostLinks = 4;
+  /// Bytes of the largest part that is passed on: it passes through a buffer of each link, and a link begins
+  /// when the whole part has arrived.
+  static constexpr std::int64_t kLargestPassed = 16384;
   /// Stores from the memory of `processor`'s core to DRAM.
   void store(int stream, int processor, const std::vector<Transfer>& transfers, const Access& read);
   /// Moves data from the memory of one core to that of another core of the cluster, as `transfer` says.

@@ -28,6 +28,12 @@ class Encoder {
       add(section, at);
       at += section.weights();
     }
+    if (ssize(stream_) > size_ + kWeightHeaderBytes && size_ <= kMostWeightCount) {
+      WeightSection plain;
+      plain.run = to_int(size_);
+      stream_.clear();
+      add(plain, 0);
+    }
     return std::move(stream_);
   }
 

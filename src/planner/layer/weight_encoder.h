@@ -16,8 +16,9 @@ struct EncodableWeights {
   bool is_signed = true, has_zero_points = false;
 };
 
-/// A stream (isa/weight_stream.h) from which a decoder makes `weights.bytes`. The sections follow from the
-/// scales: from the first weight that is not encoded on, the one that takes the fewest bytes a weight.
+/// A stream (isa/weight_stream.h) from which a decoder makes `weights.bytes`; it is at most a header longer
+/// than they, if they are no more than kMostWeightCount. The sections follow from the scales: from the first
+/// weight that is not encoded on, the one that takes the fewest bytes a weight.
 std::vector<std::uint8_t> encoded_stream(const EncodableWeights& weights);
 
 /// The expected bytes of a stream of `weights` weights in groups of `group`; 0: all have one scale.

@@ -1,6 +1,7 @@
 #include "planner/layer/weight_streams.h"
 
 #include "base/types.h"
+#include "isa/weight_stream.h"
 #include "planner/layer/shards.h"
 #include "planner/layer/weight_encoder.h"
 
@@ -66,6 +67,37 @@ class CodedBlocks {
   Block last_;
 };
 
+// The most weights of a stream that passes through a buffer: a power of two, as the groups and the blocks of
+// engines mostly are. A stream of n weights has at most n bytes and a header.
+std::int64_t stream_weights(std::int64_t buffer) {
+  std::int64_t weights = kStreamWeights;
+  while (weights > 1 && weights + kWeightHeaderBytes > buffer) weights /= 2;
+  return weights;
+}
+
+// Makes transfers of int8 weights read streams. Those that have no place yet get neighbouring ones.
+void read_streams(TaskGraph& graph, const Shard& shard, std::vector<Transfer>& transfers) {
+  CodedBlocks blocks(shard);
+  std::vector<std::uint8_t> bytes;
+  std::vector<PlacedStream*> added;
+  for (const Transfer& transfer : transfers) {
+    const auto [found, is_new] = shard.streams->try_emplace({transfer.source, transfer.shape.bytes()});
+    if (!is_new) continue;
+    const std::vector<std::uint8_t> stream = encoded_stream(blocks.of(transfer));
+    found->second = {to_unsigned(ssize(bytes)), ssize(stream)};
+    added.push_back(&found->second);
+    bytes.insert(bytes.end(), stream.begin(), stream.end());
+  }
+  if (!added.empty()) {
+    const std::uint64_t address = graph.constant([&] { return std::move(bytes); });
+    for (PlacedStream* stream : added) stream->address += address;
+  }
+  for (Transfer& transfer : transfers) {
+    const PlacedStream& stream = shard.streams->at({transfer.source, transfer.shape.bytes()});
+    transfer.source = stream.address, transfer.shape.stream = stream.bytes;
+  }
+}
+
 }  // namespace
 
 std::int64_t least_kernel_bytes(const Shard& shard) {
@@ -74,37 +106,27 @@ std::int64_t least_kernel_bytes(const Shard& shard) {
 }
 
 std::vector<Transfer> weight_loads(TaskGraph& graph, const Shard& shard, const KernelGroup& group,
-                                   std::uint64_t destination) {
+                                   std::uint64_t destination, std::int64_t buffer) {
   std::vector<Transfer> all = weight_transfers(*shard.layer, shard.weights, group, destination);
   const WeightCodesPointer& codes = shard.layer->problem().codes;
   if (codes == nullptr) return all;
   const std::uint64_t first = shard.weights.blocks.front(), last = first + shard.weights.layout.blocks.back();
-  CodedBlocks blocks(shard);
-  std::vector<Transfer> made;
+  std::vector<Transfer> made, others;  // others: post-parameters
   for (const Transfer& transfer : all) {
     if (transfer.source < first || transfer.source >= last) {
-      made.push_back(transfer);  // post-parameters
+      others.push_back(transfer);
       continue;
     }
-    for (const std::vector<Transfer>& part : parts_of({transfer}, kStreamWeights)) {
-      for (Transfer cut : part) {
-        CopyShape& shape = cut.shape;
-        if (!graph.is_for_plan()) {
-          shape.stream = expected_stream_bytes(shape.bytes(), codes->group, codes->has_zero_points);
-        } else {
-          const auto [found, is_new] = shard.streams->try_emplace({cut.source, shape.bytes()});
-          PlacedStream& stream = found->second;
-          if (is_new) {
-            std::vector<std::uint8_t> bytes = encoded_stream(blocks.of(cut));
-            stream.bytes = ssize(bytes);
-            stream.address = graph.constant([&] { return std::move(bytes); });
-          }
-          cut.source = stream.address, shape.stream = stream.bytes;
-        }
-        made.push_back(cut);
-      }
-    }
+    for (std::vector<Transfer>& part : parts_of({transfer}, stream_weights(buffer)))
+      made.insert(made.end(), part.begin(), part.end());
   }
+  if (graph.is_for_plan()) {
+    read_streams(graph, shard, made);
+  } else {
+    for (Transfer& cut : made)
+      cut.shape.stream = expected_stream_bytes(cut.shape.bytes(), codes->group, codes->has_zero_points);
+  }
+  made.insert(made.end(), others.begin(), others.end());
   return made;
 }
 

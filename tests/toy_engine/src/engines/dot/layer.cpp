@@ -79,10 +79,10 @@ class DotLayer : public MatrixLayer {
   WeightLayout weight_layout() const override {
     return layout_of_blocks(p_, [this](int) { return kPostParameterBytes + weight_bytes(); });
   }
-  std::vector<std::uint8_t> pack_block(int set, int kernel) const override {
+  std::vector<std::uint8_t> pack_block(const Tensor& weights, int set, int kernel) const override {
     const auto record = encode(post_parameter(p_, kernel));
     const auto first =
-        p_.weights->bytes.begin() + (std::int64_t{set} * p_.conv.out_channels + kernel) * weight_bytes();
+        weights.bytes.begin() + (std::int64_t{set} * p_.conv.out_channels + kernel) * weight_bytes();
     std::vector<std::uint8_t> block(first, first + weight_bytes());
     block.insert(block.begin(), record.begin(), record.end());
     return block;
