@@ -80,7 +80,9 @@ class Einsum {
     }
     all = summed(all, letters_.result);
     if (all.letters.size() != letters_.result.size()) throw Unsupported("a letter of the result alone");
-    w_.add(node_, "Identity", {ordered(all, letters_.result).tensor}, output(node_));
+    const Operand output = NodeWriter::result(node_);
+    if (!output) throw Unsupported("it lacks its output");
+    w_.add(node_, "Identity", {ordered(all, letters_.result).tensor}, output);
   }
 
  private:

@@ -3,7 +3,6 @@
 #include "base/types.h"
 
 #include <algorithm>
-#include <cstring>
 
 namespace tilebeat {
 namespace {
@@ -23,29 +22,34 @@ std::uint8_t weight_of(const WeightSection& section, int code, int zero_point, i
 
 }  // namespace
 
-bool WeightDecoder::take_header(const std::uint8_t* stream, std::size_t bytes, std::size_t& taken) {
-  if (section_) return true;
-  if (bytes - taken < kWeightHeaderBytes) return false;
-  std::uint64_t header = 0;
-  for (std::size_t i = 0; i < kWeightHeaderBytes; ++i) header |= std::uint64_t{stream[taken + i]} << (8 * i);
-  taken += kWeightHeaderBytes;
-  section_ = WeightSection::decoded(header);
-  frames_left_ = section_->frames, at_ = 0, has_scales_ = false;
-  return true;
+bool WeightDecoder::take_front(const std::uint8_t* stream, std::size_t bytes, std::size_t& taken) {
+  const std::size_t wanted = !section_ ? kWeightHeaderBytes : has_scales_ ? 0 : to_size(scale_bytes());
+  const std::size_t some = std::min(bytes - taken, wanted - front_.size());
+  front_.insert(front_.end(), stream + taken, stream + taken + some);
+  taken += some;
+  return front_.size() == wanted;
 }
 
-bool WeightDecoder::take_scales(const std::uint8_t* stream, std::size_t bytes, std::size_t& taken) {
-  if (has_scales_) return true;
-  const std::size_t count = to_size(section_->scales), zeros = section_->zero_points ? (count + 1) / 2 : 0;
-  if (bytes - taken < count + zeros) return false;
-  const std::uint8_t* const from = stream + taken;
-  scales_.assign(from, from + count);
+std::int64_t WeightDecoder::scale_bytes() const {
+  return section_->scales + (section_->zero_points ? (section_->scales + 1) / 2 : 0);
+}
+
+void WeightDecoder::begin_section() {
+  std::uint64_t header = 0;
+  for (std::size_t i = 0; i < kWeightHeaderBytes; ++i) header |= std::uint64_t{front_[i]} << (8 * i);
+  section_ = WeightSection::decoded(header);
+  frames_left_ = section_->frames, at_ = 0, has_scales_ = section_->scales == 0;
+  front_.clear();
+}
+
+void WeightDecoder::begin_frame() {
+  const auto count = to_size(section_->scales);
+  scales_.assign(front_.begin(), front_.begin() + to_signed(count));
   zero_points_.assign(count, section_->is_signed ? 0 : 8);
   for (std::size_t i = 0; section_->zero_points && i < count; ++i)
-    zero_points_[i] = static_cast<std::uint8_t>(half_byte(from + count, to_signed(i)));
-  taken += count + zeros;
+    zero_points_[i] = static_cast<std::uint8_t>(half_byte(front_.data() + count, to_signed(i)));
   has_scales_ = true;
-  return true;
+  front_.clear();
 }
 
 void WeightDecoder::take_codes(const std::uint8_t* codes, std::uint8_t* weights, std::int64_t count) {
@@ -65,33 +69,43 @@ void WeightDecoder::take_codes(const std::uint8_t* codes, std::uint8_t* weights,
 WeightDecoder::Step WeightDecoder::decode(const std::uint8_t* stream, std::size_t bytes,
                                           std::uint8_t* weights, int most) {
   Step step;
-  while (step.made < most && take_header(stream, bytes, step.taken) &&
-         take_scales(stream, bytes, step.taken)) {
-    const WeightSection& s = *section_;
-    const std::int64_t frame = s.weights_of_frame();
-    const auto left = to_signed(bytes - step.taken);
-    std::int64_t count = std::min<std::int64_t>(most - step.made, frame - at_);
-    if (s.scales == 0) {
-      count = std::min(count, left);
-      std::memcpy(weights + step.made, stream + step.taken, to_size(count));
-      step.taken += to_size(count);
-    } else {
-      // The code of an odd weight came with the even one before it.
-      const std::int64_t begun = (at_ + 1) / 2;
-      count = std::min(count, 2 * (begun + left) - at_);
-      take_codes(stream + step.taken, weights + step.made, count);
-      step.taken += to_size((at_ + count + 1) / 2 - begun);
+  while (step.made < most) {
+    if (!section_) {
+      if (!take_front(stream, bytes, step.taken)) break;
+      begin_section();
     }
-    step.made += to_int(count);
-    at_ += count;
-    if (at_ == frame) {
-      at_ = 0, has_scales_ = false;
-      if (--frames_left_ == 0) section_.reset();
-    } else if (count == 0) {
-      break;
+    if (!has_scales_) {
+      if (!take_front(stream, bytes, step.taken)) break;
+      begin_frame();
     }
+    if (!take_weights(stream, bytes, weights, most, step)) break;
   }
   return step;
+}
+
+bool WeightDecoder::take_weights(const std::uint8_t* stream, std::size_t bytes, std::uint8_t* weights,
+                                 int most, Step& step) {
+  const WeightSection& s = *section_;
+  const std::int64_t frame = s.weights_of_frame();
+  const auto left = to_signed(bytes - step.taken);
+  std::int64_t count = std::min<std::int64_t>(most - step.made, frame - at_);
+  if (s.scales == 0) {
+    count = std::min(count, left);
+    std::copy_n(stream + step.taken, count, weights + step.made);
+    step.taken += to_size(count);
+  } else {
+    // The code of an odd weight came with the even one before it.
+    const std::int64_t begun = (at_ + 1) / 2;
+    count = std::min(count, 2 * (begun + left) - at_);
+    take_codes(stream + step.taken, weights + step.made, count);
+    step.taken += to_size((at_ + count + 1) / 2 - begun);
+  }
+  step.made += to_int(count);
+  at_ += count;
+  if (at_ < frame) return count > 0;
+  at_ = 0, has_scales_ = s.scales == 0;
+  if (--frames_left_ == 0) section_.reset();
+  return true;
 }
 
 }  // namespace tilebeat

@@ -27,14 +27,21 @@ class WeightDecoder {
   bool at_end() const { return !section_; }
 
  private:
-  bool take_header(const std::uint8_t* stream, std::size_t bytes, std::size_t& taken);
-  bool take_scales(const std::uint8_t* stream, std::size_t bytes, std::size_t& taken);
+  // Takes bytes of the header, or of the scales and zero points of a frame. Returns whether all are there.
+  bool take_front(const std::uint8_t* stream, std::size_t bytes, std::size_t& taken);
+  std::int64_t scale_bytes() const;
+  void begin_section();
+  void begin_frame();
+  // Takes weights of the frame. Returns false when bytes are missing.
+  bool take_weights(const std::uint8_t* stream, std::size_t bytes, std::uint8_t* weights, int most,
+                    Step& step);
   void take_codes(const std::uint8_t* codes, std::uint8_t* weights, std::int64_t count);
 
   std::optional<WeightSection> section_;
   int frames_left_ = 0;
   bool has_scales_ = false;
-  std::int64_t at_ = 0;  // next weight of the frame
+  std::int64_t at_ = 0;              // next weight of the frame
+  std::vector<std::uint8_t> front_;  // of the header, or of scales and zero points, so far
   std::vector<std::uint8_t> scales_, zero_points_;
   std::uint8_t codes_ = 0;  // the last byte of codes
 };

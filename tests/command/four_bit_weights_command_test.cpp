@@ -48,15 +48,17 @@ Bytes run(const json& workload, const std::string& config) {
   EXPECT_TRUE(std::regex_search(plan, found, std::regex(R"((\d+) of maps, (\d+) of kernels)"))) << plan;
   std::smatch program;
   EXPECT_TRUE(std::regex_search(plan, program, std::regex(R"((\d+) instructions of 64 bytes)"))) << plan;
-  const CommandResult result = folder.run_layer(config, file, {"--check", "on"});
+  const CommandResult result =
+      folder.run({"run", "--config", source_path(config), "--layer", file, "--check", "on"});
   EXPECT_EQ(result.status, 0) << result.out << result.err;
   const json layer = folder.report().at("layers").at(0);
   EXPECT_EQ(layer.at("check"), "passed");
   const std::int64_t maps = std::stoll(found[1]), kernels = std::stoll(found[2]);
-  // The offset engine's tables come from DRAM, too.
-  if (config.find("offset") == std::string::npos)
+  // Starting the processors of several clusters reads their entries of a table, and the offset engine its tables.
+  if (config == "configs/core1.json") {
     EXPECT_EQ(folder.report().at("total").at("dram_read_bytes").get<std::int64_t>(),
               maps + kernels + 64 * std::stoll(program[1]));
+  }
   return {kernels, layer.at("cycles").get<std::int64_t>()};
 }
 
@@ -120,7 +122,7 @@ TEST(FourBitWeights, DT_1_CY_2_a_slow_decoder_is_waited_for_by_its_name) {
 TEST(FourBitWeights, DT_1_UI_10_every_decoded_weight_has_its_energy) {
   const CommandFolder folder;
   const std::string layer = folder.write("layer.json", layer_of(256, 64, grouped("int4", 16)).dump());
-  ASSERT_EQ(folder.run_layer("configs/core1.json", layer, {}).status, 0);
+  ASSERT_EQ(folder.run({"run", "--config", source_path("configs/core1.json"), "--layer", layer}).status, 0);
   EXPECT_NEAR(folder.report().at("energy").at("pj").at("decoding").get<double>(), 0.13 * 256 * 64, 1e-6);
 }
 
@@ -152,10 +154,10 @@ TEST(FourBitWeights, DT_1_files_hold_codes_scales_and_zero_points) {
                               {"shift", 5},
                               {"scales", {{"file", "scales.npy"}}},
                               {"zero_points", {{"file", "zeros.npy"}}}}}}}}};
-  const CommandResult result =
-      folder.run_layer("configs/core1.json", folder.write("workload.json", workload.dump()), {});
+  const CommandResult result = folder.run({"run", "--config", source_path("configs/core1.json"), "--layer",
+                                           folder.write("workload.json", workload.dump())});
   ASSERT_EQ(result.status, 0) << result.out << result.err;
-  const std::string written = read_bytes(folder.path("out/y.npy"));
+  const std::string written = read_bytes(folder.path("tilebeat-out/outputs/y.npy"));
   const std::string elements = written.substr(written.size() - 64 * 4);
   for (std::size_t row = 0; row < 32; ++row) {
     for (std::size_t kernel = 0; kernel < 2; ++kernel) {
@@ -173,7 +175,7 @@ TEST(FourBitWeights, DT_1_DT_3_what_is_refused) {
   const CommandFolder folder;
   const auto refused = [&](const json& weights, const std::string& config = "configs/core1.json") {
     const std::string layer = folder.write("layer.json", layer_of(64, 16, weights).dump());
-    const CommandResult result = folder.run_layer(config, layer, {});
+    const CommandResult result = folder.run({"run", "--config", source_path(config), "--layer", layer});
     EXPECT_EQ(result.status, 2) << weights.dump() << result.out;
     return result.err;
   };

@@ -1,5 +1,5 @@
-// Weights that model files store with four bits (SPEC DT-1, RN-2): per channel they keep the file's values, in blocks
-// they become the nearest groups.
+// Weights that model files store with four bits (SPEC DT-1, RN-2): per channel they keep the file's values,
+// in blocks they become the nearest groups.
 #include "onnx_import.h"
 #include "tflite_model.h"
 
@@ -34,13 +34,24 @@ class FourBitImport : public OnnxImport {
     for (const std::int64_t extent : shape) tensor.add_dims(extent);
     tensor.set_raw_data(bytes);
   }
-  static nlohmann::json weights_in(const ImportedNetwork& network) {
-    return workload_of(network).at("layers").at(0).at("weights");
+  /// The first layer with weights.
+  static const Conv2d& product_of(const Workload& workload) {
+    for (const Layer& layer : workload.layers) {
+      if (const auto* conv = std::get_if<Conv2d>(&layer.operation)) return *conv;
+    }
+    throw std::logic_error("no layer has weights");
   }
-  /// The signal to noise ratio, in dB, of the first layer's weights against `real` [K, N], with one scale a column.
+  static nlohmann::json weights_in(const ImportedNetwork& network) {
+    for (const nlohmann::json& layer : workload_of(network).at("layers")) {
+      if (layer.contains("weights")) return layer.at("weights");
+    }
+    return {};
+  }
+  /// The signal to noise ratio, in dB, of the first layer's weights against `real` [K, N], with one scale a
+  /// column.
   double sqnr(const ImportedNetwork& network, const std::vector<double>& real, std::size_t columns) const {
     const Workload workload = loaded(network);
-    const auto& conv = std::get<Conv2d>(workload.layers.front().operation);
+    const Conv2d& conv = product_of(workload);
     const std::size_t k = real.size() / columns;
     double signal = 0, noise = 0;
     for (std::size_t column = 0; column < columns; ++column) {
@@ -65,7 +76,8 @@ TEST_F(FourBitImport, DT_1_RN_2_onnx_weights_with_a_scale_a_channel_stay_int4) {
     model.node("DequantizeLinear", {"xq", "sx", "zx"}, {"xd"});
     packed(model, "w", is_signed ? kInt4 : kUint4, {64, 4}, halves(256, 5));
     model.floats("sw", {4}, {0.1F, 0.2F, 0.05F, 0.15F});
-    packed(model, "zw", is_signed ? kInt4 : kUint4, {4}, is_signed ? std::string(2, '\0') : std::string(2, '\x88'));
+    packed(model, "zw", is_signed ? kInt4 : kUint4, {4},
+           is_signed ? std::string(2, '\0') : std::string(2, '\x88'));
     auto& node = model.node("DequantizeLinear", {"w", "sw", "zw"}, {"wd"});
     OnnxModel::attribute(node, "axis", {1});
     model.node("MatMul", {"xd", "wd"}, {"y"});
@@ -75,11 +87,7 @@ TEST_F(FourBitImport, DT_1_RN_2_onnx_weights_with_a_scale_a_channel_stay_int4) {
     model.output("out");
     const ImportedNetwork network = imported(model);
     const Workload workload = loaded(network);
-    const auto found = std::find_if(workload.layers.begin(), workload.layers.end(), [](const Layer& layer) {
-      return std::holds_alternative<Conv2d>(layer.operation);
-    });
-    ASSERT_NE(found, workload.layers.end());
-    const auto& conv = std::get<Conv2d>(found->operation);
+    const Conv2d& conv = product_of(workload);
     ASSERT_NE(conv.codes, nullptr) << "weights of four bits";
     EXPECT_EQ(conv.codes->group, 0);
     EXPECT_EQ(conv.codes->is_signed, is_signed);
@@ -103,7 +111,8 @@ TEST_F(FourBitImport, DT_1_onnx_weights_in_blocks_become_groups) {
     for (std::size_t i = 0; i < scales.size(); ++i) scales[i] = 0.01F * static_cast<float>(1 + i % 5);
     model.floats("sw", {kK / kBlock, kN}, scales);
     std::vector<std::string> inputs{"w", "sw"};
-    if (zeros) packed(model, "zw", kUint4, {kK / kBlock, kN}, halves(kK / kBlock * kN, 3)), inputs.push_back("zw");
+    if (zeros)
+      packed(model, "zw", kUint4, {kK / kBlock, kN}, halves(kK / kBlock * kN, 3)), inputs.push_back("zw");
     auto& node = model.node("DequantizeLinear", inputs, {"wd"});
     OnnxModel::attribute(node, "axis", {0});
     OnnxModel::attribute(node, "block_size", {kBlock});
@@ -197,7 +206,7 @@ TEST_F(FourBitImport, DT_1_RN_2_tflite_weights_stay_int4) {
            tflite::CreateFullyConnectedOptions(model.builder()).Union());
   folder_.write("model.tflite", model.bytes({x}, {y}));
   const Workload workload = loaded(import_model(folder_.path("model.tflite"), {}));
-  const auto& conv = std::get<Conv2d>(workload.layers.front().operation);
+  const Conv2d& conv = product_of(workload);
   ASSERT_NE(conv.codes, nullptr);
   for (std::size_t i = 0; i < 96; ++i)
     ASSERT_EQ(static_cast<std::int8_t>(conv.weights.bytes[i]), (half(i, 5) ^ 8) - 8);

@@ -15,11 +15,11 @@
 namespace tilebeat::testing {
 namespace {
 
-struct Tally : Refusals {
+struct FourBitTally : Refusals {
   int layers = 0, decoded = 0, grouped = 0;
 };
 
-void check_network(Engine engine, bool fused, Tally& tally) {
+void check_four_bits(Engine engine, bool fused, FourBitTally& tally) {
   const RandomNetwork network(number(1, 4));
   RC_LOG() << network.text() << "\n";
   Workload workload = network.load();
@@ -27,6 +27,10 @@ void check_network(Engine engine, bool fused, Tally& tally) {
   if (given == 0) return;
   HardwareConfig hardware = random_chip_with(engine);
   hardware.fused = fused;
+  if (fused) {
+    keep_last_outputs(workload);
+    hardware.fusion.keep_where_slower = true, hardware.fusion.least_main_layers = 1;
+  }
   hardware.chip->decode_bytes_per_clock = number(1, 40);
   const auto planned =
       plan_or_refusal(workload, hardware,
@@ -44,16 +48,16 @@ void check_network(Engine engine, bool fused, Tally& tally) {
 class FourBitWeights : public ::testing::TestWithParam<Engine> {};
 
 TEST_P(FourBitWeights, DT_1_DT_4_random_networks_layer_by_layer) {
-  Tally tally;
+  FourBitTally tally;
   check_cases_until([&] { return tally.layers >= budget(100, 20); }, budget(60, 12),
-                    [&] { check_network(GetParam(), false, tally); });
+                    [&] { check_four_bits(GetParam(), false, tally); });
   EXPECT_GE(tally.layers, budget(100, 20)) << "layers with weights of four bits";
 }
 
 TEST_P(FourBitWeights, DT_1_DT_4_random_networks_fused) {
-  Tally tally;
+  FourBitTally tally;
   check_cases_until([&] { return tally.layers >= budget(60, 12) && tally.grouped > 0; }, budget(40, 10),
-                    [&] { check_network(GetParam(), true, tally); });
+                    [&] { check_four_bits(GetParam(), true, tally); });
   EXPECT_GE(tally.layers, budget(60, 12)) << "layers with weights of four bits";
   EXPECT_GT(tally.grouped, 0) << "fusion groups";
 }

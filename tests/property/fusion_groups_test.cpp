@@ -44,20 +44,6 @@ HardwareConfig random_engines_chip() {
   }
 }
 
-bool reads(const Layer& layer, const std::string& tensor) {
-  return std::count(layer.inputs.begin(), layer.inputs.end(), tensor) > 0;
-}
-
-// Only what nobody reads leaves the network.
-void keep_last_outputs(Workload& workload) {
-  workload.outputs.clear();
-  for (const Layer& layer : workload.layers) {
-    const bool read = std::any_of(workload.layers.begin(), workload.layers.end(),
-                                  [&](const Layer& other) { return reads(other, layer.name); });
-    if (!read) workload.outputs.push_back(layer.name);
-  }
-}
-
 // Whether a layer gives a tensor a shape whose rows are others.
 bool keeps_rows(const Workload& workload, const Layer& layer) {
   if (!std::holds_alternative<Reshape>(layer.operation)) return true;

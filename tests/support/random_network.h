@@ -263,4 +263,19 @@ class RandomNetwork {
   std::vector<Map> maps_;
 };
 
+/// Whether a layer reads a tensor.
+inline bool reads(const Layer& layer, const std::string& tensor) {
+  return std::count(layer.inputs.begin(), layer.inputs.end(), tensor) > 0;
+}
+
+/// Only what nobody reads leaves the network.
+inline void keep_last_outputs(Workload& workload) {
+  workload.outputs.clear();
+  for (const Layer& layer : workload.layers) {
+    const bool read = std::any_of(workload.layers.begin(), workload.layers.end(),
+                                  [&](const Layer& other) { return reads(other, layer.name); });
+    if (!read) workload.outputs.push_back(layer.name);
+  }
+}
+
 }  // namespace tilebeat::testing

@@ -5,6 +5,7 @@
 #include "tilebeat/error.h"
 
 #include <algorithm>
+#include <array>
 #include <map>
 #include <optional>
 #include <utility>
@@ -178,6 +179,7 @@ std::vector<int> sizes_of(const Workload& workload, const Layer& layer, const Pr
   };
   add(conv.kernel), add(conv.stride), add(conv.dilation), add(conv.pads);
   add(workload.tensor(layer.inputs.front()).shape), add(layer.output.shape);
+  if (conv.codes != nullptr) add(std::array<int, 2>{conv.codes->group, conv.codes->has_zero_points ? 1 : 0});
   return sizes;
 }
 

@@ -43,6 +43,7 @@ class Encoder {
     if (static_cast<std::uint8_t>(decoded_weight(code, scale, w_.shift, w_.is_signed)) != nth(w_.bytes, i))
       return kPlain;
     if (code == 0 && scale == 0) return kAny;
+    if (!w_.has_zero_points && code >> 4 != default_zero_point(w_.is_signed)) return kPlain;
     return scale | (w_.has_zero_points ? code >> 4 << 8 : 0);
   }
   // The scale that `count` places share.
