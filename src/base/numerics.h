@@ -129,4 +129,7 @@ inline double apply(RealFunction function, double v, double slope) {
   return v;
 }
 
+/// Scales of weights of four bits that a decoder holds.
+constexpr int kMostWeightScales = 1024;
+
 }  // namespace tilebeat

@@ -1,5 +1,7 @@
 #pragma once
 
+#include "base/numerics.h"
+
 #include <cstdint>
 
 namespace tilebeat {
@@ -36,8 +38,6 @@ struct WeightSection {
 
 constexpr int kWeightHeaderBytes = 8;
 constexpr int kMostWeightCount = 65535;  ///< of a run, periods or frames
-/// Scales that a decoder holds.
-constexpr int kMostWeightScales = 1024;
 
 inline std::int64_t WeightSection::bytes() const {
   return kWeightHeaderBytes + frame_bytes() * frames;

@@ -1,5 +1,5 @@
+#include "base/numerics.h"
 #include "config/hardware_config.h"
-#include "isa/weight_stream.h"
 #include "report/run_result.h"
 
 #include <algorithm>

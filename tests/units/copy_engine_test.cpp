@@ -347,8 +347,9 @@ TEST_F(DecodingTest, DT_1_a_burst_is_written_in_the_cycle_after_its_last_byte_wa
   driver_->send(kSent, decoding(88, 128));
   run(100);
   ASSERT_EQ(outer_->arrivals.size(), 2U) << "64 and 24 bytes";
+  // The first 64 bytes have arrived: the first burst of weights, and 8 bytes of the second one.
   const Cycle first_bytes =
-      kFirst + 7;  // 64 bytes: the first burst of weights, and 8 bytes of the second one
+      kFirst + 7 + 1;  // 64 bytes: the first burst of weights, and 8 bytes of the second one
   const Cycle first = first_bytes + (8 + 16 + 32) / 8, second = first + 32 / 8;
   ASSERT_EQ(inner_->arrivals.size(), 2U);
   EXPECT_EQ(inner_->arrivals[0].cycle, first);
@@ -359,7 +360,7 @@ TEST_F(DecodingTest, DT_1_a_burst_is_written_in_the_cycle_after_its_last_byte_wa
   EXPECT_EQ(engine_->decoded, 128);
   EXPECT_EQ(cycles_of(engine_->write_ledger.cycles(), Activity::kDecode),
             first - first_bytes + second - first - 1);
-  EXPECT_EQ(cycles_of(engine_->write_ledger.cycles(), Activity::kStaging), 7);
+  EXPECT_EQ(cycles_of(engine_->write_ledger.cycles(), Activity::kStaging), 7 + 1);
 }
 
 TEST_F(DecodingTest, DT_1_no_faster_than_one_burst_a_clock) {
