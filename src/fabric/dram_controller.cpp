@@ -116,7 +116,8 @@ bool DramController::enter_bursts(std::uint32_t handle, Cycle edge, Cycle visibl
     }
     const auto to_boundary = static_cast<std::uint32_t>(burst_bytes - address % burst_bytes);
     const std::uint32_t bytes = std::min(to_boundary, length - request.entered);
-    channel.enter({place.bank, place.row, payload.is_write(), handle, request.entered, bytes}, visible_from);
+    channel.enter({place.bank, place.row, payload.is_write(), handle, request.entered, bytes, place.column},
+                  visible_from);
     request.entered += bytes;
   }
   return true;
@@ -307,6 +308,7 @@ void DramController::observe(const DramCommand& command) {
     trace.change(signals.row, at, to_unsigned(command.row));
   }
   if (command.kind != DramCommandKind::kRead && command.kind != DramCommandKind::kWrite) return;
+  trace.change(signals.column, at, to_unsigned(command.column));
   const DramChannel& channel = nth(channels_, command.channel);
   const bool write = command.kind == DramCommandKind::kWrite;
   const Cycle data = command.cycle + (write ? channel.clocks().cwl : channel.clocks().cl);
@@ -314,22 +316,19 @@ void DramController::observe(const DramCommand& command) {
   trace.change(signals.data, clock_.at(data + channel.clocks().data), 0);
 }
 
-// Traces the column of a RD or WR that has been issued, and its bytes while they are on the data bus: each
-// lies where it does in the burst.
+// Traces the bytes of a RD or WR that has been issued while they are on the data bus: each lies where it does
+// in the burst.
 void DramController::trace_burst(const DramChannel::Served& served, std::uint64_t address,
                                  const std::uint8_t* data) {
   const DramAddress place = map_.decode(address);
   const DramChannel& channel = nth(channels_, place.channel);
   const Cycle begin = served.data_end - channel.clocks().data;
   const Cycle command = begin - (served.burst.write ? channel.clocks().cwl : channel.clocks().cl);
-  if (context_.trace() == nullptr || clock_.at(command) < now_ps()) return;
-  Trace& trace = *context_.observers.trace;
   const ChannelSignals& signals = nth(signals_, place.channel);
-  trace.change(signals.column, clock_.at(command), to_unsigned(place.column));
-  if (signals.bytes < 0) return;
+  if (signals.bytes < 0 || context_.trace() == nullptr || clock_.at(command) < now_ps()) return;
   std::vector<std::uint8_t> bytes(to_size(map_.burst_bytes()));
   std::copy_n(data, served.burst.bytes, bytes.begin() + to_signed(address % bytes.size()));
-  trace.change(signals.bytes, clock_.at(begin), bytes.data(), bytes.size());
+  context_.observers.trace->change(signals.bytes, clock_.at(begin), bytes.data(), bytes.size());
 }
 
 // The NPU cycle gets the cause that held at its beginning.
