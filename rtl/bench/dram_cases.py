@@ -40,7 +40,7 @@ def random_dram(rng, geometry):
         dram["bank_groups"] = pick([1, 2, 4, 8])
     for name in TIMES:
         if rng.random() < 0.15:
-            dram[f"{name}_ps"] = rng.randint(0, 60000)
+            dram[f"{name}_ps"] = rng.randint(0, 45000)
     return dram
 
 

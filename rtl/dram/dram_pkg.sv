@@ -78,6 +78,10 @@ package dram_pkg;
     logic [15:0] beats;
   } timing_t;
 
+  function automatic [31:0] later(input [31:0] one, input [31:0] other);
+    later = one < other ? other : one;
+  endfunction
+
   // The lowest `count` bits of a number.
   function automatic [47:0] low(input [47:0] value, input [5:0] count);
     low = value & ~(~48'd0 << count);

@@ -24,19 +24,17 @@ module scheduler #(
   logic [31:0] overtaken;  // of the oldest burst, by those that have left before it
   logic only_oldest;
   logic [QUEUE-1:0] hit, considered;
-  logic [QUEUE-1:0] behind;               // one of the two bursts of a row is written in part: they keep their order
-  logic [BANKS-1:0] wanted, wanted_partly;  // open rows that a burst waits for, that one waits for which is written in part
+  logic [QUEUE-1:0] behind;  // an older burst waits for the same row: bursts of a row keep their order
+  logic [BANKS-1:0] wanted;  // open rows that a burst waits for
 
   always_comb begin
     only_oldest = overtaken >= option_cap;
     wanted = '0;
-    wanted_partly = '0;
     for (int j = 0; j < QUEUE; j = j + 1) begin
       hit[j] = j < count && open[bursts[j].bank] && open_rows[bursts[j].bank] == bursts[j].row;
       considered[j] = j < count && (j == 0 || !only_oldest);
-      behind[j] = wanted_partly[bursts[j].bank] || bursts[j].partial && wanted[bursts[j].bank];
+      behind[j] = wanted[bursts[j].bank];
       if (hit[j]) wanted[bursts[j].bank] = 1'b1;
-      if (hit[j] && bursts[j].partial) wanted_partly[bursts[j].bank] = 1'b1;
     end
     command = dram_pkg::NONE;
     index = 16'd0;
