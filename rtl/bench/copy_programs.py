@@ -25,6 +25,23 @@ def strided(rng, bytes_of_sides, most_runs=64):
     return fields, spans
 
 
+def bordered(rng, bytes_of_sides):
+    """Likewise with a border around the destination."""
+    run, inner, outer = rng.randint(1, 40), rng.randint(1, 6), rng.randint(0, 4)
+    pads = [rng.choice([0, 0, 1, 2, 3]) for _ in range(4)]
+    if outer == 0 and pads[0] + pads[2] == 0:
+        pads[0] = 1
+    columns, rows = pads[1] + inner + pads[3], pads[0] + outer + pads[2]
+    fields = {"run_bytes": run, "inner_count": inner, "outer_count": outer, "fill": rng.randint(1, 255), **dict(zip(("pad_top", "pad_left", "pad_bottom", "pad_right"), pads))}
+    spans = []
+    for side, (width, height) in (("source", (inner, outer)), ("destination", (columns, rows))):
+        step = run + rng.choice([0, 0, rng.randint(0, 30)])
+        row = step * width + rng.choice([0, 0, rng.randint(0, 50)])
+        fields[f"{side}_inner_stride"], fields[f"{side}_outer_stride"] = step, row
+        spans.append(max(1, row * height))
+    return fields, spans
+
+
 def line(unit, source, destination, fields):
     """The text of a copy."""
     rest = " ".join(f"{name}={value}" for name, value in fields.items())

@@ -8,7 +8,7 @@ from lockstep_common import Failure, call, changed, compare
 
 TOP = "dram_controller"
 # Channels, banks, places of a queue, requests that may arrive in a clock of the DRAM.
-GEOMETRIES = [(1, 16, 64, 2), (2, 32, 64, 2), (4, 16, 64, 2), (2, 8, 64, 2), (2, 16, 64, 4), (16, 16, 64, 2)]
+GEOMETRIES = [(1, 16, 64, 2), (2, 32, 16, 2), (4, 16, 16, 2), (2, 8, 64, 2), (2, 16, 64, 4), (16, 16, 64, 2)]
 EVERY_PUSH = [0, 1, 2]
 MUTANTS = [0, 2, 1]
 PRESETS = [["ddr4_2400", "ddr4_3200"], ["ddr5_4800"], ["ddr4_2400_ecc_x4"], ["lpddr4_3200"], ["lpddr5_6400"], ["hbm2_2000"]]
@@ -26,8 +26,8 @@ def random_dram(rng, geometry):
     """The DRAM of a hardware file: a preset of the geometry, and what a file may change of it."""
     pick = rng.choice
     dram = {"preset": pick(PRESETS[GEOMETRIES.index(geometry)]), "mapping": pick(MAPPINGS[:1] + MAPPINGS)}
-    if rng.random() < 0.5:
-        dram["queue_depth"] = pick([1, 2, 3, 5, 8, 16, 33])
+    if geometry[2] < 64 or rng.random() < 0.5:
+        dram["queue_depth"] = pick([depth for depth in (1, 2, 3, 5, 8, 16, 33) if depth <= geometry[2]])
     if rng.random() < 0.5:
         dram["starvation_cap"] = pick([0, 1, 2, 3, 8, 20])
     if rng.random() < 0.7:
@@ -51,8 +51,7 @@ def random_case(rng, geometry, on_chip=False):
     controllers = pick([1, 1, 2])
     hardware = {
         "name": "lockstep", "clock_mhz": pick([1000, 1000, 800, 500, 1200]), "dram": random_dram(rng, geometry), "interconnect": {"bytes_per_clock": pick([16, 16, 32, 64])},
-        "dma": {"burst_bytes": pick([64, 256, 1024, 4096]), "max_outstanding": pick([1, 2, 8, 8])},
-        "chip": {"clusters": clusters, "cores_per_cluster": cores, "memory_controllers": controllers, "core": {"nram": {"size_bytes": 65536}}},
+        "chip": {"clusters": clusters, "cores_per_cluster": cores, "memory_controllers": controllers, "core": {"nram": {"size_bytes": 65536}, "copy": {"burst_bytes": pick([64, 256, 1024, 4096]), "max_outstanding": pick([1, 2, 8, 8])}}},
     }
     # Reads are in even areas and writes in odd ones. Few areas have many row hits, many have conflicts.
     areas = [2 * rng.randrange(64) for _ in range(pick([1, 2, 4, 16]))]
@@ -127,7 +126,7 @@ def run_case(case, folder, product, bench):
 
 def given_case(hardware, work):
     """A case of files: hardware, and a program."""
-    raise Failure("memory controllers have random cases alone")
+    raise SystemExit("memory controllers have random cases alone")
 
 
 def smaller(case):
