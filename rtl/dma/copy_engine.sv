@@ -54,8 +54,8 @@ module copy_engine #(
 
   // Copies: the next one to come, that is read, that is written, that is not complete.
   dma_pkg::copy_t jobs[dma_pkg::JOBS], read_job, write_job;
-  logic [1:0] next_job, job_read, job_written, job_done;
-  logic [2:0] jobs_unread, jobs_unwritten, jobs_under_way;
+  logic [3:0] next_job, job_read, job_written, job_arrived, job_done;
+  logic [4:0] jobs_unread, jobs_unwritten, jobs_under_way;
   logic read_loaded, write_loaded;
 
   function automatic logic inner(input [47:0] address);
@@ -96,18 +96,18 @@ module copy_engine #(
   // The copies with which the next clock begins.
   dma_pkg::copy_t next_read, next_written;
   dma_pkg::copy_t fresh;
-  logic [1:0] job_read_next, job_written_next;
-  logic [2:0] unread_next, unwritten_next;
+  logic [3:0] job_read_next, job_written_next;
+  logic [4:0] unread_next, unwritten_next;
   assign fresh = instruction[511:128];
   always_comb begin
-    job_read_next = job_read + {1'b0, read_step && read_last};
-    unread_next = jobs_unread - {2'b0, read_step && read_last};
-    read_load = (!read_loaded || read_step && read_last) && (unread_next != 3'd0 || instruction_valid);
-    next_read = unread_next != 3'd0 ? jobs[job_read_next] : fresh;
-    job_written_next = job_written + {1'b0, write_step && write_last};
-    unwritten_next = jobs_unwritten - {2'b0, write_step && write_last};
-    write_load = (!write_loaded || write_step && write_last) && (unwritten_next != 3'd0 || instruction_valid);
-    next_written = unwritten_next != 3'd0 ? jobs[job_written_next] : fresh;
+    job_read_next = job_read + {3'b0, read_step && read_last};
+    unread_next = jobs_unread - {4'b0, read_step && read_last};
+    read_load = (!read_loaded || read_step && read_last) && (unread_next != 5'd0 || instruction_valid);
+    next_read = unread_next != 5'd0 ? jobs[job_read_next] : fresh;
+    job_written_next = job_written + {3'b0, write_step && write_last};
+    unwritten_next = jobs_unwritten - {4'b0, write_step && write_last};
+    write_load = (!write_loaded || write_step && write_last) && (unwritten_next != 5'd0 || instruction_valid);
+    next_written = unwritten_next != 5'd0 ? jobs[job_written_next] : fresh;
     destination.address = next_written.destination;
     destination.run_bytes = next_written.run_bytes;
     destination.columns = next_written.pad_left + next_written.inner_count + next_written.pad_right;
@@ -118,20 +118,20 @@ module copy_engine #(
   always_ff @(posedge clk) begin
     if (instruction_valid) begin
       jobs[next_job] <= fresh;
-      next_job <= next_job + 2'd1;
+      next_job <= next_job + 4'd1;
     end
     job_read <= job_read_next;
     job_written <= job_written_next;
-    jobs_unread <= unread_next + {2'b0, instruction_valid};
-    jobs_unwritten <= unwritten_next + {2'b0, instruction_valid};
+    jobs_unread <= unread_next + {4'b0, instruction_valid};
+    jobs_unwritten <= unwritten_next + {4'b0, instruction_valid};
     read_loaded <= read_load || read_loaded && !(read_step && read_last);
     write_loaded <= write_load || write_loaded && !(write_step && write_last);
     if (reset) begin
-      next_job <= 2'd0;
-      job_read <= 2'd0;
-      job_written <= 2'd0;
-      jobs_unread <= 3'd0;
-      jobs_unwritten <= 3'd0;
+      next_job <= 4'd0;
+      job_read <= 4'd0;
+      job_written <= 4'd0;
+      jobs_unread <= 5'd0;
+      jobs_unwritten <= 5'd0;
       read_loaded <= 1'b0;
       write_loaded <= 1'b0;
     end
@@ -141,13 +141,13 @@ module copy_engine #(
   logic [31:0] read_position, write_position, arrived, reserved_before;
   logic [1:0] free, send_read, send_write;
   logic [15:0] taken[dma_pkg::SIDES];
-  logic ahead;
+  logic ahead;  // the bytes of the copy before the last one have not arrived
   always_comb begin
     read_side_of = inner(read_job.source);
     write_side_of = inner(write_job.destination);
     write_step = write_loaded && free[write_side_of] && arrived - write_position >= write_bytes && arrived - write_position < 32'h80000000;
     reserved = reserved_before - (write_step ? write_bytes : 32'd0);
-    ahead = jobs_unwritten - jobs_unread >= 3'd2;  // it is not the copy behind the one that is written
+    ahead = job_read - job_arrived >= 4'd2;
     read_step = read_loaded && !ahead && (read_border || free[read_side_of] && !(write_step && write_side_of == read_side_of))
                 && reserved + read_bytes <= buffer_bytes;
     if (read_step) reserved = reserved + read_bytes;
@@ -159,14 +159,23 @@ module copy_engine #(
     reads = read_step;
     writes = write_step;
   end
+  // The oldest copy whose bytes have not all arrived.
+  logic [31:0] ends[dma_pkg::JOBS];
+  logic [3:0] arriving;
+  always_comb begin
+    arriving = job_arrived;
+    for (int i = 0; i < dma_pkg::JOBS; i = i + 1) if (arriving != job_read && arrived - ends[arriving] < 32'h80000000) arriving = arriving + 4'd1;
+  end
   always_ff @(posedge clk) begin
+    job_arrived <= reset ? 4'd0 : arriving;
+    if (read_step) ends[job_read] <= read_position + read_bytes;
     reserved_before <= reserved;
     if (read_step) read_position <= read_position + read_bytes;
     if (write_step) write_position <= write_position + write_bytes;
     if (reset) begin
-      reserved_before <= 32'd0;
-      read_position <= 32'd0;
-      write_position <= 32'd0;
+      reserved_before <= 34'd0;
+      read_position <= 34'd0;
+      write_position <= 34'd0;
     end
   end
 
@@ -245,22 +254,22 @@ module copy_engine #(
   // A copy is complete when its writes, and the copies before it, are. A port has writes of one copy behind those of another.
   logic [4:0] after[dma_pkg::JOBS];   // writes of its side that were sent behind its own
   logic [dma_pkg::JOBS-1:0] requested, side_of;
-  logic [1:0] oldest;
-  logic [2:0] left;
+  logic [3:0] oldest;
+  logic [4:0] left;
   always_comb begin
     copies_done = 4'd0;
     oldest = job_done;
     left = jobs_under_way;
     for (int i = 0; i < dma_pkg::JOBS; i = i + 1)
-      if (left != 3'd0 && copies_done == i && requested[oldest] && writes_left[side_of[oldest]] <= after[oldest]) begin
+      if (left != 5'd0 && copies_done == i && requested[oldest] && writes_left[side_of[oldest]] <= after[oldest]) begin
         copies_done = copies_done + 4'd1;
-        oldest = oldest + 2'd1;
-        left = left - 3'd1;
+        oldest = oldest + 4'd1;
+        left = left - 5'd1;
       end
   end
   always_ff @(posedge clk) begin
     job_done <= oldest;
-    jobs_under_way <= left + {2'b0, instruction_valid};
+    jobs_under_way <= left + {4'b0, instruction_valid};
     if (write_step) for (int j = 0; j < dma_pkg::JOBS; j = j + 1) if (side_of[j] == write_side_of) after[j] <= after[j] + 5'd1;
     if (write_step) begin
       side_of[job_written] <= write_side_of;
@@ -269,8 +278,8 @@ module copy_engine #(
     end
     if (instruction_valid) requested[next_job] <= 1'b0;
     if (reset) begin
-      job_done <= 2'd0;
-      jobs_under_way <= 3'd0;
+      job_done <= 4'd0;
+      jobs_under_way <= 5'd0;
     end
   end
 endmodule

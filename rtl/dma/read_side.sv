@@ -11,9 +11,14 @@ module read_side (
     output logic           border,
     output logic           last
 );
+  // Parts of a row of the destination.
+  localparam [1:0] BORDER = 2'd0;  // a whole row, or what stands left of the source's runs
+  localparam [1:0] SOURCE = 2'd1;
+  localparam [1:0] RIGHT = 2'd2;
+
   dma_pkg::copy_t read;
   dma_pkg::runs_t source;
-  logic [47:0] burst_address, left, stretch, side_bytes;
+  logic [47:0] burst_address;
   logic [15:0] burst_bytes;
   logic burst_last, ends_row;
 
@@ -43,33 +48,48 @@ module read_side (
       .ends_row(ends_row)
   );
 
-  // Bytes of the border that are still to come before the next burst.
-  logic [47:0] above, below;
-  logic [15:0] row;
-  logic all_read;
-  logic [47:0] pads, row_bytes;
+  logic [15:0] row, next_row;
+  logic [1:0] part, next_part;
+  logic [31:0] left, next_left;  // bytes of the part of a border
+  logic part_ends, row_ends;
+
+  function automatic logic in_border(input dma_pkg::copy_t of, input [15:0] number);
+    in_border = number < of.pad_top || number >= of.pad_top + of.outer_count;
+  endfunction
+  // The first part of a row.
+  function automatic [1:0] first_part(input dma_pkg::copy_t of, input [15:0] number);
+    first_part = in_border(of, number) || of.pad_left != 8'd0 ? BORDER : SOURCE;
+  endfunction
+  function automatic [31:0] first_bytes(input dma_pkg::copy_t of, input [15:0] number);
+    first_bytes = of.run_bytes * (in_border(of, number) ? of.pad_left + of.inner_count + of.pad_right : of.pad_left);
+  endfunction
+
+  // A stretch of the border is a run of the destination. Where no border stands in rows, and runs touch on both sides, it is a row.
+  logic whole_rows;
+  assign whole_rows = read.pad_left + read.pad_right == 9'd0 && (read.inner_count == 16'd1 || read.source_inner_stride == read.run_bytes && read.destination_inner_stride == read.run_bytes);
   always_comb begin
-    row_bytes = copy.run_bytes * (copy.pad_left + copy.inner_count + copy.pad_right);
-    above = row_bytes * copy.pad_top + copy.run_bytes * copy.pad_left;
-    pads = read.run_bytes * (read.pad_left + read.pad_right);
-    below = read.run_bytes * (read.pad_left + read.inner_count + read.pad_right) * read.pad_bottom + read.run_bytes * read.pad_right;
-    border = left != 48'd0;
-    stretch = left;
-    bytes = border ? stretch : burst_bytes;
+    border = part != SOURCE;
+    bytes = !border ? burst_bytes : whole_rows ? left : read.run_bytes;
     address = burst_address;
-    last = border ? all_read : burst_last && below == 48'd0;
+    part_ends = border ? left == bytes : ends_row;
+    row_ends = part_ends && (part == RIGHT || part == SOURCE && read.pad_right == 8'd0 || part == BORDER && in_border(read, row));
+    next_row = part == SOURCE && burst_last ? read.pad_top + read.outer_count : row + 16'd1;
+    last = row_ends && next_row == read.pad_top + read.outer_count + read.pad_bottom;
+    next_part = row_ends ? first_part(read, next_row) : part == BORDER ? SOURCE : RIGHT;
+    next_left = row_ends ? first_bytes(read, next_row) : read.run_bytes * read.pad_right;
   end
   always_ff @(posedge clk) begin
     if (load) begin
       read <= copy;
-      left <= copy.outer_count == 16'd0 ? row_bytes * (copy.pad_top + copy.pad_bottom) : above;
-      all_read <= copy.outer_count == 16'd0;
+      row <= 16'd0;
+      part <= first_part(copy, 16'd0);
+      left <= first_bytes(copy, 16'd0);
     end else if (step) begin
-      left <= 48'd0;
-      if (!border && burst_last) begin
-        left <= below;
-        all_read <= 1'b1;
-      end else if (!border && ends_row) left <= pads;
+      if (part_ends) begin
+        part <= next_part;
+        left <= next_left;
+      end else if (border) left <= left - bytes;
+      if (row_ends) row <= next_row;
     end
   end
 endmodule
