@@ -22,7 +22,7 @@ module copy_engine #(
     output logic [31:0]         request_bytes,
     output logic [1:0]          sends,       // a request is new
     output logic [5:0]          read_tag,    // of a new read
-    output logic [7:0]          write_tag,   // of a new write
+    output logic [5:0]          write_tag,   // of a new write
     input  logic [1:0]          grant,
     input  logic [1:0]          read_beat,
     input  logic [11:0]         read_beat_tag,
@@ -33,7 +33,7 @@ module copy_engine #(
     output logic [WIDTH0*8-1:0] write_data0,
     output logic [WIDTH1*8-1:0] write_data1,
     input  logic [1:0]          write_done,
-    input  logic [7:0]          write_done_tag,
+    input  logic [11:0]         write_done_tag,
     // What is seen of it.
     output logic                reads,       // a read, or a stretch of the border
     output logic                writes,
@@ -55,7 +55,7 @@ module copy_engine #(
   // Copies: the next one to come, that is read, that is written, that is not complete.
   dma_pkg::copy_t jobs[dma_pkg::JOBS], read_job, write_job;
   logic [3:0] next_job, job_read, job_written, job_arrived, job_done;
-  logic [4:0] jobs_unread, jobs_unwritten, jobs_under_way;
+  logic [4:0] jobs_unread, jobs_unwritten;
   logic read_loaded, write_loaded;
 
   function automatic logic inner(input [47:0] address);
@@ -140,7 +140,8 @@ module copy_engine #(
   // What is requested in this clock: a write goes before a read at the same port.
   logic [31:0] read_position, write_position, arrived, reserved_before;
   logic [1:0] free, send_read, send_write;
-  logic [15:0] taken[dma_pkg::SIDES];
+  logic [15:0] reads_taken[dma_pkg::SIDES], writes_taken[dma_pkg::SIDES];
+  logic [31:0] writes_sent, writes_answered;
   logic ahead;  // the bytes of the copy before the last one have not arrived
   always_comb begin
     read_side_of = inner(read_job.source);
@@ -197,19 +198,29 @@ module copy_engine #(
       .data0(read_data0),
       .data1(read_data1),
       .done(read_done),
+      .taken(reads_taken),
       .*
   );
 
   logic [31:0] positions[dma_pkg::SIDES];
-  logic [4:0] writes_left[dma_pkg::SIDES];
+  write_answers answers (
+      .send(write_step),
+      .send_side(write_side_of),
+      .tag(write_tag),
+      .done(write_done),
+      .done_tags(write_done_tag),
+      .taken(writes_taken),
+      .total(writes_answered),
+      .*
+  );
   genvar s;
   generate
     for (s = 0; s < dma_pkg::SIDES; s = s + 1) begin : side
       request_port port (
           .option_outstanding(outstanding),
           .free(free[s]),
-          .reads_taken(taken[s]),
-          .send_read(send_read[s]),
+          .taken(reads_taken[s] + writes_taken[s]),
+          .send(sends[s]),
           .send_write(send_write[s]),
           .send_address(send_write[s] ? write_address : read_address),
           .send_bytes(send_write[s] ? write_bytes : read_bytes),
@@ -219,11 +230,7 @@ module copy_engine #(
           .address(request_address[s*48+:48]),
           .bytes(request_bytes[s*16+:16]),
           .position(positions[s]),
-          .write_tag(write_tag[s*4+:4]),
           .grant(grant[s]),
-          .write_done(write_done[s]),
-          .write_done_tag(write_done_tag[s*4+:4]),
-          .writes_left(writes_left[s]),
           .*
       );
     end
@@ -251,35 +258,24 @@ module copy_engine #(
       .*
   );
 
-  // A copy is complete when its writes, and the copies before it, are. A port has writes of one copy behind those of another.
-  logic [4:0] after[dma_pkg::JOBS];   // writes of its side that were sent behind its own
-  logic [dma_pkg::JOBS-1:0] requested, side_of;
+  // A copy is complete when its writes are answered, and the copies before it are complete.
+  logic [31:0] writes_until[dma_pkg::JOBS];  // how many have been sent with its last one
   logic [3:0] oldest;
-  logic [4:0] left;
   always_comb begin
     copies_done = 4'd0;
     oldest = job_done;
-    left = jobs_under_way;
     for (int i = 0; i < dma_pkg::JOBS; i = i + 1)
-      if (left != 5'd0 && copies_done == i && requested[oldest] && writes_left[side_of[oldest]] <= after[oldest]) begin
+      if (oldest != job_written && writes_answered - writes_until[oldest] < 32'h80000000) begin
         copies_done = copies_done + 4'd1;
         oldest = oldest + 4'd1;
-        left = left - 5'd1;
       end
   end
   always_ff @(posedge clk) begin
-    job_done <= oldest;
-    jobs_under_way <= left + {4'b0, instruction_valid};
-    if (write_step) for (int j = 0; j < dma_pkg::JOBS; j = j + 1) if (side_of[j] == write_side_of) after[j] <= after[j] + 5'd1;
+    job_done <= reset ? 4'd0 : oldest;
     if (write_step) begin
-      side_of[job_written] <= write_side_of;
-      after[job_written] <= 5'd0;
-      requested[job_written] <= write_last;
+      writes_sent <= writes_sent + 32'd1;
+      writes_until[job_written] <= writes_sent + 32'd1;
     end
-    if (instruction_valid) requested[next_job] <= 1'b0;
-    if (reset) begin
-      job_done <= 4'd0;
-      jobs_under_way <= 5'd0;
-    end
+    if (reset) writes_sent <= 32'd0;
   end
 endmodule

@@ -5,7 +5,7 @@ package dma_pkg;
   localparam SIDES = 2;  // ports: the outer one, then that at the memories of the inner side
   localparam JOBS = 16;   // copies whose writes are not all answered
   localparam READS = 64;  // reads and stretches of a border under way
-  localparam WRITES = 16;  // writes under way, a side
+  localparam WRITES = 64;  // writes under way
 
   typedef struct packed {
     logic [7:0]  unused;

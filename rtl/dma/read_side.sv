@@ -51,10 +51,14 @@ module read_side (
   logic [15:0] row, next_row;
   logic [1:0] part, next_part;
   logic [31:0] left, next_left;  // bytes of the part of a border
+  logic [31:0] run_left;         // of its run
   logic part_ends, row_ends;
 
   function automatic logic in_border(input dma_pkg::copy_t of, input [15:0] number);
     in_border = number < of.pad_top || number >= of.pad_top + of.outer_count;
+  endfunction
+  function automatic logic rows_whole(input dma_pkg::copy_t of);
+    rows_whole = of.pad_left + of.pad_right == 9'd0 && (of.inner_count == 16'd1 || of.source_inner_stride == of.run_bytes && of.destination_inner_stride == of.run_bytes);
   endfunction
   // The first part of a row.
   function automatic [1:0] first_part(input dma_pkg::copy_t of, input [15:0] number);
@@ -64,12 +68,14 @@ module read_side (
     first_bytes = of.run_bytes * (in_border(of, number) ? of.pad_left + of.inner_count + of.pad_right : of.pad_left);
   endfunction
 
-  // A stretch of the border is a run of the destination. Where no border stands in rows, and runs touch on both sides, it is a row.
+  // A stretch of the border lies within a run of the destination, and is no longer than a burst. Where no border stands in rows, and runs
+  // touch on both sides, a row is one run.
   logic whole_rows;
-  assign whole_rows = read.pad_left + read.pad_right == 9'd0 && (read.inner_count == 16'd1 || read.source_inner_stride == read.run_bytes && read.destination_inner_stride == read.run_bytes);
+  assign whole_rows = rows_whole(read);
   always_comb begin
     border = part != SOURCE;
-    bytes = !border ? burst_bytes : whole_rows ? left : read.run_bytes;
+    bytes = burst_bytes;
+    if (border) bytes = run_left < option_burst ? run_left : option_burst;
     address = burst_address;
     part_ends = border ? left == bytes : ends_row;
     row_ends = part_ends && (part == RIGHT || part == SOURCE && read.pad_right == 8'd0 || part == BORDER && in_border(read, row));
@@ -84,11 +90,14 @@ module read_side (
       row <= 16'd0;
       part <= first_part(copy, 16'd0);
       left <= first_bytes(copy, 16'd0);
+      run_left <= rows_whole(copy) ? first_bytes(copy, 16'd0) : copy.run_bytes;
     end else if (step) begin
       if (part_ends) begin
         part <= next_part;
         left <= next_left;
       end else if (border) left <= left - bytes;
+      if (border) run_left <= run_left != bytes ? run_left - bytes : whole_rows ? next_left : read.run_bytes;
+      else if (part_ends) run_left <= whole_rows ? next_left : read.run_bytes;
       if (row_ends) row <= next_row;
     end
   end

@@ -12,8 +12,9 @@ module write_beats #(
     output logic               beat,
     output logic [WIDTH*8-1:0] data
 );
-  logic [31:0] positions[dma_pkg::WRITES];
-  logic [15:0] sizes[dma_pkg::WRITES], sent;
+  localparam PLACES = 16;  // bursts that are granted and have not left
+  logic [31:0] positions[PLACES];
+  logic [15:0] sizes[PLACES], sent;
   logic [3:0] head, tail;
   logic [4:0] count;
   logic ends;

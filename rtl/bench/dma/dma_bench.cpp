@@ -166,7 +166,7 @@ void LockStep::drive_reads(Side& side, int number, std::uint64_t clock) {
 void LockStep::drive_writes(Side& side, int number, std::uint64_t clock) {
   if (side.written.empty() || side.written.front().clock != clock) return;
   model_->write_done |= 1 << number;
-  model_->write_done_tag |= side.writes.tag(side.written.front().address) << 4 * number;
+  model_->write_done_tag |= side.writes.tag(side.written.front().address) << 6 * number;
   side.writes.answer(side.written.front().address);
   side.written.pop_front();
 }
@@ -184,7 +184,7 @@ void LockStep::step(std::uint64_t clock) {
     if (bits(model_->sends, s, 1) == 0) continue;
     const std::uint64_t address = bits(model_->request_address, 48 * s, 48);
     if (bits(model_->request_write, s, 1) != 0)
-      sides_[s].writes.send(address, static_cast<int>(bits(model_->write_tag, 4 * s, 4)));
+      sides_[s].writes.send(address, model_->write_tag);
     else
       sides_[s].reads.send(address, model_->read_tag);
   }
