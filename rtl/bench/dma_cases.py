@@ -67,7 +67,7 @@ def random_case(rng, geometry, on_chip=False):
     unit = pick(["iodma", "iodma", "mvdma", "gdma", "cdma"])
     width = {"noc": outer, "core": inner, "cluster": outer if unit == "mvdma" else inner, "link": outer}
     burst = pick([b for b in (32, 64, 128, 256) if b >= max(width.values())])
-    copy = {"burst_bytes": burst, "max_outstanding": pick([o for o in (1, 2, 3, 8) if o * burst <= 1024]), "buffer_bytes": pick([b for b in (burst, burst + 7, 512, 2048) if b >= burst])}
+    copy = {"burst_bytes": burst, "max_outstanding": pick([o for o in (1, 2, 3, 8) if o * burst <= 1024]), "buffer_bytes": pick([b for b in (2 * burst, 2 * burst + 7, 512, 2048) if b >= 2 * burst])}
     memory = lambda: random_memory(rng, min(width.values()))
     hardware = {
         "name": "lockstep", "clock_mhz": 1000, "dram": {"preset": "ddr4_2400"}, "interconnect": random_bus(rng, outer),
@@ -82,7 +82,9 @@ def random_case(rng, geometry, on_chip=False):
     if rng.random() < 0.5:  # others use the buses
         other = "gdma" if on_core else "cdma" if unit == "gdma" else "gdma"
         more = [random_copy(other, rng) for _ in range(rng.randint(1, 8))]
-        if on_core:
+        if unit == "mvdma":
+            parts["memory 0"] = more
+        elif on_core:
             parts["memory 0"] = [copy_programs.line("gdma", DATA, SRAM, {"run_bytes": HALF}) + "  completes map_full[0]", more[0] + "  waits map_full[0]", *more[1:]]
         else:
             more[0] += "  waits map_full[1]"
