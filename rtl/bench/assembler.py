@@ -48,6 +48,11 @@ FIELDS = {
         ("block_words", 32, 1), ("block_channels", 16, 0), ("taps", 24, 1), ("fill", 8, 0)]),
     "store.output": (0x12, [
         ("address", 48, 0), ("row_stride", 32, 0), ("pixel_stride", 32, 0), ("source", 32, 0), ("pixel_bytes", 32, 0), ("rows", 16, 0), ("columns", 16, 0)]),
+    **{name: (opcode, [
+        ("source", 48, 0), ("destination", 48, 0), ("run_bytes", 32, 1), ("inner_count", 16, 1), ("outer_count", 16, 1), ("source_inner_stride", 32, 0),
+        ("source_outer_stride", 32, 0), ("destination_inner_stride", 32, 0), ("destination_outer_stride", 32, 0), ("pad_top", 8, 0), ("pad_left", 8, 0),
+        ("pad_bottom", 8, 0), ("pad_right", 8, 0), ("fill", 8, 0), ("transposed_columns", 16, 0), ("transposed_stride", 32, 0)])
+       for name, opcode in (("iodma.copy", 0x30), ("mvdma.copy", 0x31), ("gdma.copy", 0x32), ("cdma.copy", 0x33), ("fold.copy", 0x34), ("iostore.copy", 0x35))},
     "layer.end": (0x20, [("layer", 32, 0)]),
     "halt": (0x21, []),
 }

@@ -175,7 +175,7 @@ std::optional<DramChannel::Served> DramChannel::issue(const Choice& choice) {
       return std::nullopt;
     default:
       banks_.column(bank, choice.kind == DramCommandKind::kWrite, choice.at);
-      report(choice.kind, choice.at, bank, entry.burst.row);
+      report(choice.kind, choice.at, bank, entry.burst.row, entry.burst.column);
       if (!entry.read_first) return serve(choice.index, choice.at);
       entry.read_first = false;
       entry.ready = transfer(false, choice.at);
@@ -250,8 +250,8 @@ void DramChannel::settle(Cycle end) {
   statistics_.cycles = ledger_.cycles();
 }
 
-void DramChannel::report(DramCommandKind kind, Cycle cycle, int bank, std::int64_t row) const {
-  if (listener_) listener_({cycle, index_, kind, bank, row});
+void DramChannel::report(DramCommandKind kind, Cycle cycle, int bank, std::int64_t row, int column) const {
+  if (listener_) listener_({cycle, index_, kind, bank, row, column});
 }
 
 }  // namespace tilebeat

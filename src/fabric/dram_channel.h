@@ -21,6 +21,7 @@ struct DramBurst {
   std::uint32_t request = 0;  ///< the controller's handle of the request that it belongs to
   std::uint32_t offset = 0;   ///< first payload byte, counted from the start of the request
   std::uint32_t bytes = 0;    ///< payload bytes asked for, at most those of a whole burst
+  int column = 0;             ///< its number in the row
 };
 
 /// The waits of a burst at the time when a command is issued for it: first for refreshes and other bursts'
@@ -174,7 +175,7 @@ class DramChannel {
   Cycle transfer(bool write, Cycle now);
   void account(Cycle upto);
   void refresh_due_before(Cycle end);
-  void report(DramCommandKind kind, Cycle cycle, int bank, std::int64_t row) const;
+  void report(DramCommandKind kind, Cycle cycle, int bank, std::int64_t row, int column = -1) const;
 
   int index_;
   int queue_depth_;

@@ -4,12 +4,16 @@
 #include "tilebeat/error.h"
 
 #include <algorithm>
+#include <array>
+#include <cstring>
 
 #include <fmt/format.h>
 
 namespace tilebeat {
 
 namespace {
+
+constexpr int kTracedRequests = 128;  // bits of answers.requests
 
 SimContext own_clock(SimContext context, const ClockDomain& clock) {
   context.clock = clock;
@@ -72,6 +76,7 @@ tlm::tlm_sync_enum DramController::receive(tlm::tlm_generic_payload& payload, tl
   const bool at_edge = clock_.at(current) == now;
   catch_up(edges_before(now));
   const std::uint32_t handle = open_request(payload);
+  trace_request(payload);
   const bool accepted = enter_bursts(handle, at_edge ? current : -1, current + 1);
   if (!accepted) held_ = handle, admit_from_ = current + 1;
   wake_.notify(to_sc_time(clock_.at(current + 1) - now));
@@ -111,7 +116,8 @@ bool DramController::enter_bursts(std::uint32_t handle, Cycle edge, Cycle visibl
     }
     const auto to_boundary = static_cast<std::uint32_t>(burst_bytes - address % burst_bytes);
     const std::uint32_t bytes = std::min(to_boundary, length - request.entered);
-    channel.enter({place.bank, place.row, payload.is_write(), handle, request.entered, bytes}, visible_from);
+    channel.enter({place.bank, place.row, payload.is_write(), handle, request.entered, bytes, place.column},
+                  visible_from);
     request.entered += bytes;
   }
   return true;
@@ -182,11 +188,13 @@ Cycle DramController::earliest_answer(Cycle step) const {
 }
 
 void DramController::send_responses(Cycle now) {
+  answered_.clear();
   while (!completions_.empty() && completions_.front().at <= now) {
     const std::uint32_t handle = completions_.front().request;
     std::pop_heap(completions_.begin(), completions_.end(), std::greater<>());
     completions_.pop_back();
     tlm::tlm_generic_payload& payload = *requests_[handle].payload;
+    answered_.push_back(requests_[handle].number);
     free_requests_.push_back(handle);
     payload.set_response_status(tlm::TLM_OK_RESPONSE);
     tlm::tlm_phase phase = tlm::BEGIN_RESP;
@@ -195,6 +203,7 @@ void DramController::send_responses(Cycle now) {
       throw SimulationError(fmt::format("{}: BEGIN_RESP must be answered with TLM_COMPLETED", name()));
     }
   }
+  trace_answers(now, answered_);
 }
 
 void DramController::admit_held(Cycle now) {
@@ -276,6 +285,14 @@ void DramController::declare_signals() {
         trace->add_signal(scope, "bytes", 8 * map_.burst_bytes(), Radix::kHexadecimal, Shown::kWhenNamed);
     signals_.push_back(signals);
   }
+  const std::string scope = name();
+  port_signals_.request = Strobe(trace, scope, "req", Shown::kWhenNamed);
+  port_signals_.requested.add(*trace, {scope, "addr", 48, Radix::kHexadecimal, Shown::kWhenNamed});
+  port_signals_.requested.add(*trace, {scope, "req_bytes", 32, Radix::kDecimal, Shown::kWhenNamed});
+  port_signals_.requested.add(*trace, {scope, "req_write", 1, Radix::kHexadecimal, Shown::kWhenNamed});
+  port_signals_.answer = Strobe(trace, scope + ".answers", "valid", Shown::kWhenNamed);
+  port_signals_.answered.add(
+      *trace, {scope + ".answers", "requests", kTracedRequests, Radix::kHexadecimal, Shown::kWhenNamed});
 }
 
 void DramController::observe(const DramCommand& command) {
@@ -291,6 +308,7 @@ void DramController::observe(const DramCommand& command) {
     trace.change(signals.row, at, to_unsigned(command.row));
   }
   if (command.kind != DramCommandKind::kRead && command.kind != DramCommandKind::kWrite) return;
+  trace.change(signals.column, at, to_unsigned(command.column));
   const DramChannel& channel = nth(channels_, command.channel);
   const bool write = command.kind == DramCommandKind::kWrite;
   const Cycle data = command.cycle + (write ? channel.clocks().cwl : channel.clocks().cl);
@@ -298,22 +316,19 @@ void DramController::observe(const DramCommand& command) {
   trace.change(signals.data, clock_.at(data + channel.clocks().data), 0);
 }
 
-// Traces the column of a RD or WR that has been issued, and its bytes while they are on the data bus: each
-// lies where it does in the burst.
+// Traces the bytes of a RD or WR that has been issued while they are on the data bus: each lies where it does
+// in the burst.
 void DramController::trace_burst(const DramChannel::Served& served, std::uint64_t address,
                                  const std::uint8_t* data) {
   const DramAddress place = map_.decode(address);
   const DramChannel& channel = nth(channels_, place.channel);
   const Cycle begin = served.data_end - channel.clocks().data;
   const Cycle command = begin - (served.burst.write ? channel.clocks().cwl : channel.clocks().cl);
-  if (context_.trace() == nullptr || clock_.at(command) < now_ps()) return;
-  Trace& trace = *context_.observers.trace;
   const ChannelSignals& signals = nth(signals_, place.channel);
-  trace.change(signals.column, clock_.at(command), to_unsigned(place.column));
-  if (signals.bytes < 0) return;
+  if (signals.bytes < 0 || context_.trace() == nullptr || clock_.at(command) < now_ps()) return;
   std::vector<std::uint8_t> bytes(to_size(map_.burst_bytes()));
   std::copy_n(data, served.burst.bytes, bytes.begin() + to_signed(address % bytes.size()));
-  trace.change(signals.bytes, clock_.at(begin), bytes.data(), bytes.size());
+  context_.observers.trace->change(signals.bytes, clock_.at(begin), bytes.data(), bytes.size());
 }
 
 // The NPU cycle gets the cause that held at its beginning.
@@ -336,6 +351,28 @@ void DramController::trace_queue(int channel, Cycle at) {
   if (signals_.empty() || context_.trace() == nullptr) return;
   const auto waiting = to_unsigned(nth(channels_, channel).visible());
   context_.observers.trace->change(nth(signals_, channel).queue, clock_.at(at), waiting);
+}
+
+void DramController::trace_request(const tlm::tlm_generic_payload& payload) {
+  if (context_.trace() == nullptr) return;
+  std::array<std::uint8_t, 6 + 4 + 1> packed{};  // addr, req_bytes, req_write
+  const std::uint64_t address = payload.get_address();
+  const std::uint32_t bytes = payload.get_data_length();
+  std::memcpy(packed.data(), &address, 6);
+  std::memcpy(packed.data() + 6, &bytes, 4);
+  packed.back() = payload.is_write() ? 1 : 0;
+  const Cycle cycle = context_.clock.cycle_of(now_ps());
+  port_signals_.request.high(context_.observers.trace, context_.clock.at(cycle), context_.clock.at(cycle + 1),
+                             port_signals_.requested, packed.data());
+}
+
+void DramController::trace_answers(Cycle now, const std::vector<std::uint64_t>& numbers) {
+  if (numbers.empty() || context_.trace() == nullptr) return;
+  std::array<std::uint8_t, kTracedRequests / 8> packed{};
+  for (const std::uint64_t number : numbers)
+    packed.at(number % kTracedRequests / 8) |= std::uint8_t(1U << number % 8);
+  port_signals_.answer.high(context_.observers.trace, clock_.at(now), clock_.at(now + 1),
+                            port_signals_.answered, packed.data());
 }
 
 }  // namespace tilebeat

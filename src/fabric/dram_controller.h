@@ -3,6 +3,7 @@
 #include "fabric/dram_channel.h"
 #include "fabric/dram_timing.h"
 #include "fabric/sparse_memory.h"
+#include "observe/trace.h"
 #include "sim/context.h"
 
 #include <cstdint>
@@ -53,7 +54,9 @@ struct AddressSlice {
 /// transport_dbg reads and writes the storage without time passing; there is no direct memory interface.
 ///
 /// Trace signals `NAME.chN`: cmd (DramCommandKind), bank, row, queue (bursts that the scheduler sees), data
-/// (a beat on the data bus). Refreshes of an idle channel are counted but not drawn.
+/// (a beat on the data bus). Refreshes of an idle channel are counted but not drawn. Where named, `NAME`: req
+/// with addr, req_bytes and req_write (a request has arrived in this NPU cycle); `NAME.answers`: valid with
+/// requests (those whose response goes out in this cycle: bit n % 128 of request n in the order of arrival).
 class DramController : public sc_core::sc_module {
  public:
   static constexpr int kMaxRequestBytes = 4096;
@@ -94,6 +97,11 @@ class DramController : public sc_core::sc_module {
       return a.at != b.at ? a.at > b.at : a.number > b.number;
     }
   };
+  /// What goes over the socket: requests in cycles of the NPU, answers in those of the DRAM.
+  struct PortSignals {
+    Strobe request, answer;
+    SignalGroup requested, answered;
+  };
   struct ChannelSignals {
     SignalId command;
     SignalId bank;
@@ -130,6 +138,8 @@ class DramController : public sc_core::sc_module {
   void trace_burst(const DramChannel::Served& served, std::uint64_t address, const std::uint8_t* data);
   void pass_on(const DramWait& wait);
   void trace_queue(int channel, Cycle at);
+  void trace_request(const tlm::tlm_generic_payload& payload);
+  void trace_answers(Cycle now, const std::vector<std::uint64_t>& numbers);
 
   DramAddressMap map_;
   AddressSlice slice_;
@@ -148,6 +158,8 @@ class DramController : public sc_core::sc_module {
   sc_core::sc_event wake_;
   MethodGate gate_;
   std::vector<ChannelSignals> signals_;
+  PortSignals port_signals_;
+  std::vector<std::uint64_t> answered_;  ///< numbers of the requests answered now; used while they are sent
 };
 
 }  // namespace tilebeat

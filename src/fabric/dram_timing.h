@@ -75,6 +75,7 @@ struct DramCommand {
   DramCommandKind kind = DramCommandKind::kNone;
   int bank = -1;
   std::int64_t row = -1;
+  int column = -1;  ///< of a RD or WR: the burst's number in the row
 };
 
 /// Hears of every command of every channel, as DramChannel::listen tells of them.

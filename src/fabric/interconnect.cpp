@@ -421,7 +421,7 @@ void Interconnect::deliver(const Delivery& delivery) {
   const auto bytes = to_signed(payload.get_data_length());
   (payload.is_read() ? port.statistics.read_bytes : port.statistics.write_bytes) += bytes;
   ++(payload.is_read() ? port.statistics.read_bursts : port.statistics.write_bursts);
-  trace_delivery(port, delivery.at);
+  trace_delivery(port, payload, delivery.at);
   if (Timeline* timeline = context_.timeline(); timeline != nullptr)
     show_burst(*timeline, report_name(*this) + "." + port.statistics.name, payload,
                context_.clock.at(delivery.at));

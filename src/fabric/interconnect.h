@@ -144,9 +144,11 @@ class Interconnect : public sc_core::sc_module {
     SignalId request = -1;
     SignalId address = -1;
     SignalId outstanding = -1;
-    SignalId write = -1, bytes = -1;  ///< of the request
-    std::array<Strobe, 2> beats;      ///< of reads, of writes
-    std::array<SignalGroup, 2> data;  ///< likewise
+    SignalId write = -1, bytes = -1;   ///< of the request
+    std::array<Strobe, 2> beats;       ///< of reads, of writes
+    std::array<SignalGroup, 2> data;   ///< likewise
+    std::array<Strobe, 2> done;        ///< likewise: a burst is answered
+    std::array<SignalGroup, 2> which;  ///< its address
   };
   struct Port {
     Payload* request = nullptr;  ///< BEGIN_REQ without END_REQ
@@ -257,7 +259,7 @@ class Interconnect : public sc_core::sc_module {
   void trace_request(const Port& port, const Payload& payload, Cycle now);
   void trace_grant(const Port& port, Cycle now);
   void trace_beats(const Port& port, const Payload& payload, Cycle begin, Cycle count);
-  void trace_delivery(const Port& port, Cycle now);
+  void trace_delivery(const Port& port, const Payload& payload, Cycle now);
 
   InterconnectConfig config_;
   SimContext context_;

@@ -2,10 +2,17 @@
 #include "fabric/interconnect.h"
 
 #include <algorithm>
+#include <array>
 
 #include <fmt/format.h>
 
 namespace tilebeat {
+
+namespace {
+
+constexpr int kAddressBytes = 6;  // of an address on a bus
+
+}  // namespace
 
 void Interconnect::account(Lane& lane, Cycle upto) {
   const Activity otherwise = lane.waiting         ? lane.cause
@@ -97,10 +104,14 @@ void Interconnect::declare_signals(Port& port) {
   };
   port.signals.write = named("req_write", 1, Radix::kHexadecimal);
   port.signals.bytes = named("req_bytes", 32, Radix::kDecimal);
-  for (const bool writes : {false, true})
-    port.signals.data[writes ? 1 : 0].add(
-        *trace, {scope, writes ? "wdata" : "rdata", 8 * config_.bytes_per_clock, Radix::kHexadecimal,
-                 Shown::kWhenNamed});
+  for (const bool writes : {false, true}) {
+    const std::size_t kind = writes ? 1 : 0;
+    port.signals.data[kind].add(*trace, {scope, writes ? "wdata" : "rdata", 8 * config_.bytes_per_clock,
+                                         Radix::kHexadecimal, Shown::kWhenNamed});
+    port.signals.done[kind] = Strobe(trace, scope, writes ? "wdone" : "rdone", Shown::kWhenNamed);
+    port.signals.which[kind].add(*trace, {scope, writes ? "wdone_addr" : "rdone_addr", 8 * kAddressBytes,
+                                          Radix::kHexadecimal, Shown::kWhenNamed});
+  }
 }
 
 void Interconnect::trace_request(const Port& port, const Payload& payload, Cycle now) {
@@ -134,9 +145,16 @@ void Interconnect::trace_beats(const Port& port, const Payload& payload, Cycle b
   }
 }
 
-void Interconnect::trace_delivery(const Port& port, Cycle now) {
-  if (Trace* trace = context_.trace(); trace != nullptr)
-    trace->change(port.signals.outstanding, context_.clock.at(now), to_unsigned(port.outstanding));
+void Interconnect::trace_delivery(const Port& port, const Payload& payload, Cycle now) {
+  Trace* trace = context_.trace();
+  if (trace == nullptr) return;
+  trace->change(port.signals.outstanding, context_.clock.at(now), to_unsigned(port.outstanding));
+  const std::size_t kind = payload.is_read() ? 0 : 1;
+  std::array<std::uint8_t, kAddressBytes> address{};
+  for (std::size_t i = 0; i < address.size(); ++i)
+    address.at(i) = static_cast<std::uint8_t>(payload.get_address() >> (8 * i));
+  port.signals.done[kind].high(trace, context_.clock.at(now), context_.clock.at(now + 1),
+                               port.signals.which[kind], address.data());
 }
 
 }  // namespace tilebeat

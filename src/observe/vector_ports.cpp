@@ -88,9 +88,9 @@ std::string parent_of(const std::string& scope) {
   return dot == std::string::npos ? "" : scope.substr(0, dot);
 }
 
-// Channels of DRAM count in clocks of their own, and so do the states of their ledgers.
-bool is_dram_channel(const std::string& scope) {
-  return matches("*.dram*.ch[0-9]*", "." + scope);
+// Channels and answers of DRAM count in its clock, and so do the states of channels' ledgers.
+bool counts_in_dram_clock(const std::string& scope) {
+  return matches("*.dram*.ch[0-9]*", "." + scope) || matches("*.dram*.answers", "." + scope);
 }
 
 // Finds the ports of signals: which are strobes, and what belongs to which.
@@ -184,7 +184,7 @@ class PortMaker {
  private:
   int add_port(const std::string& name, PortRecordKind kind, const std::string& scope) {
     VectorPort port;
-    port.name = name, port.kind = kind, port.of_dram = is_dram_channel(scope);
+    port.name = name, port.kind = kind, port.of_dram = counts_in_dram_clock(scope);
     const auto stage = std::find_if(kStages.begin(), kStages.end(),
                                     [&](const auto& entry) { return matches(entry.first, name); });
     if (kind == PortRecordKind::kStrobed && stage != kStages.end()) port.stage = stage->second;
@@ -226,7 +226,7 @@ class PortMaker {
       return add_field(id, path.substr(nth(signals_, *strobe).scope.size() + 1));
     }
     const std::string scope = is_text ? outermost_scope(signal) : grouping_.scope_of_registers(signal);
-    const bool dram = is_dram_channel(signal.scope);
+    const bool dram = counts_in_dram_clock(signal.scope);
     const std::string name = scope + (is_text ? dram ? ".dram_states" : ".states" : ".registers");
     const auto [found, is_new] = of_registers_.try_emplace(name, -1);
     if (is_new) found->second = add_port(name, PortRecordKind::kChanges, signal.scope);

@@ -1,0 +1,137 @@
+"""Random copies for a DMA engine, and how they are run."""
+
+import json
+import random
+
+import copy_programs
+from copy_programs import CLUSTER_STEP, NRAM, SRAM
+from lockstep_common import Failure, call, changed, compare, npy, program_image
+
+TOP = "copy_engine"
+# Bytes of the bus of the outer side and of the inner one.
+GEOMETRIES = [(16, 64), (8, 8), (32, 16), (64, 32), (4, 128)]
+EVERY_PUSH = [0, 1]
+MUTANTS = [0, 1]
+# Ports of the outer and the inner side, the processor, the opcode, the addresses of the inner side, by unit.
+UNITS = {
+    "iodma": ("chip.noc.cluster0.core0.iodma", "chip.cluster0.core0.bus.iodma", "cluster0.core0", 0x30, (NRAM, 1 << 47)),
+    "mvdma": ("chip.cluster0.memory.bus.core0", "chip.cluster0.core0.bus.mvdma", "cluster0.core0", 0x31, (NRAM, 1 << 47)),
+    "gdma": ("chip.noc.cluster0.memory.gdma", "chip.cluster0.memory.bus.gdma", "cluster0.memory", 0x32, (SRAM, NRAM)),
+    "cdma": ("chip.link.cluster0", "chip.cluster0.memory.bus.cdma", "cluster0.memory", 0x33, (SRAM, SRAM + CLUSTER_STEP)),
+}
+DATA, RESULTS = 0x100000, 0x400000  # in DRAM
+HALF = 32768  # of a memory: the lower half is read, the upper one written
+
+
+def parameters(geometry, hardware=None):
+    """Parameters of the model."""
+    return dict(zip(("WIDTH0", "WIDTH1"), geometry))
+
+
+def random_bus(rng, width):
+    """A bus of this width."""
+    return {"bytes_per_clock": width, "request_cycles": rng.choice([1, 1, 2, 5]), "response_cycles": rng.choice([1, 1, 2, 4]), "max_outstanding": rng.choice([16, 16, 1, 2, 3])}
+
+
+def random_memory(rng, width):
+    """A memory on a bus of this width."""
+    return {"size_bytes": 2 * HALF, "banks": rng.choice([1, 2, 4, 16]), "bank_bytes": rng.choice([b for b in (1, 2, 4, 8, 16) if b <= width]),
+            "latency_cycles": rng.choice([1, 0, 2, 7]), "request_queue": rng.choice([16, 1, 2])}
+
+
+def places(unit, rng, load):
+    """Where a copy reads and where it writes: the first byte and the bytes there are."""
+    dram, inner = 1 << 18, SRAM if unit in ("gdma", "cdma") else NRAM
+    outer = (DATA, RESULTS) if unit in ("iodma", "gdma") else (SRAM, SRAM + HALF)
+    room = dram if unit in ("iodma", "gdma") else HALF
+    if unit == "cdma":
+        return (SRAM, HALF), (SRAM + CLUSTER_STEP + HALF, HALF)
+    return ((outer[0], room), (inner + HALF, HALF)) if load else ((inner, HALF), (outer[1], room))
+
+
+def random_copy(unit, rng):
+    """The text of a copy of a unit."""
+    source, destination = places(unit, rng, rng.random() < 0.5)
+    if rng.random() < 0.2:
+        fields, spans = copy_programs.bordered(rng, (8192, 8192))
+    else:
+        fields, spans = copy_programs.strided(rng, (8192, 8192))
+    begin = [place + rng.choice([rng.randrange(room - span + 1), 64 * rng.randrange((room - span) // 64 + 1)]) for (place, room), span in zip((source, destination), spans)]
+    return copy_programs.line(unit, *begin, fields)
+
+
+def random_case(rng, geometry, on_chip=False):
+    """Copies of an engine of a chip, as JSON."""
+    pick = rng.choice
+    outer, inner = geometry
+    unit = pick(["iodma", "iodma", "mvdma", "gdma", "cdma"])
+    width = {"noc": outer, "core": inner, "cluster": outer if unit == "mvdma" else inner, "link": outer}
+    burst = pick([b for b in (32, 64, 128, 256) if b >= max(width.values())])
+    copy = {"burst_bytes": burst, "max_outstanding": pick([o for o in (1, 2, 3, 8) if o * burst <= 1024]), "buffer_bytes": pick([b for b in (2 * burst, 2 * burst + 7, 512, 2048) if b >= 2 * burst])}
+    memory = lambda: random_memory(rng, min(width.values()))
+    hardware = {
+        "name": "lockstep", "clock_mhz": 1000, "dram": {"preset": "ddr4_2400"}, "interconnect": random_bus(rng, outer),
+        "chip": {"clusters": 2, "cores_per_cluster": 2, "memory_controllers": pick([1, 1, 2]), "sram": memory(), "cluster_bus": random_bus(rng, width["cluster"]),
+                 "cluster_link": random_bus(rng, outer), "copy": copy, "core": {"nram": memory(), "wram": memory(), "bus": random_bus(rng, inner), "copy": copy}},
+    }
+    on_core = unit in ("iodma", "mvdma")
+    first = copy_programs.line("iodma" if on_core else "gdma", DATA, NRAM if on_core else SRAM, {"run_bytes": HALF}) + "  completes map_full[0],map_full[1]"
+    lines = [random_copy(unit, rng) for _ in range(rng.randint(1, 12))]
+    lines[0] += "  waits map_full[0]"
+    parts = {"core 0.0" if on_core else "memory 0": [first, *lines]}
+    if rng.random() < 0.5:  # others use the buses
+        other = "gdma" if on_core else "cdma" if unit == "gdma" else "gdma"
+        more = [random_copy(other, rng) for _ in range(rng.randint(1, 8))]
+        if unit == "mvdma":
+            parts["memory 0"] = more
+        elif on_core:
+            parts["memory 0"] = [copy_programs.line("gdma", DATA, SRAM, {"run_bytes": HALF}) + "  completes map_full[0]", more[0] + "  waits map_full[0]", *more[1:]]
+        else:
+            more[0] += "  waits map_full[1]"
+            parts["memory 0"] += more
+    return {"geometry": list(geometry), "hardware": hardware, "unit": unit, "parts": parts, "seed": rng.randrange(1 << 32)}
+
+
+def beats(case):
+    """The copies of a case."""
+    return sum(map(len, case["parts"].values()))
+
+
+def settings(case):
+    """What the bench must know of the hardware."""
+    unit = case["unit"]
+    outer, inner, processor, opcode, (begin, end) = UNITS[unit]
+    copy = case["hardware"]["chip"]["core"]["copy"]
+    return {"outer": outer, "inner": inner, "unit": f"chip.{processor}.{unit}", "processor": f"{processor}.control", "opcode": opcode, "inner_begin": begin, "inner_end": end,
+            **{name: copy[name] for name in ("burst_bytes", "max_outstanding", "buffer_bytes")}}
+
+
+def run_case(case, folder, product, bench):
+    """Runs a case on both. Returns (clocks, records) where they are equal, None where the product refuses the case."""
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / "hw.json").write_text(json.dumps(case["hardware"]))
+    npy(folder / "data.npy", random.Random(case["seed"]).randbytes(1 << 18))
+    (folder / "case.program").write_text(f".data {DATA:#x} data.npy\n" + copy_programs.program(case["parts"]))
+    known = settings(case)
+    status, out, err = call([product, "run", "--config", "hw.json", "--program", "case.program", "--uninitialised", "allow", "--out", "out", "--vectors", "vectors",
+                             "--vectors-ports", *(known[name] + ".*" for name in ("outer", "inner", "unit")), "instructions"], folder)
+    if status != 0:
+        case["refused"] = (out + err).strip()
+        if status == 2:
+            return None
+        raise Failure("the product fails: " + case["refused"][-600:])
+    (folder / "program.image").write_bytes(program_image(folder, known["processor"]))
+    return compare(folder, bench, known)
+
+
+def given_case(hardware, work):
+    """A case of files: hardware, and a program."""
+    raise SystemExit("DMA engines have random cases alone")
+
+
+def smaller(case):
+    """Cases with one copy less, or one setting left out."""
+    for processor, lines in case["parts"].items():
+        for i in range(1, len(lines)):
+            if "waits" not in lines[i]:
+                yield changed(case, ("parts", processor, i))
