@@ -115,7 +115,8 @@ void define_certify(CLI::App& app, CertifyCommand& c) {
   app.add_option("--jobs", c.jobs, "simulations at the same time (default: one a processor)")
       ->check(CLI::Range(1, 4096))
       ->type_name("N");
-  app.footer(R"(Every mapping of a layer is simulated by itself, or its lower bound is no better than the best one.
+  app.footer(
+      R"(Every mapping of a layer is simulated by itself, or its lower bound is no better than the best one.
 
 Examples:
   tilebeat certify --config configs/core1.json --layer models/resnet50_1x1.json

@@ -58,17 +58,16 @@ class Certifier {
   }
 
  private:
-  bool is_over() const {
-    return options_.deadline && std::chrono::steady_clock::now() >= *options_.deadline;
-  }
+  bool is_over() const { return options_.deadline && std::chrono::steady_clock::now() >= *options_.deadline; }
   Cycle bound_of(std::size_t number) const { return std::llround(std::ceil(costs_[number]->least)); }
 
   void find_costs() {
     costs_.resize(set_.mappings().size());
     std::atomic<std::size_t> next = 0;
+    const auto limit = static_cast<double>(made_.chosen_cycles);
     const auto take = [&] {
       TaskGraph graph;
-      for (std::size_t i = next++; i < costs_.size(); i = next++) costs_[i] = set_.cost(i, graph);
+      for (std::size_t i = next++; i < costs_.size(); i = next++) costs_[i] = set_.cost(i, graph, limit);
     };
     std::vector<std::future<void>> others;
     for (int job = 1; job < options_.jobs; ++job) others.push_back(std::async(std::launch::async, take));
@@ -114,8 +113,7 @@ class Certifier {
       throw SimulationError(fmt::format("layer '{}': a mapping takes {} cycles, its lower bound is {}: {}",
                                         alone_.name, *cycles, bound_of(number),
                                         in_words(set_.mappings()[number], *hardware_.chip)));
-    if (*cycles < made_.best_cycles)
-      made_.best_cycles = *cycles, made_.best = set_.mappings()[number];
+    if (*cycles < made_.best_cycles) made_.best_cycles = *cycles, made_.best = set_.mappings()[number];
   }
 
   const Workload& alone_;
@@ -128,18 +126,25 @@ class Certifier {
 
 }  // namespace
 
-Certificate certificate_of(const Workload& alone, const HardwareConfig& hardware, const MappingRequest* asked,
-                           const std::string& file, const CertifyOptions& options) {
+Certificate certificate_of(const Workload& alone, const HardwareConfig& hardware,
+                           const std::optional<AskedMapping>& asked, const std::string& file,
+                           const CertifyOptions& options) {
   HardwareConfig by_itself = hardware;
   by_itself.fused = false;
-  NetworkMapping request;
-  if (asked != nullptr) {
-    by_itself = with_choices(by_itself, *asked, Place(file));
-    request.layers.push_back(*asked);
-    request.layers.back().weight_prefetch = 0, request.layers.back().weight_prefetch_during.reset();
+  if (!asked) {
+    const PlannedNetwork planned = plan_workload(alone, by_itself, file);
+    return Certifier(alone, by_itself, options).run(planned.mappings.front());
   }
-  const PlannedNetwork planned = plan_workload(alone, by_itself, file, request);
-  return Certifier(alone, by_itself, options).run(planned.mappings.front());
+  by_itself = with_choices(by_itself, asked->request, asked->place);
+  MappingRequest request = asked->request;
+  request.weight_prefetch = 0, request.weight_prefetch_during.reset();
+  LayerMapping chosen;
+  try {
+    chosen = plan_network(alone, by_itself, {"", {request}}).mappings.front();
+  } catch (const PlanError& error) {
+    asked->place.fail(error.what());
+  }
+  return Certifier(alone, by_itself, options).run(chosen);
 }
 
 }  // namespace tilebeat

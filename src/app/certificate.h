@@ -3,6 +3,7 @@
 #include "base/types.h"
 #include "config/hardware_config.h"
 #include "planner/language/mapping_file.h"
+#include "schema/place.h"
 #include "workload/workload.h"
 
 #include <chrono>
@@ -14,8 +15,8 @@
 
 namespace tilebeat {
 
-/// How far the mapping of a layer is from the best one of its MappingSet. All cycles are those of the layer by
-/// itself, simulated in tile granularity.
+/// How far the mapping of a layer is from the best one of its MappingSet. All cycles are those of the layer
+/// by itself, simulated in tile granularity.
 struct Certificate {
   std::vector<std::string> layers;  ///< the layers of these sizes; the first one was simulated
   LayerMapping chosen, best;
@@ -40,6 +41,12 @@ struct Certificate {
   }
 };
 
+/// A request for a layer's mapping, and its place in a mapping file.
+struct AskedMapping {
+  MappingRequest request;
+  Place place;
+};
+
 /// How certificates are made.
 struct CertifyOptions {
   int jobs = 1;  ///< simulations at the same time
@@ -49,11 +56,13 @@ struct CertifyOptions {
 /// Sets of at least so many mappings are too large.
 constexpr std::size_t kMostMappings = 10'000;
 
-/// The certificate of the layer of `alone` (workload_of), on matrix units of a chip. `asked`: a request for its
-/// mapping, or null; without one it is the planner's choice for the layer by itself. `file` is named in errors.
-/// The same for any number of jobs up to 8, without a deadline. Throws SimulationError where a simulation takes
-/// fewer cycles than the lower bound of its mapping.
-Certificate certificate_of(const Workload& alone, const HardwareConfig& hardware, const MappingRequest* asked,
-                           const std::string& file, const CertifyOptions& options);
+/// The certificate of the layer of `alone` (workload_of), on matrix units of a chip, for the mapping that is
+/// asked for, without weight prefetch, or else for the planner's choice for the layer by itself. `file`: that
+/// of the workload, for errors. The same for any number of jobs up to 8, without a deadline. Throws UserError
+/// when the layer or the request does not fit, SimulationError where a simulation takes fewer cycles than the
+/// lower bound of its mapping.
+Certificate certificate_of(const Workload& alone, const HardwareConfig& hardware,
+                           const std::optional<AskedMapping>& asked, const std::string& file,
+                           const CertifyOptions& options);
 
 }  // namespace tilebeat

@@ -26,7 +26,7 @@ using Clock = std::chrono::steady_clock;
 // Layers of equal sizes, of which the first one is certified.
 struct EqualLayers {
   std::vector<const Layer*> layers;
-  const MappingRequest* asked = nullptr;
+  std::optional<AskedMapping> asked;
 };
 
 class Certify {
@@ -37,8 +37,10 @@ class Certify {
         hardware_(load_hardware(command.config)),
         workload_(load_workload(command.layer)) {
     if (!hardware_.chip) Place(command.config).key("chip").fail("is not there: a board has no mappings");
-    if (!command.mapping.empty()) asked_ = load_mapping(command.mapping);
-    note_inputs(files_read(command.config, command.layer));
+    std::vector<std::string> read = files_read(command.config, command.layer);
+    if (!command.mapping.empty()) read.push_back(command.mapping);
+    note_inputs(read);
+    if (!command.mapping.empty()) find_asked();
     find_layers();
     for (const std::string& file : {csv(), mapping()}) check_not_read("--out", file);
     std::error_code error;
@@ -52,8 +54,8 @@ class Certify {
       progress(i, 1);
       const EqualLayers& equal = layers_[i];
       Certificate made =
-          certificate_of(workload_of(workload_, *equal.layers.front()), hardware_, equal.asked, command_.layer,
-                         {jobs_of(command_.jobs), deadline(layers_.size() - i)});
+          certificate_of(workload_of(workload_, *equal.layers.front()), hardware_, equal.asked,
+                         command_.layer, {jobs_of(command_.jobs), deadline(layers_.size() - i)});
       made.layers.clear();
       for (const Layer* layer : equal.layers) made.layers.push_back(layer->name);
       certificates_.push_back(std::move(made));
@@ -75,10 +77,17 @@ class Certify {
     return now + (began_ + whole - now) / to_signed(layers_left);
   }
 
-  const MappingRequest* asked_of(const Layer& layer) const {
-    const auto found = std::find_if(asked_.layers.begin(), asked_.layers.end(),
-                                    [&](const MappingRequest& r) { return r.layer == layer.name; });
-    return found == asked_.layers.end() ? nullptr : &*found;
+  // Reads the mapping file; requests for fusion groups do not matter to layers by themselves.
+  void find_asked() {
+    const std::vector<MappingRequest> requests = load_mapping(command_.mapping).layers;
+    for (std::size_t i = 0; i < requests.size(); ++i) {
+      const Place place = Place(command_.mapping).key("layers").item(i);
+      const auto layer = std::find_if(workload_.layers.begin(), workload_.layers.end(),
+                                      [&](const Layer& l) { return l.name == requests[i].layer; });
+      if (layer == workload_.layers.end() || !std::holds_alternative<Conv2d>(layer->operation))
+        place.fail(fmt::format("{} has no layer '{}' on matrix units", command_.layer, requests[i].layer));
+      asked_.emplace(requests[i].layer, AskedMapping{requests[i], place});
+    }
   }
 
   bool is_chosen(const std::string& name) {
@@ -97,8 +106,9 @@ class Certify {
     for (const Layer& layer : workload_.layers) {
       const auto* conv = std::get_if<Conv2d>(&layer.operation);
       if (!is_chosen(layer.name) || conv == nullptr) continue;
-      const MappingRequest* asked = asked_of(layer);
-      if (asked == nullptr && conv->kernels == KernelSource::kWeights && conv->pixels == PixelAxes::kMap) {
+      const auto asked = asked_.find(layer.name);
+      const bool free = asked == asked_.end();
+      if (free && conv->kernels == KernelSource::kWeights && conv->pixels == PixelAxes::kMap) {
         const auto matrix = make_matrix_layer(workload_, layer, hardware_);
         const auto [same, first] =
             known.try_emplace(sizes_of(workload_, layer, matrix->problem()), layers_.size());
@@ -107,12 +117,15 @@ class Certify {
           continue;
         }
       }
-      layers_.push_back({{&layer}, asked});
+      layers_.push_back({{&layer}, free ? std::nullopt : std::optional(asked->second)});
     }
     for (std::size_t i = 0; i < met_.size(); ++i) {
       if (!met_[i])
-        throw UserError(fmt::format("--layers: no layer of {} matches '{}'", command_.layer, command_.layers[i]));
+        throw UserError(
+            fmt::format("--layers {}: no layer of {} has this name", command_.layers[i], command_.layer));
     }
+    if (layers_.empty())
+      throw UserError(fmt::format("{}: no such layer runs on matrix units", command_.layer));
   }
 
   int write() const {
@@ -129,14 +142,15 @@ class Certify {
   }
 
   std::string table_of_all() const {
-    std::string text = csv_line({"layer", "layers", "chosen_cycles", "best_cycles", "least_cycles", "gap_percent",
-                                 "most_gap_percent", "mappings", "simulated", "bounded", "unfit", "open"});
+    std::string text =
+        csv_line({"layer", "layers", "chosen_cycles", "best_cycles", "least_cycles", "gap_percent",
+                  "most_gap_percent", "mappings", "simulated", "bounded", "unfit", "open"});
     for (const Certificate& c : certificates_) {
       const bool known = c.certified();
       const auto number = [&](std::int64_t value) { return known ? fmt::format("{}", value) : ""; };
-      text += csv_line({c.layers.front(), fmt::format("{}", c.layers.size()), fmt::format("{}", c.chosen_cycles),
-                        number(c.best_cycles), known ? fmt::format("{}", *c.least) : "",
-                        known ? fmt::format("{:.3f}", c.gap()) : "",
+      text += csv_line({c.layers.front(), fmt::format("{}", c.layers.size()),
+                        fmt::format("{}", c.chosen_cycles), number(c.best_cycles),
+                        known ? fmt::format("{}", *c.least) : "", known ? fmt::format("{:.3f}", c.gap()) : "",
                         known ? fmt::format("{:.3f}", c.most_gap()) : "", fmt::format("{}", c.set),
                         number(c.simulated), number(c.bounded), number(c.unfit), number(c.open)});
     }
@@ -177,8 +191,8 @@ class Certify {
     if (!gaps.empty()) {
       std::sort(gaps.begin(), gaps.end());
       const double median = (gaps[(gaps.size() - 1) / 2] + gaps[gaps.size() / 2]) / 2;
-      text = fmt::format("Of {} layers the median gap is at most {:.2f} %, the largest {:.2f} %\n", gaps.size(),
-                         median, gaps.back());
+      text = fmt::format("Of {} layers the median gap is at most {:.2f} %, the largest {:.2f} %\n",
+                         gaps.size(), median, gaps.back());
     }
     if (too_many > 0)
       text += fmt::format("Not certified: {} layers with {} mappings or more\n", too_many, kMostMappings);
@@ -189,7 +203,7 @@ class Certify {
   Clock::time_point began_;
   HardwareConfig hardware_;
   Workload workload_;
-  NetworkMapping asked_;
+  std::map<std::string, AskedMapping> asked_;  // by layer
   std::vector<EqualLayers> layers_;
   std::vector<bool> met_;  // by pattern of --layers
   std::vector<Certificate> certificates_;

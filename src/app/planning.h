@@ -27,8 +27,8 @@ PlannedNetwork plan_workload(const Workload& workload, const HardwareConfig& har
 /// A layer of `whole` as a workload of its own. Inputs are zeros: cycles do not depend on them.
 Workload workload_of(const Workload& whole, const Layer& layer);
 
-/// Begins to simulate the layer of `alone` (workload_of) with mapping `mapping` in tile granularity; the trial
-/// has no cycles when it does not fit. Throws UserError when no process can be made.
+/// Begins to simulate the layer of `alone` (workload_of) with mapping `mapping` in tile granularity; the
+/// trial has no cycles when it does not fit. Throws UserError when no process can be made.
 Trial trial_alone(const Workload& alone, const HardwareConfig& hardware, const LayerMapping& mapping);
 
 /// The compiled data of the engine of `hardware`, shared with all copies of the configuration made from now

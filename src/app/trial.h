@@ -23,8 +23,8 @@ class Trial {
   Trial(const Trial&) = delete;
   Trial& operator=(const Trial&) = delete;
 
-  /// Waits for it and returns its cycles; nothing when `simulate` has thrown UserError. Throws SimulationError
-  /// when it has failed otherwise. Call once.
+  /// Waits for it and returns its cycles; nothing when `simulate` has thrown UserError. Throws
+  /// SimulationError when it has failed otherwise. Call once.
   std::optional<Cycle> finish();
   /// Waits until one of `trials`, which are some, ends; returns its number.
   static std::size_t first_ended(const std::vector<Trial>& trials);

@@ -9,13 +9,15 @@
 
 #include <algorithm>
 #include <functional>
+#include <limits>
 #include <set>
+#include <tuple>
 #include <utility>
 
 namespace tilebeat {
 namespace {
 
-constexpr int kGridBuffers = 3;  // of the grid, for maps and for kernels; and all kernels of a core
+constexpr int kMapBuffers = 3;  // of the grid, at most
 
 // The sizes of a part when `all` is cut evenly into any number of parts.
 std::vector<int> even_cuts(int all) {
@@ -70,15 +72,15 @@ class Grid {
       for (const int blocks : channel_parts > 1 ? std::vector{1} : even_cuts(part.blocks.size())) {
         m.blocks_per_load = blocks;
         const int loads = to_int(ceil_div(part.blocks.size(), blocks)) * channel_parts;
-        for (const int buffers : std::set<int>{1, 2, kGridBuffers, loads}) {
+        for (const int buffers : std::set<int>{1, 2, loads}) {
           m.kernel_buffers = buffers;
-          if (buffers <= loads && fits(m, grain_.rows, 1)) add_tiles(m, part, loads);
+          if (buffers <= loads && fits(m, grain_.rows, 1)) add_tiles(m, part);
         }
       }
     }
   }
 
-  void add_tiles(LayerMapping m, const CorePart& part, int loads) const {
+  void add_tiles(LayerMapping m, const CorePart& part) const {
     const bool one = m.channel_parts > 1;
     const int rows = part.rows.size(), columns = part.columns.size();
     for (const int height : even_cuts(ceil_div(rows, grain_.rows))) {
@@ -87,21 +89,25 @@ class Grid {
         m.tile_rows = std::min(rows, height * grain_.rows);
         m.tile_columns = std::min(columns, width * grain_.columns);
         const int of_image = to_int(ceil_div(rows, m.tile_rows) * ceil_div(columns, m.tile_columns));
-        add_buffers(m, part.images.size(), of_image, loads);
+        add_buffers(m, part, of_image);
       }
     }
   }
 
-  void add_buffers(LayerMapping m, int images, int of_image, int loads) const {
-    const bool several = of_image * images > 1 && loads > 1;
+  // Rows are shared where tiles need common rows, or need their rows again for other kernels.
+  void add_buffers(LayerMapping m, const CorePart& part, int of_image) const {
+    const bool stay = m.channel_parts == 1 && m.blocks_per_load * m.kernel_buffers >= part.blocks.size();
+    const bool common = (p_.conv.kernel[0] - 1) * p_.conv.dilation[0] >= p_.conv.stride[0];
+    const int images = part.images.size();
     for (const bool strips : {false, true}) {
-      if (strips && of_image == 1) continue;
+      if (strips && (of_image == 1 || (stay && !common))) continue;
       m.map_strips = strips;
-      for (int buffers = 1; buffers <= std::min(kGridBuffers, strips ? images : of_image * images);
+      for (int buffers = 1; buffers <= std::min(kMapBuffers, strips ? images : of_image * images);
            ++buffers) {
         m.map_buffers = buffers;
         for (const StepOrder order : {StepOrder::kTileOuter, StepOrder::kKernelOuter}) {
-          if (order == StepOrder::kKernelOuter && !several) continue;
+          // Kernels that stay are loaded once in either order.
+          if (order == StepOrder::kKernelOuter && (stay || of_image * images == 1)) continue;
           m.order = order;
           add_paths(m);
         }
@@ -110,19 +116,32 @@ class Grid {
   }
 
   void add_paths(LayerMapping m) const {
-    using Path = DataPath;
-    std::vector<Path> maps{Path::kDirect, Path::kSram}, kernels = maps, results = maps;
-    if (chip_.cores_per_cluster > 1) maps.push_back(Path::kBroadcast), kernels.push_back(Path::kBroadcast);
-    if (chip_.clusters > 1) maps.push_back(Path::kChain), kernels.push_back(Path::kChain);
-    if (chip_.dram_path == DramPath::kDirect) maps = kernels = results = {Path::kDirect};
-    for (const Path map : maps) {
-      for (const Path kernel : kernels) {
-        for (const Path result : results) {
-          m.maps = map, m.kernels = kernel, m.results = result;
-          if (fits(m, m.tile_rows, m.tile_columns)) use_(m);
-        }
-      }
+    for (const Paths& paths : paths_) {
+      std::tie(m.maps, m.kernels, m.results) = paths;
+      if (fits(m, m.tile_rows, m.tile_columns)) use_(m);
     }
+  }
+
+  using Paths = std::tuple<DataPath, DataPath, DataPath>;
+  static std::vector<Paths> paths_of(const ChipConfig& chip) {
+    constexpr DataPath kDirect = DataPath::kDirect, kSram = DataPath::kSram;
+    std::vector<Paths> paths{{kSram, kSram, kSram}};
+    if (chip.dram_path == DramPath::kDirect) return {{kDirect, kDirect, kDirect}};
+    std::vector<DataPath> shared;  // where one load is for several cores
+    if (chip.cores_per_cluster > 1) shared.push_back(DataPath::kBroadcast);
+    if (chip.clusters > 1) shared.push_back(DataPath::kChain);
+    const bool all = chip.dram_path == DramPath::kSram;
+    const DataPath alone = all ? kSram : kDirect;
+    for (const DataPath path : shared) {
+      paths.insert(paths.end(), {{path, alone, alone}, {alone, path, alone}});
+      for (const DataPath other : shared) paths.emplace_back(path, other, alone);
+    }
+    if (!all)
+      paths.insert(paths.end(), {{kDirect, kDirect, kDirect},
+                                 {kSram, kDirect, kDirect},
+                                 {kDirect, kSram, kDirect},
+                                 {kDirect, kDirect, kSram}});
+    return paths;
   }
 
   bool fits(LayerMapping m, int rows, int columns) const {
@@ -143,10 +162,10 @@ class Grid {
   const MatrixLayer& of_core_;
   const Problem& p_;
   Grain grain_;
+  std::vector<Paths> paths_ = paths_of(chip_);
 };
 
-using FieldsOfMapping =
-    std::tuple<std::array<int, 13>, bool, StepOrder, DataPath, DataPath, DataPath>;
+using FieldsOfMapping = std::tuple<std::array<int, 13>, bool, StepOrder, DataPath, DataPath, DataPath>;
 FieldsOfMapping fields_of(const LayerMapping& m) {
   return {{m.row_parts, m.column_parts, m.kernel_parts, m.image_parts, m.group_parts, m.reduction_parts,
            m.kernels_per_block, m.tile_rows, m.tile_columns, m.blocks_per_load, m.channel_parts,
@@ -165,8 +184,8 @@ MappingSet::MappingSet(const Workload& workload, const HardwareConfig& hardware,
   const Layer& layer = workload.layers.front();
   DramPlaces(hardware, places_).place_tensors(workload, {});
   std::shared_ptr<MatrixLayer> whole = make_matrix_layer(workload, layer, hardware);
-  const OperandLayouts layouts =
-      operand_layouts(whole->problem(), places_.tensors.at(layer.inputs.front()), places_.tensors.at(layer.name));
+  const OperandLayouts layouts = operand_layouts(whole->problem(), places_.tensors.at(layer.inputs.front()),
+                                                 places_.tensors.at(layer.name));
   output_ = layouts.output;
   OperandPlaces places{layouts.input, std::nullopt};
   if (whole->problem().kernel_tensor) places.kernels = places_.tensors.at(layer.inputs.at(1)).address;
@@ -212,18 +231,23 @@ void MappingSet::add(const LayerMapping& mapping) {
   layer_of_.push_back(layers_.size() - 1);
 }
 
-std::optional<MappingSet::Cost> MappingSet::cost(std::size_t number, TaskGraph& graph) const {
+std::optional<MappingSet::Cost> MappingSet::cost(std::size_t number, TaskGraph& graph, double limit) const {
+  constexpr double kNever = std::numeric_limits<double>::infinity();
   const ShardedLayer& layer = layers_[layer_of_[number]];
   const LayerMapping& m = mappings_[number];
   graph.shrink({});
+  LeastWork work(graph, hardware_);
   try {
-    add_estimated_tasks(graph, {layer, hardware_, m, output_});
+    add_estimated_tasks(graph, {layer, hardware_, m, output_}, [&] { return work.now() >= limit; });
   } catch (const UserError&) {
     return {};
   }
+  if (const double least = work.now(); least >= limit) return Cost{least, kNever};
   const std::vector<Dependency> dependencies = dependencies_of(graph);
+  const double least = least_cycles(graph, dependencies, hardware_);
+  if (least >= limit) return Cost{least, kNever};
   const Machine machine = machine_of(hardware_, processors_of(*hardware_.chip, m));
-  return Cost{least_cycles(graph, dependencies, hardware_), schedule(graph, dependencies, machine).cycles};
+  return Cost{least, schedule(graph, dependencies, machine).cycles};
 }
 
 }  // namespace tilebeat
