@@ -72,6 +72,8 @@ void define_search(CLI::App& app, SearchCommand& c) {
   app.add_option("--runs", c.runs, "most points that are run (default: all)")
       ->check(CLI::Range(1, 100'000))
       ->type_name("N");
+  app.add_flag("--certify", c.certify,
+               "then say how far the mapping of each layer of the best point is from the best one");
   app.add_option("--seed", c.seed, "of random choices")
       ->capture_default_str()
       ->check(CLI::Range(0, 1'000'000))
@@ -90,6 +92,35 @@ void define_search(CLI::App& app, SearchCommand& c) {
 Examples:
   tilebeat search space.json --objective edp --budget 600
   tilebeat search space.json --objective area-delay --runs 40 --seed 3)");
+}
+
+void define_certify(CLI::App& app, CertifyCommand& c) {
+  add_files(app, c.config, c.layer);
+  app.add_option("--mapping", c.mapping,
+                 "certify the mappings of this file (default: the planner's for each layer by itself)")
+      ->check(kNotEmpty)
+      ->type_name("FILE");
+  app.add_option("--layers", c.layers, "only layers with these names, or that match these patterns")
+      ->delimiter(',')
+      ->check(kNotEmpty)
+      ->type_name("NAME,...");
+  app.add_option("--budget", c.budget,
+                 "after so long no simulation begins (default: until all mappings are compared)")
+      ->check(CLI::Range(0.001, 1e9))
+      ->type_name("SECONDS");
+  app.add_option("--out", c.out, "folder for certificate.csv and best_mapping.json")
+      ->capture_default_str()
+      ->check(kNotEmpty)
+      ->type_name("DIR");
+  app.add_option("--jobs", c.jobs, "simulations at the same time (default: one a processor)")
+      ->check(CLI::Range(1, 4096))
+      ->type_name("N");
+  app.footer(
+      R"(Every mapping of a layer is simulated by itself, or its lower bound is no better than the best one.
+
+Examples:
+  tilebeat certify --config configs/core1.json --layer models/resnet50_1x1.json
+  tilebeat certify --config configs/core1.json --layer models/mobilenet_v2.json --layers 'b1_*' --budget 600)");
 }
 
 void define_whatif(CLI::App& app, WhatIfCommand& c) {

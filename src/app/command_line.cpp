@@ -432,6 +432,8 @@ std::vector<std::pair<const CLI::App*, std::function<int()>>> add_commands(CLI::
   add("sweep", "run many points, each with other values, and compare", SweepCommand(), define_sweep, sweep);
   add("search", "find the point of a space that costs least, with few runs", SearchCommand(), define_search,
       search);
+  add("certify", "say how far the mapping of every layer is from the best one", CertifyCommand(),
+      define_certify, certify);
   add("whatif", "run the knobs of the hardware up and down, and say what helps", WhatIfCommand(),
       define_whatif, whatif);
   add("check", "compare runs with what a suite stores of them", CheckCommand(), define_check, check);

@@ -24,6 +24,7 @@ CLI::Option* add_plan_cache(CLI::App& app, std::string& folder);
 // Define the options of commands.
 void define_sweep(CLI::App& app, SweepCommand& command);
 void define_search(CLI::App& app, SearchCommand& command);
+void define_certify(CLI::App& app, CertifyCommand& c);
 void define_whatif(CLI::App& app, WhatIfCommand& command);
 void define_check(CLI::App& app, CheckCommand& command);
 void define_new(CLI::App& app, NewCommand& command);

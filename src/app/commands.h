@@ -165,10 +165,22 @@ struct SearchCommand {
   double budget = 0;       ///< seconds after which no run begins or goes on; 0: no limit
   int runs = 0;            ///< most points; 0: no limit
   int seed = 1;            ///< of random choices
+  bool certify = false;    ///< also certifies the mappings of the best point's layers
   std::string plan_cache;  ///< folder of kept plans (PlanCache); empty: none
   int jobs = 0;            ///< parallel runs; 0: as many as there are processors
 };
 int search(const SearchCommand& command);
+
+/// `tilebeat certify`: how far the mapping of every layer is from the best one.
+struct CertifyCommand {
+  std::string config, layer;
+  std::string mapping;              ///< a mapping file; empty: the planner's choice for each layer by itself
+  std::vector<std::string> layers;  ///< names or patterns of layers; none: all
+  std::string out = "tilebeat-certify";
+  double budget = 0;  ///< seconds; 0: no limit
+  int jobs = 0;       ///< simulations at the same time; 0: as many as there are processors
+};
+int certify(const CertifyCommand& command);
 
 /// `tilebeat whatif`: runs the knobs of the hardware a step up and down.
 struct WhatIfCommand {

@@ -13,12 +13,6 @@
 #include "system/simulation.h"
 #include "tilebeat/error.h"
 
-#include <array>
-#include <cerrno>
-#include <csignal>
-#include <cstdio>
-#include <cstring>
-#include <exception>
 #include <filesystem>
 #include <fstream>
 #include <functional>
@@ -28,9 +22,6 @@
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
-#include <sys/prctl.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 namespace tilebeat {
 namespace {
@@ -49,8 +40,6 @@ Place place_of_layer(const std::string& file, const std::string& name) {
 
 }  // namespace
 
-namespace {
-
 Workload workload_of(const Workload& whole, const Layer& layer) {
   Workload alone;
   alone.name = layer.name;
@@ -64,52 +53,7 @@ Workload workload_of(const Workload& whole, const Layer& layer) {
   return alone;
 }
 
-constexpr int kCannotBe = 2;  // status of a trial whose mapping does not fit
-
-// Runs `trial` in a process that ends with its parent and owns none of its files; `what` is tried.
-int try_in_process(const std::string& what, const std::function<Cycle()>& trial, int to) {
-  for (const int signal : {SIGINT, SIGTERM, SIGHUP}) std::signal(signal, SIG_DFL);
-  prctl(PR_SET_PDEATHSIG, SIGKILL);
-  try {
-    const Cycle cycles = trial();
-    return write(to, &cycles, sizeof cycles) == sizeof cycles ? 0 : 1;
-  } catch (const UserError&) {
-    return kCannotBe;
-  } catch (const std::exception& error) {
-    print_message(fmt::format("a trial of {}: {}", what, error.what()));
-    return 1;
-  }
-}
-
-// The cycles that `trial` simulates, in a process of its own; nothing when it throws UserError.
-std::optional<Cycle> cycles_of_trial(const std::string& what, const std::function<Cycle()>& trial) {
-  std::array<int, 2> ends{};
-  if (pipe(ends.data()) != 0)
-    throw UserError(fmt::format("no pipe for a trial of {}: {}", what, std::strerror(errno)));
-  const pid_t child = fork();
-  if (child < 0) {
-    const int error = errno;
-    close(ends[0]), close(ends[1]);
-    throw UserError(fmt::format("no process for a trial of {}: {}", what, std::strerror(error)));
-  }
-  if (child == 0) {
-    close(ends[0]);
-    _exit(try_in_process(what, trial, ends[1]));
-  }
-  close(ends[1]);
-  Cycle cycles = 0;
-  ssize_t got = 0;
-  do got = read(ends[0], &cycles, sizeof cycles);
-  while (got < 0 && errno == EINTR);
-  close(ends[0]);
-  int status = 0;
-  while (waitpid(child, &status, 0) < 0 && errno == EINTR) {
-  }
-  if (WIFEXITED(status) && WEXITSTATUS(status) == kCannotBe) return {};
-  if (!WIFEXITED(status) || WEXITSTATUS(status) != 0 || got != sizeof cycles)
-    throw SimulationError(fmt::format("a trial of {} was ended", what));
-  return cycles;
-}
+namespace {
 
 Cycle simulated_cycles(const HardwareConfig& hardware, Plan plan) {
   const RunResult result = simulate(hardware, std::move(plan), {});
@@ -119,13 +63,11 @@ Cycle simulated_cycles(const HardwareConfig& hardware, Plan plan) {
 
 }  // namespace
 
-std::optional<Cycle> cycles_alone(const Workload& workload, const HardwareConfig& hardware,
-                                  const Layer& layer, const LayerMapping& mapping) {
-  return cycles_of_trial(fmt::format("layer '{}'", layer.name), [&] {
+Trial trial_alone(const Workload& alone, const HardwareConfig& hardware, const LayerMapping& mapping) {
+  return Trial(fmt::format("layer '{}'", mapping.layer), [&] {
     HardwareConfig tried = hardware;
     tried.planner.search = 0;
-    return simulated_cycles(
-        tried, plan_network(workload_of(workload, layer), tried, {"", {request_of(mapping)}}).plan);
+    return simulated_cycles(tried, plan_network(alone, tried, {"", {request_of(mapping)}}).plan);
   });
 }
 
@@ -133,7 +75,7 @@ PlannedNetwork plan_workload(const Workload& workload, const HardwareConfig& har
                              const std::string& file, const NetworkMapping& asked) {
   const auto planned = [&](const HardwareConfig& chosen) {
     return plan_network(workload, chosen, asked, [&](const Layer& layer, const LayerMapping& mapping) {
-      return cycles_alone(workload, chosen, layer, mapping);
+      return trial_alone(workload_of(workload, layer), chosen, mapping).finish();
     });
   };
   try {
@@ -144,7 +86,7 @@ PlannedNetwork plan_workload(const Workload& workload, const HardwareConfig& har
     estimating.planner.search = 0;
     PlannedNetwork estimated = planned(estimating);
     const auto cycles = [&](const PlannedNetwork& network) {
-      return cycles_of_trial(workload.name, [&] { return simulated_cycles(estimating, network.plan); });
+      return Trial(workload.name, [&] { return simulated_cycles(estimating, network.plan); }).finish();
     };
     return cycles(found) < cycles(estimated) ? std::move(found) : std::move(estimated);
   } catch (const PlanError& error) {

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "app/trial.h"
 #include "base/types.h"
 #include "config/engine_config.h"
 #include "config/hardware_config.h"
@@ -23,11 +24,12 @@ class PlanCache;
 PlannedNetwork plan_workload(const Workload& workload, const HardwareConfig& hardware,
                              const std::string& file, const NetworkMapping& asked = {});
 
-/// The cycles of one layer of `workload` with mapping `mapping`, simulated by itself in tile granularity and
-/// in a process of its own; nothing when it does not fit. Inputs are zeros: cycles do not depend on them.
-/// Throws UserError when no process can be made, SimulationError when the simulation fails.
-std::optional<Cycle> cycles_alone(const Workload& workload, const HardwareConfig& hardware,
-                                  const Layer& layer, const LayerMapping& mapping);
+/// A layer of `whole` as a workload of its own. Inputs are zeros: cycles do not depend on them.
+Workload workload_of(const Workload& whole, const Layer& layer);
+
+/// Begins to simulate the layer of `alone` (workload_of) with mapping `mapping` in tile granularity; the
+/// trial has no cycles when it does not fit. Throws UserError when no process can be made.
+Trial trial_alone(const Workload& alone, const HardwareConfig& hardware, const LayerMapping& mapping);
 
 /// The compiled data of the engine of `hardware`, shared with all copies of the configuration made from now
 /// on. Throws UserError when it compiles nothing.

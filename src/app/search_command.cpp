@@ -243,7 +243,24 @@ class Search {
     fmt::print("{} of {} points were run, {} cannot be better by their bounds{}\n", order_.size(),
                folders_.size(), closed_.size(), complete_ ? ": none of the space is better" : "");
     fmt::print("Wrote {}, {}\n", csv, page);
-    return best_ == kFailed ? 1 : 0;
+    if (best_ == kFailed) return 1;
+    return command_.certify ? certify_best() : 0;
+  }
+
+  // Certifies the mappings of the best point in what is left of the budget.
+  int certify_best() const {
+    const PointFolder& best = folders_[best_point_];
+    CertifyCommand command;
+    command.config = best.path() + "/config.json", command.layer = best.path() + "/workload.json";
+    if (best.point().texts[2]) command.mapping = best.path() + "/mapping.json";
+    command.out = command_.out, command.jobs = command_.jobs;
+    if (command_.budget > 0) {
+      constexpr double kLeastBudget = 0.001;
+      const std::chrono::duration<double> left = deadline() - Clock::now();
+      command.budget = std::max(kLeastBudget, left.count());
+    }
+    fmt::print("\n");
+    return certify(command);
   }
 
   const SearchCommand& command_;

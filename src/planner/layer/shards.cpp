@@ -370,17 +370,16 @@ const TaskCost& JobCosts::of(const MatrixJob& job) {
 }
 
 TaskCost JobCosts::cost_of(const MatrixJob& job) const {
-  const auto [one, before] = jobs_alone(job, 1);
-  const auto [two, after] = jobs_alone(job, 2);
+  const Alone one = jobs_alone(job, 1), two = jobs_alone(job, 2);
   TaskCost cost;
-  cost.cycles = std::max(1.0, two - one);
-  cost.latency = std::max(1.0, one - cost.cycles);
-  cost.instructions = static_cast<double>(after - before);
+  cost.cycles = std::max(1.0, two.cycles - one.cycles);
+  cost.latency = std::max(1.0, one.cycles - cost.cycles);
+  cost.instructions = static_cast<double>(two.tasks - one.tasks);
+  cost.beats = one.beats;
   return cost;
 }
 
-// Cycles and number of tasks of `count` such jobs without interference.
-std::pair<double, std::size_t> JobCosts::jobs_alone(MatrixJob job, int count) const {
+JobCosts::Alone JobCosts::jobs_alone(MatrixJob job, int count) const {
   TaskGraph graph;
   EnginePlace place;
   place.nram = job.ifm.address, place.wram = job.weights;
@@ -391,7 +390,9 @@ std::pair<double, std::size_t> JobCosts::jobs_alone(MatrixJob job, int count) co
     job.ifm.address += 64;
     if (!same_kernels_) job.weights += 64;
   }
-  return {schedule(graph, dependencies_of(graph), {}).cycles, graph.tasks().size()};
+  Alone alone{schedule(graph, dependencies_of(graph), {}).cycles, graph.tasks().size()};
+  for (const Task& task : graph.tasks()) alone.beats += task.cost.beats;
+  return alone;
 }
 
 }  // namespace tilebeat

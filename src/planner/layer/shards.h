@@ -36,7 +36,13 @@ class JobCosts {
 
  private:
   TaskCost cost_of(const MatrixJob& job) const;
-  std::pair<double, std::size_t> jobs_alone(MatrixJob job, int count) const;
+  // Some such jobs without interference.
+  struct Alone {
+    double cycles = 0;
+    std::size_t tasks = 0;
+    std::int64_t beats = 0;
+  };
+  Alone jobs_alone(MatrixJob job, int count) const;
 
   const Shard& share_;
   const JobCut& cut_;
