@@ -10,6 +10,13 @@
 namespace tilebeat {
 namespace {
 
+// The least bytes that a copy reads. Streams of weights take at least half a byte a weight; what the graph of
+// an estimate says of them is expected, no bound.
+double bytes_of(const Copy& copy) {
+  const double bytes = static_cast<double>(copy.run_bytes) * copy.inner_count * copy.outer_count;
+  return copy.decodes ? bytes / 2 : bytes;
+}
+
 // Transfers over one port, or all of DRAM's: none begins before `head`, and behind each there are at least
 // `tail` cycles.
 struct Load {
@@ -73,9 +80,6 @@ class MappingBound {
 
  private:
   static bool in_dram(std::uint64_t address) { return address < kDramEnd; }
-  static double bytes_of(const Copy& copy) {
-    return static_cast<double>(copy.run_bytes) * copy.inner_count * copy.outer_count;
-  }
   const Copy* copy_of(std::size_t task) const { return tasks_[task].instruction.operation.get_if<Copy>(); }
   Port port_of(std::size_t task, bool reads) const {
     return {tasks_[task].processor, tasks_[task].unit(), reads};
@@ -197,7 +201,7 @@ double LeastWork::now() {
     most_ = std::max(most_, beats_[task.processor] += static_cast<double>(task.cost.beats));
     const Copy* copy = task.instruction.operation.get_if<Copy>();
     if (copy != nullptr && (copy->source < kDramEnd || copy->destination < kDramEnd))
-      bytes_ += static_cast<double>(copy->run_bytes) * copy->inner_count * copy->outer_count;
+      bytes_ += bytes_of(*copy);
   }
   return std::max(most_, bytes_ / dram_);
 }
