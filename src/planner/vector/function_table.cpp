@@ -1,6 +1,7 @@
 #include "planner/vector/function_table.h"
 
 #include "base/numerics.h"
+#include "isa/operations.h"
 #include "tilebeat/error.h"
 
 #include <algorithm>
