@@ -22,7 +22,7 @@ module read_side (
   logic [15:0] burst_bytes;
   logic burst_last, ends_row;
 
-  // A row of the source is a run of its own where a border stands between rows.
+  // Rows of the source stay apart in a copy with a border.
   always_comb begin
     source.address = copy.source;
     source.run_bytes = copy.run_bytes;
@@ -31,7 +31,7 @@ module read_side (
     source.column_stride = copy.source_inner_stride;
     source.row_stride = copy.source_outer_stride;
     source = dma_pkg::joined(source);
-    if (copy.pad_left + copy.pad_right != 9'd0 && source.rows != copy.outer_count) begin
+    if ({copy.pad_top, copy.pad_left, copy.pad_bottom, copy.pad_right} != 32'd0 && source.rows != copy.outer_count) begin
       source.run_bytes = copy.run_bytes * copy.inner_count;
       source.rows = copy.outer_count;
     end
