@@ -11,6 +11,7 @@ import assembler
 
 RTL = Path(__file__).resolve().parent.parent
 BENCH = RTL / "bench"
+MOST_SECONDS = 300  # of processor time for a bench: a wrong model may not end
 ARITHMETICS = ("exact", "float32", "float32_ort", "fixed")
 
 
@@ -130,7 +131,7 @@ def call(command, folder):
 def compare(folder, bench, settings):
     """Runs the bench on what the product recorded in a folder. Returns (clocks, records) where they are equal."""
     (folder / "settings").write_text("".join(f"{k} {v}\n" for k, v in settings.items()))
-    status, out, err = call([bench, folder], folder)
+    status, out, err = call(["prlimit", f"--cpu={MOST_SECONDS}", bench, folder], folder)
     match = re.search(r"equal: (\d+) clocks, (\d+) records", out)
     if status != 0 or not match:
         raise Failure((out + err).strip() or f"the bench ends with status {status}")

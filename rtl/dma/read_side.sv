@@ -22,7 +22,7 @@ module read_side (
   logic [15:0] burst_bytes;
   logic burst_last, ends_row;
 
-  // A row of the source is a run of its own where a border stands between rows.
+  // Rows of the source stay apart in a copy with a border.
   always_comb begin
     source.address = copy.source;
     source.run_bytes = copy.run_bytes;
@@ -31,7 +31,7 @@ module read_side (
     source.column_stride = copy.source_inner_stride;
     source.row_stride = copy.source_outer_stride;
     source = dma_pkg::joined(source);
-    if (copy.pad_left + copy.pad_right != 9'd0 && source.rows != copy.outer_count) begin
+    if ({copy.pad_top, copy.pad_left, copy.pad_bottom, copy.pad_right} != 32'd0 && source.rows != copy.outer_count) begin
       source.run_bytes = copy.run_bytes * copy.inner_count;
       source.rows = copy.outer_count;
     end
@@ -58,7 +58,7 @@ module read_side (
     in_border = number < of.pad_top || number >= of.pad_top + of.outer_count;
   endfunction
   function automatic logic rows_whole(input dma_pkg::copy_t of);
-    rows_whole = of.pad_left + of.pad_right == 9'd0 && (of.inner_count == 16'd1 || of.source_inner_stride == of.run_bytes && of.destination_inner_stride == of.run_bytes);
+    rows_whole = of.pad_left + of.pad_right == 9'd0 && (of.inner_count == 16'd1 || of.source_inner_stride == of.run_bytes);
   endfunction
   // The first part of a row.
   function automatic [1:0] first_part(input dma_pkg::copy_t of, input [15:0] number);
@@ -69,7 +69,7 @@ module read_side (
   endfunction
 
   // A stretch of the border lies within a run of the destination, and is no longer than a burst. Where no border stands in rows, and runs
-  // touch on both sides, a row is one run.
+  // of the source touch, a row is one run.
   logic whole_rows;
   assign whole_rows = rows_whole(read);
   always_comb begin

@@ -73,7 +73,8 @@ std::set<std::uint64_t> grants(const Port& port) {
   std::set<std::uint64_t> granted;
   for (std::size_t i = 0; i < port.records(); i++) {
     const bool goes_on = i + 1 < port.records() && port.clock(i + 1) == port.clock(i) + 1 &&
-                         port.number(i, 0) == port.number(i + 1, 0) && port.number(i, 2) == port.number(i + 1, 2);
+                         port.number(i, 0) == port.number(i + 1, 0) &&
+                         port.number(i, 2) == port.number(i + 1, 2);
     if (!goes_on) granted.insert(port.clock(i));
   }
   return granted;

@@ -4,7 +4,8 @@
 //   bench CASE [speed]
 //
 // The folder CASE has vectors (`tilebeat run --vectors`) and settings (lines "name value"). With `speed`
-// nothing is compared: the processor time of the model alone is printed. Exit status 1: there is a difference.
+// nothing is compared: the processor time of the model alone is printed. Exit status 1: there is a
+// difference.
 #include "Vdram_controller.h"
 #include "core_bench.h"
 #include "vectors.h"
@@ -103,7 +104,8 @@ class LockStep {
     reset(settings);
   }
 
-  // A request arrives in the grant phase, a picosecond behind the edge of its cycle. It can be scheduled at the next edge.
+  // A request arrives in the grant phase, a picosecond behind the edge of its cycle. It can be scheduled at
+  // the next edge.
   void read_requests(const Port& port, std::uint64_t npu_ps, std::uint64_t dram_ps) {
     for (std::size_t i = 0; i < port.records(); i++)
       requests_.push_back({(port.clock(i) * npu_ps + 1) / dram_ps + 1, port.number(i, 0), port.number(i, 1),
@@ -133,9 +135,9 @@ class LockStep {
 
   void reset(const Settings& settings) {
     std::vector<std::uint8_t> timing;
-    for (const char* name : {"beats", "CL", "CWL", "RCD", "RP", "RAS", "read_to_write", "CCD", "CCD_L",
-                             "CCD_L_WR", "RRD", "RRD_L", "FAW", "write_to_precharge", "write_to_read",
-                             "write_to_read_group", "RTP", "RFC"}) {
+    for (const char* name :
+         {"beats", "CL", "CWL", "RCD", "RP", "RAS", "read_to_write", "CCD", "CCD_L", "CCD_L_WR", "RRD",
+          "RRD_L", "FAW", "write_to_precharge", "write_to_read", "write_to_read_group", "RTP", "RFC"}) {
       const std::uint64_t cycles = settings.number(name);
       timing.push_back(static_cast<std::uint8_t>(cycles));
       timing.push_back(static_cast<std::uint8_t>(cycles >> 8));
@@ -144,7 +146,8 @@ class LockStep {
     for (int i = 0; i < 4; i++) timing.push_back(static_cast<std::uint8_t>(interval >> 8 * i));
     set_bytes(model_->option_timing, timing.data(), static_cast<int>(timing.size()));
     std::uint64_t map = settings.number("mapping");
-    for (const char* part : {"burst_bits", "channel_bits", "group_bits", "bank_bits", "column_bits", "row_bits"})
+    for (const char* part :
+         {"burst_bits", "channel_bits", "group_bits", "bank_bits", "column_bits", "row_bits"})
       map = map << 6 | settings.number(part);
     model_->option_map = map;
     model_->option_depth = settings.number("queue_depth");
