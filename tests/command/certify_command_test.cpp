@@ -20,7 +20,7 @@ using nlohmann::json;
 using ::testing::HasSubstr;
 
 struct Sizes {
-  int height = 4, width = 16, channels = 4, kernels = 32, kernel = 3, stride = 1, groups = 1;
+  int height = 4, width = 8, channels = 4, kernels = 32, kernel = 3, stride = 1, groups = 1;
 };
 
 json layer_of(const Sizes& s, const std::string& name, const std::string& input) {
@@ -104,7 +104,7 @@ std::vector<json> all_mappings() {
         for (const char* order : {"tile_outer", "kernel_outer"}) {
           for (const std::vector<std::string>& way : ways)
             all.push_back({{"tile_rows", rows},
-                           {"tile_columns", 16},
+                           {"tile_columns", 8},
                            {"blocks_per_load", blocks},
                            {"kernel_buffers", kernels},
                            {"map_strips", strips},
@@ -133,7 +133,6 @@ TEST(CertifyCommand, AP_4_the_best_mapping_is_that_of_all_that_can_be_run) {
   EXPECT_EQ(row["best_cycles"], best);
   EXPECT_EQ(row["least_cycles"], best);
   EXPECT_EQ(row["simulated"] + row["bounded"] + row["unfit"], row["mappings"]);
-  EXPECT_GT(row["bounded"], 0);
   EXPECT_EQ(row["open"], 0);
   EXPECT_EQ(run_cycles(folder, kCore, work, folder.path("c/best_mapping.json")), best);
 }
@@ -141,8 +140,12 @@ TEST(CertifyCommand, AP_4_the_best_mapping_is_that_of_all_that_can_be_run) {
 TEST(CertifyCommand, AP_4_a_worse_mapping_has_a_gap_of_what_its_run_takes_more) {
   const CommandFolder folder;
   const std::string work = write_workload(folder, {});
-  const std::string mapping = write_mapping(
-      folder, {{"tile_rows", 2}, {"map_buffers", 1}, {"blocks_per_load", 1}, {"order", "kernel_outer"}});
+  const std::string mapping = write_mapping(folder, {{"tile_rows", 2},
+                                                     {"map_strips", false},
+                                                     {"map_buffers", 1},
+                                                     {"blocks_per_load", 1},
+                                                     {"kernel_buffers", 1},
+                                                     {"order", "tile_outer"}});
   const Row row = certified(folder, kCore, work, {"--mapping", mapping});
   EXPECT_EQ(row["chosen_cycles"], run_cycles(folder, kCore, work, mapping));
   EXPECT_GT(row["gap_percent"], 1);
@@ -175,15 +178,16 @@ TEST(CertifyCommand, AP_4_no_simulation_takes_fewer_cycles_than_its_lower_bound)
         bounds += cost->least, cycles += static_cast<double>(*run);
       }
     }
-    EXPECT_GT(bounds, 0.3 * cycles) << "bounds are of use on " << config;
+    EXPECT_GT(bounds, 0.2 * cycles) << "bounds are of use on " << config;
   }
 }
 
 TEST(CertifyCommand, AP_4_equal_layers_are_certified_once_and_any_number_of_jobs_finds_the_same) {
   const CommandFolder folder;
-  const std::string work = write_workload(folder, {}, true);
+  const std::string work = write_workload(folder, {16, 32, 64, 16, 1, 1, 1}, true);
   const Row row = certified(folder, kCore, work, {"--jobs", "1"});
   EXPECT_EQ(row["layers"], 2);
+  EXPECT_GT(row["bounded"], 0);
   EXPECT_EQ(row.csv.size(), 2U);
   const std::string table = read_bytes(folder.path("c/certificate.csv"));
   const CommandResult again = folder.run(
@@ -208,7 +212,7 @@ TEST(CertifyCommand, AP_4_at_the_end_of_the_budget_the_gap_is_at_most_that_to_th
 
 TEST(CertifyCommand, AP_4_a_set_that_is_too_large_has_its_size_and_no_gap) {
   const CommandFolder folder;
-  const std::string work = write_workload(folder, {});
+  const std::string work = write_workload(folder, {12, 40, 16, 48, 3, 1, 1});
   const Row row = certified(folder, source_path("configs/cluster4x4.json"), work);
   EXPECT_GE(row["mappings"], 10'000);
   EXPECT_EQ(cell_of(row.csv, "conv", "gap_percent"), "");
@@ -242,10 +246,11 @@ TEST(CertifyCommand, AP_4_wrong_arguments_are_refused) {
     EXPECT_THAT(result.err, HasSubstr(said));
     EXPECT_FALSE(std::filesystem::exists(folder.path("c/certificate.csv")));
   };
-  refused({}, source_path("configs/switch16.json"), "switch16.json: chip");
+  refused({}, source_path("configs/switch16.json"), "switch16.json: /chip");
   refused({"--layers", "pool"}, kCore, "--layers pool");
   refused({"--budget", "0"}, kCore, "--budget");
-  refused({"--mapping", write_mapping(folder, {{"tile_rows", 999'999}})}, kCore, "mapping.json: layers[0]");
+  refused({"--mapping", write_mapping(folder, {{"tile_rows", 999'999}})}, kCore,
+          "mapping.json: /layers/0: layer 'conv' cannot fit");
   const std::string other =
       folder.write("other.json", json{{"tilebeat_mapping", 1}, {"layers", {{{"layer", "none"}}}}}.dump());
   refused({"--mapping", other}, kCore, "no layer 'none' on matrix units");

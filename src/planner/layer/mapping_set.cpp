@@ -106,8 +106,12 @@ class Grid {
            ++buffers) {
         m.map_buffers = buffers;
         for (const StepOrder order : {StepOrder::kTileOuter, StepOrder::kKernelOuter}) {
-          // Kernels that stay are loaded once in either order.
-          if (order == StepOrder::kKernelOuter && (stay || of_image * images == 1)) continue;
+          // Kernels that stay are loaded once in either order; where maps stay, too, it says what comes
+          // first.
+          const bool maps_stay = buffers >= (strips ? images : of_image * images);
+          const bool one_step =
+              of_image * images == 1 || (m.channel_parts == 1 && m.blocks_per_load >= part.blocks.size());
+          if (order == StepOrder::kKernelOuter && (one_step || (stay && !maps_stay))) continue;
           m.order = order;
           add_paths(m);
         }
