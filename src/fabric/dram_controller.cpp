@@ -362,7 +362,8 @@ void DramController::trace_request(const tlm::tlm_generic_payload& payload) {
   std::memcpy(packed.data() + 6, &bytes, 4);
   packed.back() = payload.is_write() ? 1 : 0;
   const Cycle cycle = context_.clock.cycle_of(now_ps());
-  port_signals_.request.high(context_.observers.trace, context_.clock.at(cycle), context_.clock.at(cycle + 1),
+  // Requests arrive in a later phase of their cycle.
+  port_signals_.request.high(context_.observers.trace, now_ps(), context_.clock.at(cycle + 1),
                              port_signals_.requested, packed.data());
 }
 

@@ -99,11 +99,12 @@ FieldsJson Emitter::weights_of(const Kernels& kernels, const std::string& name, 
   }
   FieldsJson fields = builder_.add_tensor(name, kernels.weights);
   const bool is_signed = kernels.weights.type == ElementType::kInt8;
-  if (kernels.four_bits && kernels.zero_point == default_zero_point(is_signed)) {
+  if (kernels.four_bits && kernels.zero_point == default_zero_point(is_signed) &&
+      as_four_bits(kernels.weights)) {
     fields["dtype"] = is_signed ? "int4" : "uint4";
     return fields;
   }
-  if (wish && plain && as_int4(kernels.weights)) fields["dtype"] = "int4";
+  if (wish && plain && as_four_bits(kernels.weights)) fields["dtype"] = "int4";
   if (kernels.zero_point != 0) fields["zero_point"] = kernels.zero_point;
   return fields;
 }

@@ -196,7 +196,9 @@ class ConstantFolder {
 
   bool folds(const GraphNode& node) {
     // Integers that stand for reals stay so; those with scales of blocks are weights of a float network.
-    const bool stand = node.op == "DequantizeLinear" && node.attributes.count("block_size") == 0;
+    const auto block = node.attributes.find("block_size");
+    const auto* size = block == node.attributes.end() ? nullptr : std::get_if<std::int64_t>(&block->second);
+    const bool stand = node.op == "DequantizeLinear" && (size == nullptr || *size == 0);
     if (!evaluates(node.op) || stand) return false;
     KnownInputs inputs;
     Constant shaped;

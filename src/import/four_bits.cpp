@@ -117,10 +117,11 @@ FourBitKernels four_bit_kernels(const Constant& weights, KernelAxes axes, const 
   return made;
 }
 
-bool as_int4(const Constant& weights) {
-  return std::all_of(weights.bytes.begin(), weights.bytes.end(), [](std::uint8_t byte) {
-    const auto weight = static_cast<std::int8_t>(byte);
-    return weight >= kLeastCode && weight <= kMostCode;
+bool as_four_bits(const Constant& weights) {
+  const bool is_signed = weights.type == ElementType::kInt8;
+  return std::all_of(weights.bytes.begin(), weights.bytes.end(), [&](std::uint8_t byte) {
+    const int weight = is_signed ? static_cast<std::int8_t>(byte) : byte;
+    return is_signed ? weight >= kLeastCode && weight <= kMostCode : weight <= kMostCode - kLeastCode;
   });
 }
 

@@ -198,7 +198,7 @@ Kernels OnnxLowering::kernels_of(const GraphNode& node, std::size_t i, std::int6
     kernels.four_bits = kernels.weights.four_bits;
     q = *found.stands;
   } else if (calibration_ != nullptr) {
-    const bool by_channel = options_.four_bits && options_.four_bits->group == 0;
+    const bool by_channel = options_.four_bits && options_.four_bits->group == 0 && !found.constant->blocks;
     q = weight_scales(*found.constant, axis, by_channel ? kMostInt4 : kMostInt8);
     kernels.weights = quantised_constant(*found.constant, q);
     kernels.blocks = found.constant->blocks;

@@ -6,6 +6,7 @@
 #include "import/onnx_lowering.h"
 #include "import/operator_table.h"
 #include "import/problems.h"
+#include "workload/npy.h"
 
 #include <algorithm>
 #include <functional>

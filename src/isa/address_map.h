@@ -1,5 +1,7 @@
 #pragma once
 
+#include "base/types.h"
+
 #include <cstdint>
 
 namespace tilebeat {

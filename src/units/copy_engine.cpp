@@ -16,6 +16,7 @@ namespace {
 bool overtakes(const Copy& copy) {
   const StridedBlock from = CopyStream::source(copy), to = CopyStream::destination(copy);
   if (from.total_bytes() == 0 || to.address >= from.end() || from.address >= to.end()) return false;
+  if (copy.decodes) return true;  // weights take more bytes than their stream
   for (const std::int64_t row : {std::int64_t{0}, from.outer_count - 1}) {
     for (const std::int64_t column : {std::int64_t{0}, from.inner_count - 1}) {
       const auto read = to_signed(from.address) + row * from.outer_stride + column * from.inner_stride;
@@ -345,6 +346,7 @@ void CopyEngine::decode(Cycle now) {
   Decoding& d = *decoding_;
   if (d.done && *d.done <= now) {
     d.weights.push(d.fresh.data(), d.fresh.size());
+    reserved_ -= d.taken;
     d.done.reset();
   }
   if (!d.done) decode_burst(now);
@@ -366,7 +368,7 @@ void CopyEngine::decode_burst(Cycle now) {
                                       nth(kUnitNames, unit_), d.weights_left));
   }
   data_.pop(step.taken);
-  reserved_ -= to_int(to_signed(step.taken));
+  d.taken = to_int(to_signed(step.taken));
   d.bytes_left -= to_signed(step.taken), d.weights_left -= step.made;
   if (d.weights_left == 0 && (d.bytes_left > 0 || !decoder_.at_end()))
     throw SimulationError(

@@ -110,9 +110,10 @@ struct CopySide {
 /// arrived, and no burst has bytes of two blocks. A block and a burst must fit the buffer together.
 ///
 /// A copy that decodes (Copy::decodes) reads a weight stream like a run of bytes. The decoder takes up to
-/// `decode_bytes` of its bytes a cycle out of the buffer, for a burst of weights at a time; the decoded burst
-/// may be written in the cycle after the last of them. Two bursts of weights have room behind the decoder, so
-/// that the next one is decoded while one is written. It decodes for the copy that is being written alone.
+/// `decode_bytes` of its bytes a cycle, for a burst of weights at a time, after which their place in the
+/// buffer is free; the decoded burst may be written in the cycle after the last of them. Two bursts of
+/// weights have room behind the decoder, so that the next one is decoded while one is written. It decodes for
+/// the copy that is being written alone.
 ///
 /// A merged engine (SPEC HI-3) stands for several: it has a port for each of their outer sides and executes
 /// their copies in the order of the program, with one buffer and one request a cycle for all.
@@ -199,6 +200,7 @@ class CopyEngine : public CommandedUnit {
   struct Decoding {
     std::int64_t bytes_left = 0, weights_left = 0;  // of the stream, that are not decoded
     std::optional<Cycle> done = {};                 // the cycle in which `fresh` is decoded
+    int taken = 0;                                  // bytes of the buffer that are being decoded
     std::vector<std::uint8_t> fresh = {};
     ByteQueue weights = {};  // decoded, not written
   };

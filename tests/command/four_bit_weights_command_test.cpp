@@ -54,7 +54,8 @@ Bytes run(const json& workload, const std::string& config) {
   const json layer = folder.report().at("layers").at(0);
   EXPECT_EQ(layer.at("check"), "passed");
   const std::int64_t maps = std::stoll(found[1]), kernels = std::stoll(found[2]);
-  // Starting the processors of several clusters reads their entries of a table, and the offset engine its tables.
+  // Starting the processors of several clusters reads their entries of a table, and the offset engine its
+  // tables.
   if (config == "configs/core1.json") {
     EXPECT_EQ(folder.report().at("total").at("dram_read_bytes").get<std::int64_t>(),
               maps + kernels + 64 * std::stoll(program[1]));

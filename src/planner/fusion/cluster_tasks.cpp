@@ -119,7 +119,8 @@ bool ClusterTasks::makes(std::size_t l) const {
 }
 
 void ClusterTasks::make_loads(bool ahead) {
-  weights_.limit_streams(std::min(staging_.room(Staging::kStreamBuffers), Staging::kLargestPassed));
+  const std::int64_t room = staging_.room(Staging::kStreamBuffers);  // 0: loads are refused below
+  weights_.limit_streams(room > 0 ? std::min(room, Staging::kLargestPassed) : Staging::kLargestPassed);
   loads_ = weights_.loads(ahead);
   std::int64_t largest = ahead ? 0 : weights_.largest_load();
   if (loads_.empty() && largest == 0) return;

@@ -5,6 +5,7 @@
 #include "tilebeat/error.h"
 
 #include <algorithm>
+#include <cmath>
 #include <numeric>
 
 #include <fmt/format.h>
@@ -315,8 +316,12 @@ TaskCost CopyCosts::of(const Copy& copy) const {
   // A burst is written when all of it has been read: the first or last burst of the faster side comes on top.
   const double reading = port_cycles(read, from), writing = port_cycles(written, to);
   cost.cycles = std::max(reading, writing);
-  if (copy.decodes)
-    cost.cycles = std::max(cost.cycles, static_cast<double>(copy.stream_bytes()) / decode_bytes_);
+  if (copy.decodes) {
+    // A burst of weights is decoded in whole cycles.
+    const std::int64_t weights = std::int64_t{copy.run_bytes} * copy.inner_count * copy.outer_count;
+    const double bursts = static_cast<double>(weights) / to.burst_bytes;
+    cost.cycles = std::max(cost.cycles, bursts * std::ceil(copy.stream_bytes() / bursts / decode_bytes_));
+  }
   cost.release = round_trip(read, from);
   cost.latency = cost.release + round_trip(written, to) +
                  (reading > writing ? burst_beats(written, to) : burst_beats(read, from));

@@ -274,7 +274,7 @@ std::vector<KernelGroup> kernel_groups(const Problem& p, const LayerMapping& m, 
   return groups;
 }
 
-std::vector<Transfer> weight_transfers(const MatrixLayer& layer, const WeightPlace& w,
+std::vector<Transfer> kernel_transfers(const MatrixLayer& layer, const WeightPlace& w,
                                        const KernelGroup& group, std::uint64_t destination) {
   const std::vector<BlockLoad> loads = block_loads(layer, w, group, destination);
   std::vector<Transfer> transfers;
@@ -282,6 +282,13 @@ std::vector<Transfer> weight_transfers(const MatrixLayer& layer, const WeightPla
     add_tensor(layer, w, group, loads, transfers);
   else
     add_constants(layer, w, group, loads, transfers);
+  return transfers;
+}
+
+std::vector<Transfer> weight_transfers(const MatrixLayer& layer, const WeightPlace& w,
+                                       const KernelGroup& group, std::uint64_t destination) {
+  const std::vector<BlockLoad> loads = block_loads(layer, w, group, destination);
+  std::vector<Transfer> transfers = kernel_transfers(layer, w, group, destination);
   if (w.post == 0 || !group.reduction.last) return transfers;
   if (w.layout.post_place == PostPlace::kInRegions) {
     add_region_records(layer.problem(), w, group, loads, transfers);

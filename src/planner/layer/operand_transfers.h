@@ -26,6 +26,9 @@ std::vector<KernelGroup> kernel_groups(const Problem& problem, const LayerMappin
 /// layout, by transposing copies where needed (SPEC OP-1).
 std::vector<Transfer> weight_transfers(const MatrixLayer& layer, const WeightPlace& weights,
                                        const KernelGroup& group, std::uint64_t destination);
+/// The first of these transfers: without separate post-parameters.
+std::vector<Transfer> kernel_transfers(const MatrixLayer& layer, const WeightPlace& weights,
+                                       const KernelGroup& group, std::uint64_t destination);
 /// Offset of the post-parameters in the buffer of a group that has some.
 std::uint64_t post_offset(const MatrixLayer& layer, const WeightPlace& weights, const KernelGroup& group);
 /// The core's copies before these transfers: where a kernel tensor does not fill the places of all kernels

@@ -171,9 +171,9 @@ std::size_t ShardedLayer::largest_number() const {
 ShardedLayer whole_layer(std::shared_ptr<MatrixLayer> layer, const OperandPlaces& places,
                          const HardwareConfig& hardware) {
   if (layer->problem().codes != nullptr && hardware.chip->decode_bytes_per_clock == 0)
-    throw UserError(fmt::format(
-        "layer '{}': weights of int4 or uint4 need a decoder, chip.decode_bytes_per_clock is 0",
-        layer->problem().name));
+    throw UserError(
+        fmt::format("layer '{}': weights of int4 or uint4 need a decoder, chip.decode_bytes_per_clock is 0",
+                    layer->problem().name));
   ShardedLayer made;
   made.problem = layer->problem();
   add_shard(made, std::move(layer), places, 0, hardware);

@@ -15,6 +15,10 @@ constexpr int kAny = -1;    // a weight of 0 that has no scale of its own
 constexpr int kPlain = -2;  // a byte that is no weight
 constexpr int kOther = -3;  // places that do not share one
 
+// A run of one scale that is longer than any group in any order of kernels: nothing shorter takes fewer
+// bytes.
+constexpr std::int64_t kManyAlike = 4096;
+
 class Encoder {
  public:
   explicit Encoder(const EncodableWeights& weights) : w_(weights), size_(ssize(weights.bytes)) {
@@ -72,6 +76,7 @@ class Encoder {
     }
     const std::int64_t longest = first_run(at);
     best.run = to_int(longest), best.scales = 1;
+    if (longest > kManyAlike) return best;
     for (std::int64_t run = 1; run <= longest; ++run) {
       if (longest % run != 0) continue;
       WeightSection section = best;

@@ -110,14 +110,12 @@ std::vector<Transfer> weight_loads(TaskGraph& graph, const Shard& shard, const K
   std::vector<Transfer> all = weight_transfers(*shard.layer, shard.weights, group, destination);
   const WeightCodesPointer& codes = shard.layer->problem().codes;
   if (codes == nullptr) return all;
-  const std::uint64_t first = shard.weights.blocks.front(), last = first + shard.weights.layout.blocks.back();
-  std::vector<Transfer> made, others;  // others: post-parameters
+  const auto kernels = to_signed(kernel_transfers(*shard.layer, shard.weights, group, destination).size());
+  const std::vector<Transfer> others(all.begin() + kernels, all.end());  // post-parameters
+  all.resize(to_size(kernels));
+  std::vector<Transfer> made;
   for (const Transfer& transfer : all) {
-    if (transfer.source < first || transfer.source >= last) {
-      others.push_back(transfer);
-      continue;
-    }
-    for (std::vector<Transfer>& part : parts_of({transfer}, stream_weights(buffer)))
+    for (const std::vector<Transfer>& part : parts_of({transfer}, stream_weights(buffer)))
       made.insert(made.end(), part.begin(), part.end());
   }
   if (graph.is_for_plan()) {

@@ -153,11 +153,16 @@ void AccumulatorForm::load_weights(const std::vector<std::int64_t>& shape, const
 void AccumulatorForm::decode_weights(const Place& layer, Conv2d& conv) const {
   if (!has_four_bits(weights_.dtype.value_or(WeightType::kInt8))) return;
   const std::int64_t k = conv.weights.shape.back() * conv.kernel[0] * conv.kernel[1];
-  const std::optional<SourceSpec>& scales = weights_.scales;
-  conv.weights_source += fmt::format(", four bits, group {}, {}", weights_.group.value_or(0),
-                                     !scales        ? ""
-                                     : scales->file ? *scales->file
-                                                    : fmt::format("seed {}", scales->random->seed));
+  const auto text_of = [](const std::optional<SourceSpec>& source) {
+    if (!source) return std::string();
+    if (source->file) return *source->file;
+    const RandomSpec& random = *source->random;
+    return fmt::format("seed {}, {} to {}", random.seed, random.min.value_or(INT64_MIN),
+                       random.max.value_or(INT64_MAX));
+  };
+  conv.weights_source += fmt::format(", type {}, group {}, shift {}, {}, {}", to_int(*weights_.dtype),
+                                     weights_.group.value_or(0), weights_.shift, text_of(weights_.scales),
+                                     text_of(weights_.zero_points));
   conv.codes = make_codes(weights_, conv.weights, k, layer.key("weights"));
   conv.weights = decoded_weights(*conv.codes);
 }
