@@ -1,5 +1,6 @@
 #include "app/trial.h"
 
+#include "app/command_options.h"
 #include "app/output_files.h"
 #include "tilebeat/error.h"
 
