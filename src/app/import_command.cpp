@@ -118,11 +118,10 @@ ImportOptions options_of(const ImportCommand& command) {
   options.keep_all = command.keep_all;
   options.percentile = command.percentile;
   options.float_on_host = command.float_on_host;
-  constexpr std::string_view kFourBits = "int4";
-  if (command.weights.compare(0, kFourBits.size(), kFourBits) == 0) {
+  if (!command.weights.empty() && command.weights != "int8") {  // "int4" or "int4:GROUP"
     const std::size_t colon = command.weights.find(':');
     options.four_bits =
-        FourBitWish{colon == std::string::npos ? 0 : std::stoi(command.weights.substr(colon + 1)), false};
+        FourBitForm{colon == std::string::npos ? 0 : std::stoi(command.weights.substr(colon + 1)), false};
   }
   for (const std::string& option : command.calibrate) {
     const auto [name, file] = sample_file(option);

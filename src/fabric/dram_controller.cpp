@@ -362,9 +362,9 @@ void DramController::trace_request(const tlm::tlm_generic_payload& payload) {
   std::memcpy(packed.data() + 6, &bytes, 4);
   packed.back() = payload.is_write() ? 1 : 0;
   const Cycle cycle = context_.clock.cycle_of(now_ps());
-  // Requests arrive in a later phase of their cycle.
-  port_signals_.request.high(context_.observers.trace, now_ps(), context_.clock.at(cycle + 1),
-                             port_signals_.requested, packed.data());
+  // A request arrives behind the edge of its cycle: seen from outside, with the next one.
+  port_signals_.request.high(context_.observers.trace, context_.clock.at(cycle + 1),
+                             context_.clock.at(cycle + 2), port_signals_.requested, packed.data());
 }
 
 void DramController::trace_answers(Cycle now, const std::vector<std::uint64_t>& numbers) {

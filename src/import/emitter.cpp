@@ -86,7 +86,7 @@ void Emitter::add_range(const Wanted& wanted, FieldsJson& fields) const {
 
 FieldsJson Emitter::weights_of(const Kernels& kernels, const std::string& name, KernelAxes axes) {
   const bool plain = kernels.zero_point == 0 && kernels.weights.type == ElementType::kInt8;
-  const std::optional<FourBitWish> wish = kernels.blocks ? kernels.blocks : four_bits_;
+  const std::optional<FourBitForm> wish = kernels.blocks ? kernels.blocks : four_bits_;
   if (wish && plain && wish->group > 0) {
     const FourBitKernels made = four_bit_kernels(kernels.weights, axes, *wish);
     FieldsJson fields = builder_.add_tensor(name, made.codes);

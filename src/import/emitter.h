@@ -95,7 +95,7 @@ struct Kernels {
   std::int64_t zero_point = 0;
   std::optional<Constant> bias = std::nullopt;
   bool four_bits = false;                            ///< the file stores the weights as int4 or uint4
-  std::optional<FourBitWish> blocks = std::nullopt;  ///< the file stores them so
+  std::optional<FourBitForm> blocks = std::nullopt;  ///< the file stores them so
 };
 
 /// Sets the zero point of weights whose output channels lie along `axis`; several that differ are subtracted
@@ -121,7 +121,7 @@ class Emitter {
   /// `float_on_host`: the host computes what reads or makes float32. `four_bits`: int8 weights without zero
   /// point are stored with four bits.
   explicit Emitter(WorkloadBuilder& builder, bool float_on_host = false,
-                   std::optional<FourBitWish> four_bits = std::nullopt)
+                   std::optional<FourBitForm> four_bits = std::nullopt)
       : builder_(builder), float_on_host_(float_on_host), four_bits_(four_bits) {}
 
   WorkloadBuilder& builder() { return builder_; }
@@ -191,7 +191,7 @@ class Emitter {
 
   WorkloadBuilder& builder_;
   bool float_on_host_;
-  std::optional<FourBitWish> four_bits_;
+  std::optional<FourBitForm> four_bits_;
   std::vector<std::string> exact_layers_;
 };
 

@@ -85,7 +85,7 @@ class StepSearch {
 
 }  // namespace
 
-FourBitKernels four_bit_kernels(const Constant& weights, KernelAxes axes, const FourBitWish& wish) {
+FourBitKernels four_bit_kernels(const Constant& weights, KernelAxes axes, const FourBitForm& wish) {
   const Extents& shape = weights.shape;
   const bool last = axes == KernelAxes::kKernelsLast;
   const std::int64_t n = last ? shape.back() : 1;  // distance of neighbours along K

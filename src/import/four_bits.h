@@ -20,7 +20,7 @@ struct FourBitKernels {
 
 /// The weights of int4, in the groups that `wish` says, that are nearest to int8 weights without zero point:
 /// every group has the scale and zero point with the least sum of squared differences.
-FourBitKernels four_bit_kernels(const Constant& weights, KernelAxes axes, const FourBitWish& wish);
+FourBitKernels four_bit_kernels(const Constant& weights, KernelAxes axes, const FourBitForm& wish);
 /// Whether all int8 weights are int4 as well, or all uint8 weights uint4.
 bool as_four_bits(const Constant& weights);
 /// The greatest int4 that stands for a weight of a channel with one scale.

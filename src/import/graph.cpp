@@ -4,7 +4,9 @@
 #include "schema/place.h"
 #include "tilebeat/error.h"
 #include "workload/npy.h"
+#include "workload/weight_codes.h"
 
+#include <algorithm>
 #include <array>
 #include <cmath>
 #include <cstdint>
@@ -192,11 +194,11 @@ std::vector<std::int64_t> Constant::integers() const {
   return integers;
 }
 
-std::optional<FourBitWish> four_bit_form(std::int64_t block, bool zero_points) {
-  for (const int group : {128, 64, 32, 16}) {
-    if (block % group == 0) return FourBitWish{group, zero_points};
-  }
-  return std::nullopt;
+std::optional<FourBitForm> four_bit_form(std::int64_t block, bool zero_points) {
+  const auto largest = std::find_if(kWeightGroups.rbegin(), kWeightGroups.rend(),
+                                    [block](int group) { return block % group == 0; });
+  if (largest == kWeightGroups.rend()) return std::nullopt;
+  return FourBitForm{*largest, zero_points};
 }
 
 std::vector<std::uint8_t> unpacked_halves(const std::uint8_t* bytes, std::int64_t count, bool is_signed) {

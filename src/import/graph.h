@@ -40,14 +40,14 @@ std::int64_t element_count(const Extents& extents);
 
 /// The form of weights of four bits: in groups of so many along K, with zero points or without; a group of 0
 /// has all weights of an output channel.
-struct FourBitWish {
+struct FourBitForm {
   int group = 0;
   bool zero_points = false;
 };
 
 /// The form for weights in blocks of `block`: its groups are the largest that blocks consist of; none where
 /// they are of no size that groups have.
-std::optional<FourBitWish> four_bit_form(std::int64_t block, bool zero_points);
+std::optional<FourBitForm> four_bit_form(std::int64_t block, bool zero_points);
 
 /// A tensor whose elements the file holds: C order, little-endian.
 struct Constant {
@@ -56,7 +56,7 @@ struct Constant {
   std::vector<std::uint8_t> bytes;
   bool four_bits = false;  ///< int8 or uint8, of a file that stores them as int4 or uint4
   /// float32 that the file stores with four bits in blocks: the form that is nearest to it
-  std::optional<FourBitWish> blocks = std::nullopt;
+  std::optional<FourBitForm> blocks = std::nullopt;
 
   std::int64_t elements() const { return element_count(shape); }
   /// All elements, widened. int64 beyond 2^53 loses its low bits.

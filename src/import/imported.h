@@ -61,7 +61,7 @@ struct ImportOptions {
   std::map<std::string, Constant> calibration;
   bool float_on_host = false;            ///< float32 parts of a quantised network are computed by the host
   double percentile = 100;               ///< percentage of magnitudes that a scale covers; 100: all
-  std::optional<FourBitWish> four_bits;  ///< of the weights of float networks
+  std::optional<FourBitForm> four_bits;  ///< of the weights of float networks
 };
 
 /// The network of a model file, or of a topology (topology.h), as a workload. Throws UserError for a damaged

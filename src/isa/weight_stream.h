@@ -10,19 +10,22 @@ namespace tilebeat {
 // int8.
 //
 // A stream is a sequence of sections. A section is a header and then `frames` frames. A frame has `scales`
-// scales of a byte, then, if `zero_points`, as many zero points of four bits, then `scales` x `run` x
-// `periods` codes of four bits: periods, in each for every scale in turn `run` codes that have this scale.
-// Fields of four bits lie two a byte, the low half first; those of scales, zero points and codes each begin
-// with a byte of their own. A section without scales holds `run` bytes a frame as they are.
+// scales of a byte, then, if `zero_points`, as many zero points of four bits, then `periods` periods of codes
+// of four bits: in each for every scale in turn `run` codes that have this scale, for the last one `tail`,
+// unless that is 0. Fields of four bits lie two a byte, the low half first; those of scales, zero points and
+// codes each begin with a byte of their own. A section without scales holds `run` bytes a frame as they are.
 
 /// The header of a section, kWeightHeaderBytes bytes little-endian, from the lowest bit on: run 16 bits,
-/// scales 11, is_signed 1, zero_points 1, shift 3, periods 16, frames 16.
+/// scales 11, is_signed 1, zero_points 1, shift 3, periods 8, tail 8, frames 16.
 struct WeightSection {
-  int run = 0, scales = 0, periods = 1, frames = 1;
+  int run = 0, scales = 0, tail = 0, periods = 1, frames = 1;
   int shift = 0;
   bool is_signed = true, zero_points = false;
 
-  std::int64_t weights_of_frame() const { return scales == 0 ? run : std::int64_t{run} * scales * periods; }
+  /// Codes of run `i` of a period.
+  int run_length(int i) const { return tail > 0 && i == scales - 1 ? tail : run; }
+  std::int64_t weights_of_period() const { return std::int64_t{run} * (scales - 1) + run_length(scales - 1); }
+  std::int64_t weights_of_frame() const { return scales == 0 ? run : weights_of_period() * periods; }
   std::int64_t weights() const { return weights_of_frame() * frames; }
   /// Bytes of a frame.
   std::int64_t frame_bytes() const {
@@ -37,7 +40,8 @@ struct WeightSection {
 };
 
 constexpr int kWeightHeaderBytes = 8;
-constexpr int kMostWeightCount = 65535;  ///< of a run, periods or frames
+constexpr int kMostWeightCount = 65535;  ///< of a run, or frames
+constexpr int kMostWeightPeriods = 255, kMostWeightTail = 255;
 
 inline std::int64_t WeightSection::bytes() const {
   return kWeightHeaderBytes + frame_bytes() * frames;

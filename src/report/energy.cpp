@@ -190,9 +190,14 @@ Area area_of(const HardwareConfig& hardware, const RunResult& run) {
             of_cluster = chip.merged_dma ? 1 : 3;
   const std::int64_t landing = std::int64_t{chip.cores()} * of_core * chip.core.copy.buffer_bytes +
                                std::int64_t{chip.clusters} * of_cluster * chip.copy.buffer_bytes;
-  // A decoder has a lane for each weight that it can make in a clock, and memory for the scales of a frame.
+  // A decoder has a lane for each weight that it can make in a clock, at most a burst, and memory for the
+  // scales of a frame.
   const std::int64_t decoders = chip.decode_bytes_per_clock > 0 ? 2 * chip.cores() + chip.clusters : 0;
-  const std::int64_t lanes = decoders * 2 * chip.decode_bytes_per_clock;
+  const auto lanes_of = [&](const DmaConfig& copy) {
+    return std::min<std::int64_t>(2 * chip.decode_bytes_per_clock, copy.burst_bytes);
+  };
+  const std::int64_t lanes =
+      decoders == 0 ? 0 : 2 * chip.cores() * lanes_of(chip.core.copy) + chip.clusters * lanes_of(chip.copy);
   constexpr double kScaleBytes = 1.5;  // a scale and a zero point
   area.dma = (number(landing) + number(decoders * kMostWeightScales) * kScaleBytes) * byte +
              number(lanes) * t.decode_um2 / kUm2PerMm2;

@@ -54,15 +54,17 @@ void WeightDecoder::begin_frame() {
 
 void WeightDecoder::take_codes(const std::uint8_t* codes, std::uint8_t* weights, std::int64_t count) {
   const WeightSection& s = *section_;
-  std::int64_t run = at_ % s.run;  // place in the run, and the scale of the run
-  auto scale = to_size(at_ / s.run % s.scales);
+  // The scale of the next weight, and its place in the run of that.
+  const std::int64_t in_period = at_ % s.weights_of_period();
+  int scale = to_int(std::min<std::int64_t>(in_period / s.run, s.scales - 1));
+  std::int64_t place = in_period - std::int64_t{scale} * s.run;
   for (std::int64_t weight = at_; weight < at_ + count; ++weight) {
     if (weight % 2 == 0) codes_ = *codes++;
     const int code = weight % 2 == 0 ? codes_ & 15 : codes_ >> 4;
-    *weights++ = weight_of(s, code, zero_points_[scale], scales_[scale]);
-    if (++run < s.run) continue;
-    run = 0;
-    if (++scale == scales_.size()) scale = 0;
+    *weights++ = weight_of(s, code, nth(zero_points_, scale), nth(scales_, scale));
+    if (++place < s.run_length(scale)) continue;
+    place = 0;
+    if (++scale == s.scales) scale = 0;
   }
 }
 

@@ -23,6 +23,8 @@ struct WeightCodes {
   bool is_signed = true;
   bool has_zero_points = false;  ///< whether zero points differ from group to group
 };
+/// The sizes that groups can have.
+constexpr std::array<int, 4> kWeightGroups{16, 32, 64, 128};
 using WeightCodesPointer = std::shared_ptr<const WeightCodes>;
 
 /// The int8 weight of a code with its zero point, as in WeightCodes::codes.

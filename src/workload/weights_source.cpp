@@ -12,7 +12,6 @@ namespace tilebeat {
 namespace {
 
 constexpr std::array<std::string_view, 4> kWeightTypeNames{"int8", "uint8", "int4", "uint4"};
-constexpr std::array<int, 4> kGroups{16, 32, 64, 128};
 // The products of random codes and scales fill the range of int8.
 constexpr Range kRandomScales{1, 16};
 
@@ -67,7 +66,7 @@ void describe(Fields& v, WeightsSpec& s) {
   v.integer("zero_point", s.zero_point, kZeroPoint,
             "element of int8 or uint8 that stands for 0, within the type's range");
   v.optional_integer(
-      "group", s.group, {kGroups.front(), kGroups.back()},
+      "group", s.group, {kWeightGroups.front(), kWeightGroups.back()},
       "int4, uint4: 16, 32, 64 or 128 neighbouring weights of a kernel, in the order of K, have a scale "
       "of their own; without it all have scale 1");
   v.integer("shift", s.shift, {0, 7},
@@ -97,7 +96,7 @@ void check_codes(const WeightsSpec& spec, const Tensor& values, const Place& pla
     if (spec.scales) place.key("scales").refuse("scales of groups", why);
     if (spec.zero_points) place.key("zero_points").refuse("zero points of groups", why);
   } else {
-    if (std::count(kGroups.begin(), kGroups.end(), *spec.group) == 0)
+    if (std::count(kWeightGroups.begin(), kWeightGroups.end(), *spec.group) == 0)
       place.key("group").refuse_value(*spec.group, "16, 32, 64 or 128");
     if (!spec.scales) place.key("scales").fail("is missing: every group has a scale");
   }

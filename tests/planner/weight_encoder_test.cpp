@@ -10,6 +10,7 @@
 
 #include <vector>
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 #include <rapidcheck.h>
 
@@ -145,6 +146,29 @@ TEST(WeightStreams, DT_1_orders_of_engines_take_half_a_byte_and_a_scale_a_group)
     EXPECT_EQ(all_at_once(stream, order.weights.bytes.size()), order.weights.bytes);
     const std::size_t weights = order.weights.bytes.size();
     EXPECT_LE(stream.size(), weights / 2 + weights / kGroup + 8 * kWeightHeaderBytes);
+  }
+}
+
+// Kernels that follow one another and are no multiple of a group: whole groups, and the rest of each kernel.
+// The stream begins within a kernel, as it does where loads are cut.
+TEST(WeightStreams, DT_1_kernels_of_any_length_take_a_scale_a_group) {
+  struct Kernels {
+    int k, group;
+  };
+  for (const Kernels of :
+       {Kernels{27, 16}, Kernels{20, 16}, Kernels{36, 16}, Kernels{72, 64}, Kernels{147, 32}}) {
+    for (const int skipped : {0, 5, 19}) {
+      SCOPED_TRACE(fmt::format("K {}, groups of {}, from weight {}", of.k, of.group, skipped));
+      const int groups = (of.k + of.group - 1) / of.group;
+      const EncodableWeights weights = weights_of(8000, [&](std::int64_t i) {
+        const std::int64_t at = i + skipped;
+        return 1 + (at / of.k * groups + at % of.k / of.group) * 37 % 251;
+      });
+      const std::vector<std::uint8_t> stream = encoded_stream(weights);
+      EXPECT_EQ(all_at_once(stream, weights.bytes.size()), weights.bytes);
+      const double exact = 0.5 + static_cast<double>(groups) / of.k;
+      EXPECT_LE(static_cast<double>(stream.size()) / 8000, 1.04 * exact);
+    }
   }
 }
 

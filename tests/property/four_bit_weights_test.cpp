@@ -37,6 +37,8 @@ void check_four_bits(Engine engine, bool fused, FourBitTally& tally) {
                       {"chip.", "NRAM", "switch_array.", "wfold.", "rolling.", "offset.", "dram."}, tally);
   if (!planned) return;
   const SimulatedRun run = check_both_granularities(workload, hardware, planned->plan, 30);
+  check_planned_bytes(planned->plan, run);
+  if (one_in(4)) check_any_order(hardware, planned->plan, run);
   tally.layers += given;
   for (const LayerPlan& layer : planned->plan.layers) tally.grouped += layer.layers.size() > 1 ? 1 : 0;
   std::int64_t decoded = 0;

@@ -108,7 +108,7 @@ class LockStep {
   // the next edge.
   void read_requests(const Port& port, std::uint64_t npu_ps, std::uint64_t dram_ps) {
     for (std::size_t i = 0; i < port.records(); i++)
-      requests_.push_back({(port.clock(i) * npu_ps + 1) / dram_ps + 1, port.number(i, 0), port.number(i, 1),
+      requests_.push_back({((port.clock(i) - 1) * npu_ps + 1) / dram_ps + 1, port.number(i, 0), port.number(i, 1),
                            port.number(i, 2)});
   }
   void read_channel(const Folder& vectors, const std::string& scope, int channel) {

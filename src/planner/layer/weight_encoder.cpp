@@ -18,6 +18,7 @@ constexpr int kOther = -3;  // places that do not share one
 // A run of one scale that is longer than any group in any order of kernels: nothing shorter takes fewer
 // bytes.
 constexpr std::int64_t kManyAlike = 4096;
+constexpr std::int64_t kShort = 256;  // weights of a section that is not worth ending within a run
 
 class Encoder {
  public:
@@ -65,7 +66,30 @@ class Encoder {
   }
   static bool agree(int a, int b) { return a != kOther && b != kOther && (a == b || a == kAny || b == kAny); }
 
+  // The section to write at `at`: of those that begin there, the one that takes the fewest bytes a weight,
+  // or one up to the next change of scale, where one or two of these and then the best take fewer: a stream
+  // may begin within a kernel, whose rest has no frame like it.
   WeightSection best_section(std::int64_t at) const {
+    WeightSection best = best_that_begins(at);
+    if (best.scales == 0 || best.run > kManyAlike) return best;
+    std::int64_t bytes = best.bytes(), weights = best.weights();
+    const std::int64_t longest = first_run(at);
+    WeightSection prefix = best;
+    prefix.run = to_int(longest), prefix.scales = prefix.periods = prefix.frames = 1, prefix.tail = 0;
+    std::int64_t before = prefix.bytes(), end = at + longest;
+    for (int step = 0; step < 2 && end < size_; ++step) {
+      const WeightSection rest = best_that_begins(end);
+      const std::int64_t all = before + rest.bytes(), count = end - at + rest.weights();
+      if (all * weights < bytes * count) best = prefix, bytes = all, weights = count;
+      const std::int64_t next = first_run(end);
+      if (next == 0) break;
+      WeightSection further = prefix;
+      further.run = to_int(next);
+      before += further.bytes(), end += next;
+    }
+    return best;
+  }
+  WeightSection best_that_begins(std::int64_t at) const {
     WeightSection best;
     best.shift = w_.shift, best.is_signed = w_.is_signed, best.zero_points = w_.has_zero_points;
     std::int64_t end = at;
@@ -83,6 +107,7 @@ class Encoder {
       section.run = to_int(run);
       consider(at, section, best);
     }
+    consider_tail(at, best);
     return best;
   }
   // Places from `at` on that can share a scale.
@@ -113,19 +138,38 @@ class Encoder {
       if (periods < most_periods || (periods == most_periods && n < count_of(scales))) continue;
       most_periods = periods;
       section.periods = to_int(periods);
-      WeightSection repeated = section;
-      repeated.frames = frames_of(at, section);
-      if (repeated.bytes() * best.weights() < best.bytes() * repeated.weights()) best = repeated;
+      take_better(at, section, best);
     }
+  }
+  // The same for whole groups of a kernel and the rest of it, where kernels follow one another.
+  void consider_tail(std::int64_t at, WeightSection& best) const {
+    WeightSection section = best;
+    const std::int64_t whole = first_run(at);
+    std::int64_t end = at + whole;
+    section.run = to_int(whole), section.periods = 1, section.scales = 2;
+    while (first_run(end) == whole && section.scales < kMostWeightScales) end += whole, ++section.scales;
+    const std::int64_t tail = first_run(end);
+    if (tail == 0 || tail >= whole || tail > kMostWeightTail) return;
+    section.tail = to_int(tail);
+    take_better(at, section, best);
+  }
+  // Sets `best` to as many frames like `section` as there are, if they take fewer bytes a weight. A short
+  // section ends where the scale changes, so that the next one can begin with a whole run.
+  void take_better(std::int64_t at, WeightSection section, WeightSection& best) const {
+    section.frames = frames_of(at, section);
+    const std::int64_t end = at + section.weights();
+    const bool inside = end < size_ && agree(asks_[to_size(end - 1)], asks_[to_size(end)]);
+    if (inside && section.weights() < kShort) return;
+    if (section.bytes() * best.weights() < best.bytes() * section.weights()) best = section;
   }
   // Periods from `at` on in which run i can have scale i of `scales`.
   std::int64_t periods_of(std::int64_t at, const WeightSection& section,
                           const std::vector<int>& first) const {
     std::int64_t periods = 1;
-    const std::int64_t period = std::int64_t{section.run} * section.scales;
+    const std::int64_t period = section.weights_of_period();
     if (!agree(first.front(), shared(at + period, section.run))) return periods;
     std::vector<int> scales(first.begin(), first.begin() + section.scales);
-    for (; periods < kMostWeightCount; ++periods) {
+    for (; periods < kMostWeightPeriods; ++periods) {
       for (int i = 0; i < section.scales; ++i) {
         const int scale = shared(at + periods * period + std::int64_t{i} * section.run, section.run);
         if (!agree(nth(scales, i), scale)) return periods;
@@ -147,9 +191,9 @@ class Encoder {
   // The scale that all runs `i` of a frame at `at` share.
   int scale_of(std::int64_t at, const WeightSection& section, int i) const {
     int scale = kAny;
-    const std::int64_t period = std::int64_t{section.run} * section.scales;
     for (int p = 0; p < section.periods; ++p) {
-      const int next = shared(at + p * period + std::int64_t{i} * section.run, section.run);
+      const int next =
+          shared(at + p * section.weights_of_period() + std::int64_t{i} * section.run, section.run_length(i));
       if (!agree(scale, next)) return kOther;
       if (next != kAny) scale = next;
     }
@@ -182,8 +226,10 @@ class Encoder {
     if (section.zero_points) add_halves(zeros);
     std::vector<std::uint8_t> codes;
     for (std::int64_t i = 0; i < section.weights_of_frame(); ++i) {
+      const std::int64_t run = i % section.weights_of_period() / section.run;
       const bool any = asks_[to_size(at + i)] == kAny;
-      codes.push_back(any ? nth(zeros, i / section.run % section.scales) : nth(w_.codes, at + i) & 15);
+      codes.push_back(any ? nth(zeros, std::min<std::int64_t>(run, section.scales - 1))
+                          : nth(w_.codes, at + i) & 15);
     }
     add_halves(codes);
   }
@@ -206,9 +252,10 @@ std::vector<std::uint8_t> encoded_stream(const EncodableWeights& weights) {
   return Encoder(weights).run();
 }
 
-std::int64_t expected_stream_bytes(std::int64_t weights, int group, bool has_zero_points) {
+std::int64_t expected_stream_bytes(std::int64_t weights, std::int64_t k, int group, bool has_zero_points) {
   std::int64_t bytes = kWeightHeaderBytes + ceil_div<std::int64_t>(weights, 2);
-  if (group > 0) bytes += ceil_div<std::int64_t>(weights, group) * (has_zero_points ? 3 : 2) / 2;
+  if (group > 0)
+    bytes += ceil_div(weights * ceil_div<std::int64_t>(k, group), k) * (has_zero_points ? 3 : 2) / 2;
   return bytes;
 }
 

@@ -21,7 +21,8 @@ struct EncodableWeights {
 /// weight that is not encoded on, the one that takes the fewest bytes a weight.
 std::vector<std::uint8_t> encoded_stream(const EncodableWeights& weights);
 
-/// The expected bytes of a stream of `weights` weights in groups of `group`; 0: all have one scale.
-std::int64_t expected_stream_bytes(std::int64_t weights, int group, bool has_zero_points);
+/// The expected bytes of a stream of `weights` weights in groups of `group`, of kernels of `k` weights; with
+/// a group of 0 all have one scale.
+std::int64_t expected_stream_bytes(std::int64_t weights, std::int64_t k, int group, bool has_zero_points);
 
 }  // namespace tilebeat

@@ -121,8 +121,10 @@ std::vector<Transfer> weight_loads(TaskGraph& graph, const Shard& shard, const K
   if (graph.is_for_plan()) {
     read_streams(graph, shard, made);
   } else {
+    const Problem& p = shard.layer->problem();
+    const std::int64_t k = std::int64_t{p.taps()} * (p.channels / p.conv.groups);
     for (Transfer& cut : made)
-      cut.shape.stream = expected_stream_bytes(cut.shape.bytes(), codes->group, codes->has_zero_points);
+      cut.shape.stream = expected_stream_bytes(cut.shape.bytes(), k, codes->group, codes->has_zero_points);
   }
   made.insert(made.end(), others.begin(), others.end());
   return made;
