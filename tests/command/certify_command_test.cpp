@@ -184,7 +184,7 @@ TEST(CertifyCommand, AP_4_no_simulation_takes_fewer_cycles_than_its_lower_bound)
 
 TEST(CertifyCommand, AP_4_equal_layers_are_certified_once_and_any_number_of_jobs_finds_the_same) {
   const CommandFolder folder;
-  const std::string work = write_workload(folder, {16, 32, 64, 16, 1, 1, 1}, true);
+  const std::string work = write_workload(folder, {8, 16, 64, 16, 1, 1, 1}, true);
   const Row row = certified(folder, kCore, work, {"--jobs", "1"});
   EXPECT_EQ(row["layers"], 2);
   EXPECT_GT(row["bounded"], 0);

@@ -2,6 +2,8 @@
 // results that do not depend on the order of processes (SPEC HI-2, HI-3, HI-4, CY-1, CY-4).
 #include "chip_copies.h"
 
+#include "budget.h"
+
 namespace tilebeat::testing {
 namespace {
 
@@ -137,7 +139,7 @@ CopyPhase traffic(const ChipConfig& chip) {
 }
 
 TEST(ChipCopies, HI_2_HI_3_HI_4_random_blocks_between_all_memories) {
-  check_cases(40, [] {
+  check_cases(budget(40, 8), [] {
     const HardwareConfig hardware = chip_of_copies();
     std::vector<CopyPhase> phases;
     for (int i = number(1, 12); i > 0; --i) phases.push_back({place_copy(*hardware.chip)});
@@ -146,7 +148,7 @@ TEST(ChipCopies, HI_2_HI_3_HI_4_random_blocks_between_all_memories) {
 }
 
 TEST(ChipCopies, HI_3_HI_4_CY_4_all_engines_at_once) {
-  check_cases(25, [] {
+  check_cases(budget(25, 5), [] {
     const HardwareConfig hardware = chip_of_copies();
     check_copies(hardware, {loads(*hardware.chip), traffic(*hardware.chip)});
   });

@@ -2,6 +2,7 @@
 // barriers stand everywhere (UI-4); outputs are the reference's, both granularities agree (CY-3).
 #include "../data/temporary_folder.h"
 #include "barriers_everywhere.h"
+#include "budget.h"
 #include "checked_run.h"
 #include "random_engine.h"
 #include "random_network.h"
@@ -133,7 +134,7 @@ TEST_P(OverlappingLayersOn, FU_9_of_random_networks_every_layer_keeps_its_number
   struct : Refusals {
     int overlapped = 0, several = 0;  // networks in which layers that compute overlap the ones before
   } tally;
-  const auto enough = [&] { return tally.overlapped >= 10 && tally.several > 0; };
+  const auto enough = [&] { return tally.overlapped >= budget(10, 3) && tally.several > 0; };
   check_cases_until(enough, 40, [&] {
     const Workload workload = RandomNetwork(number(3, 7)).load();
     const HardwareConfig hardware = random_chip_with(GetParam(), {1, 4});

@@ -1,6 +1,7 @@
 // Products of matrices on every matrix engine: operands from inputs and other layers, transposed, broadcast;
 // outputs against the reference, everything of one granularity against the other, other orders of processes
 // (SPEC OP_1, NU_1, NU_2, CY_3, CY_4).
+#include "budget.h"
 #include "checked_run.h"
 #include "random_engine.h"
 #include "random_product.h"
@@ -34,7 +35,7 @@ class RandomProductsOn : public ::testing::TestWithParam<Engine> {
 
 TEST_P(RandomProductsOn, OP_1_either_operand_is_any_tensor_transposed_or_broadcast) {
   Refusals tally;
-  check_cases(100, [&] {
+  check_cases(budget(100, kFewest), [&] {
     const RandomProducts products({});
     RC_LOG() << products.text() << "\n";
     check_product(products.load(), random_hardware(), tally);
@@ -45,7 +46,7 @@ TEST_P(RandomProductsOn, OP_1_either_operand_is_any_tensor_transposed_or_broadca
 // Kernels that do not fit WRAM: the inner dimension is added up in parts.
 TEST_P(RandomProductsOn, OP_1_a_long_inner_dimension_is_cut) {
   Refusals tally;
-  check_cases(30, [&] {
+  check_cases(budget(30, 12), [&] {
     const RandomProducts products({12, 700, 30, 3});
     RC_LOG() << products.text() << "\n";
     check_product(products.load(), random_hardware(), tally);

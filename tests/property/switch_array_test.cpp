@@ -1,5 +1,6 @@
 // Random layers on random switch arrays, whole SoC, both granularities: results against the reference
 // operators, beats and conflicts against SPEC section 3, everything of one granularity against the other.
+#include "budget.h"
 #include "checked_run.h"
 #include "engines/switch_array/config.h"
 #include "planned_tiles.h"
@@ -41,10 +42,11 @@ void check_layer(const ConvShape& shape, const HardwareConfig& hardware, Refusal
   compare_counts(shape, hardware, planned_tiles(plan->plan, shape.out_extent(0), shape.out_extent(1)), run);
 }
 
-/// `cases` layers of `make`, of which at least two thirds must fit.
+/// `cases` layers of `make`, as many of them as the budget has, of which at least two thirds must fit.
 template <class Make>
 void check_layers(int cases, Make make) {
   Refusals tally;
+  cases = budget(cases, kFewest);
   check_cases(cases, [&] {
     const auto [shape, hardware] = make();
     check_layer(shape, hardware, tally);

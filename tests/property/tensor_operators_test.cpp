@@ -1,6 +1,7 @@
 // Random tensors of up to six axes through the operators of SPEC OP-2 on random chips: the reference's bytes,
 // and one report in both granularities.
 #include "../data/temporary_folder.h"
+#include "budget.h"
 #include "checked_run.h"
 #include "random_chip.h"
 
@@ -172,7 +173,7 @@ json argmax_case() {
 
 void check_on_chips(int cases, json (*make)()) {
   Refusals tally;
-  check_cases(cases, [&] {
+  check_cases(budget(cases, 10), [&] {
     const std::string text = make().dump();
     RC_LOG() << text << "\n";
     const TemporaryFolder folder;

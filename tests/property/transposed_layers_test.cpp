@@ -1,6 +1,7 @@
 // Transposed convolutions on every matrix engine of random chips: outputs against the reference, everything
 // of one granularity against the other (SPEC OP-2, CY-3).
 #include "../data/temporary_folder.h"
+#include "budget.h"
 #include "checked_run.h"
 #include "random_engine.h"
 
@@ -71,7 +72,7 @@ class RandomTransposedOn : public ::testing::TestWithParam<Engine> {
 
 TEST_P(RandomTransposedOn, OP_2_CY_3_outputs_of_every_phase_are_where_they_belong) {
   Refusals tally;
-  check_cases(80, [&] {
+  check_cases(budget(80, kFewest), [&] {
     const RandomTransposed layer;
     const HardwareConfig hardware = random_hardware();
     RC_LOG() << layer.text() << "\n" << hardware_to_json(hardware).dump() << "\n";

@@ -1,5 +1,6 @@
 // Every operation of the vector unit on random shapes against the reference operators (SPEC HI-2, NU-1,
 // NU-2).
+#include "budget.h"
 #include "vector_bench.h"
 
 #include <cmath>
@@ -275,7 +276,7 @@ std::string run_case(OperatorCase& c, const VectorConfig& config, const DmaConfi
 }
 
 void check_operator(int cases, OperatorCase (*make)()) {
-  check_cases(cases, [make] {
+  check_cases(budget(cases, 15), [make] {
     OperatorCase c = make();
     const VectorBenchConfig config = random_vector_bench();
     const std::string wrong = in_child([&] { return run_case(c, config.unit, config.ports, config.bus); });

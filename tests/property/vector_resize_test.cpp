@@ -1,4 +1,5 @@
 // The resize of the vector unit on random maps against the reference (SPEC OP-2, HI-2).
+#include "budget.h"
 #include "vector_bench.h"
 
 #include <array>
@@ -50,7 +51,7 @@ Axis axis_of(const Resize& resize) {
 }
 
 TEST(VectorResize, OP_2_equals_the_reference) {
-  check_cases(150, [] {
+  check_cases(budget(150, 30), [] {
     Resize resize;
     resize.mode = static_cast<Resize::Mode>(number(0, 1));
     resize.coordinates = static_cast<ResizeCoordinates>(number(0, 3));

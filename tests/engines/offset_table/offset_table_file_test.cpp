@@ -1,4 +1,5 @@
 // Files of tables: written, read back, and refused when anything is wrong with them (SPEC OT-3).
+#include "budget.h"
 #include "engines/offset_table/table_file.h"
 #include "offset_formulas.h"
 #include "tilebeat/error.h"
@@ -55,7 +56,7 @@ TEST(OffsetTableFile, OT_3_what_is_written_is_read_back) {
 // Damage, also damage whose checksum was put right: one clear line, or tables that stay inside their tensor.
 TEST(OffsetTableFile, OT_3_ten_thousand_mutated_files_never_lead_outside) {
   int refused = 0, accepted = 0, sealed = 0;
-  check_cases(10'000, [&] {
+  check_cases(budget(10'000), [&] {
     Bytes bytes = write_tables(some_tables());
     const bool honest = one_in(3);
     if (one_in(4)) bytes.resize(static_cast<std::size_t>(number(0, static_cast<int>(bytes.size()) - 1)));
@@ -89,8 +90,8 @@ TEST(OffsetTableFile, OT_3_ten_thousand_mutated_files_never_lead_outside) {
       ++refused;
     }
   });
-  EXPECT_GT(refused, 7000);
-  EXPECT_GT(sealed, 5000);
+  EXPECT_GT(refused, budget(7000));
+  EXPECT_GT(sealed, budget(5000));
   EXPECT_GT(accepted, 10) << "some changes leave tables that are tables";
 }
 
