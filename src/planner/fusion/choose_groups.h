@@ -102,6 +102,8 @@ class GroupSpace {
     bool by_maps = false, by_rows = false;  // whether its rows are made of rows, seen as TensorView says
     bool slides = false;                    // it reads a neighbourhood of pixels: the group sees maps
     bool does_nothing = false;              // a reshape, which is not at the border of a group
+    int matrices = 0;                       // as TensorView::matrices
+    int kernels_from = -1;                  // the layer that makes B of a product of two results
     int last_reader = -1;                   // beyond all layers: the result is read outside any group
   };
   void look_at_neighbours();

@@ -59,30 +59,6 @@ ClusterTasks::ClusterTasks(TaskGraph& graph, const GroupWork& work, ClusterRows 
   use.sram = std::max(use.sram, staging_.used()), use.wram = std::max(use.wram, weights_.kernel_bytes());
 }
 
-int ClusterTasks::load_alone(const GroupWeights::Load& load) {
-  const bool one = (load.cores & (load.cores - 1)) == 0;
-  if (chip_.dram_path == DramPath::kSram || (chip_.dram_path == DramPath::kAuto && !one)) {
-    Staging::load({link(load)}, 0);
-    return 1;
-  }
-  int fetched = 0;
-  for (std::size_t c = 0; c < cores_.size(); ++c) {
-    if ((load.cores >> c & 1) == 0) continue;
-    const EnginePlace& place = cores_[c].place;
-    std::vector<Transfer> transfers = load.transfers;
-    for (Transfer& transfer : transfers) {
-      const bool wram = (transfer.destination & kMulticastWram) != 0;
-      transfer.destination = (wram ? place.wram : place.nram) + (transfer.destination & kMulticastOffsetMask);
-    }
-    // The slot of streamed kernels is a buffer of each core.
-    AccessList written = load.written;
-    if (weights_.streamed() && written.size() > 1) written = {load.written[to_size(fetched)]};
-    cores_[c].copy(Unit::kIodma, transfers, written);
-    ++fetched;
-  }
-  return fetched;
-}
-
 void ClusterTasks::begin(int number) {
   step_ = nth(steps_, number);
   if (step_.step == 0) {
@@ -116,17 +92,6 @@ void ClusterTasks::end() {
 bool ClusterTasks::makes(std::size_t l) const {
   const int output = unit_.layers[l].output;
   return !made(output).empty() && !columns(output).empty();
-}
-
-void ClusterTasks::make_loads(bool ahead) {
-  const std::int64_t room = staging_.room(Staging::kStreamBuffers);  // 0: loads are refused below
-  weights_.limit_streams(room > 0 ? std::min(room, Staging::kLargestPassed) : Staging::kLargestPassed);
-  loads_ = weights_.loads(ahead);
-  std::int64_t largest = ahead ? 0 : weights_.largest_load();
-  if (loads_.empty() && largest == 0) return;
-  for (const GroupWeights::Load& load : loads_) largest = std::max(largest, bytes_of(load.transfers));
-  loads_stream_ = staging_.add_stream(std::min(largest, staging_.share(Staging::kStreamBuffers)),
-                                      Staging::kStreamBuffers);
 }
 
 void ClusterTasks::make_sums() {
@@ -348,8 +313,8 @@ ClusterTasks::Computed ClusterTasks::compute(std::size_t l, const Worker& worker
   places.map = worker.map_at;
   if (worker.map) places.map_reads = {worker.map->read()};
   if (worker.in_place != nullptr) places.map_reads = {worker.in_place->access(AccessKind::kRead)};
-  places.kernels = core.place.wram + weights_.offset_of(placed);
-  places.kernels_read = weights_.read(placed, core.number % chip_.cores_per_cluster);
+  places.kernels = core.place.wram + weights_.offset_of(l, placed);
+  places.kernels_read = weights_.read(l, placed, core.number % chip_.cores_per_cluster);
   places.result = part != nullptr ? part->address() : result_address(core, result);
   places.result_write = part != nullptr ? part->access(AccessKind::kWrite) : result.write();
   add_job(l, worker, job_of(*worker.shard, tile, placed.group, places));

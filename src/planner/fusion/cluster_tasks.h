@@ -128,12 +128,15 @@ class ClusterTasks {
   /// The loads of kernels and factors, and this cluster's link in one of them.
   const std::vector<GroupWeights::Load>& loads() const { return loads_; }
   Staging::Link link(const GroupWeights::Load& load) {
-    return {&staging_, *loads_stream_, {staging_.multicast(load.transfers, load.written)}};
+    return {&staging_, *loads_stream_, {staging_.multicast(load.transfers, load.accesses())}};
   }
   /// Makes a load for this cluster alone, through the SRAM or by each core that needs it, as
   /// `chip.dram_path` says: where it leaves that open, by the one core that needs it. Returns how often it is
   /// fetched.
   int load_alone(const GroupWeights::Load& load);
+  /// Loads a portion of the kernels of a product of two results for the map of the current step, unless WRAM
+  /// still has them. The group's other clusters make other maps.
+  void load_product(std::size_t layer, int portion);
   GroupWeights& weights() { return weights_; }
   const GroupWeights& weights() const { return weights_; }
   const ClusterRows& rows() const { return rows_; }

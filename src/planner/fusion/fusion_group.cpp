@@ -33,16 +33,15 @@ Layer on_maps(Layer layer, const MapExtents& output) {
   return layer;
 }
 
-// The layer in `cores` shards of its channels; 1: as a single core computes it.
-ShardedLayer in_shards(const Workload& workload, const Layer& layer, const HardwareConfig& hardware,
-                       const std::shared_ptr<MatrixLayer>& whole, int cores) {
-  // The address of the map is 0: places are counted from its beginning.
-  const OperandPlaces places{whole->problem().map_layout(0), std::nullopt};
-  if (cores == 1) return whole_layer(whole, places, hardware);
-  return sharded_layers(workload, layer, hardware, *whole, ShardCut::kChannels, cores, places).front();
-}
-
 }  // namespace
+
+ShardedLayer group_layer_in_shards(const GroupShards& of, const std::shared_ptr<MatrixLayer>& whole) {
+  // The address of the map is 0: places are counted from its beginning.
+  const OperandPlaces places{whole->problem().map_layout(0), of.kernels};
+  if (of.cores == 1) return whole_layer(whole, places, of.hardware);
+  return sharded_layers(of.workload, of.layer, of.hardware, *whole, ShardCut::kChannels, of.cores, places)
+      .front();
+}
 
 FusionGroup::FusionGroup(const LayerIndex& index, const HardwareConfig& hardware, const GroupRequest& request)
     : workload_(index.workload()),
@@ -64,7 +63,10 @@ FusionGroup::FusionGroup(const LayerIndex& index, const HardwareConfig& hardware
       to_int(std::min<std::int64_t>(output.height(), ceil_div(rows, 4 * mapping_.clusters))));
   mapping_.step_columns = std::min(output.map.width, request.step_columns.value_or(output.map.width));
   mapping_.step_maps = request.step_maps.value_or(1);
-  mapping_.kernels = request.kernels.value_or(GroupKernels::kResident);
+  const bool products = !graph_.kernels.empty();
+  mapping_.kernels = request.kernels.value_or(products ? GroupKernels::kStreamed : GroupKernels::kResident);
+  if (products && mapping_.kernels == GroupKernels::kResident)
+    throw UserError("kernels: \"resident\": those of a product of two results are other ones for each image");
   mapping_.results =
       request.results.value_or(chip.dram_path == DramPath::kSram ? DataPath::kSram : DataPath::kDirect);
   if (mapping_.step_maps > 1 && mapping_.step_rows < output.height()) {
@@ -72,6 +74,9 @@ FusionGroup::FusionGroup(const LayerIndex& index, const HardwareConfig& hardware
         fmt::format("step_maps {}: several maps at a time have all their {} rows, step_rows is {}",
                     mapping_.step_maps, output.height(), mapping_.step_rows));
   }
+  if (mapping_.step_maps > 1 && products)
+    throw UserError(fmt::format("step_maps {}: products of two results take one map after the other",
+                                mapping_.step_maps));
   for (const auto& [tensor, holding] : request.holdings) {
     const bool known = std::any_of(graph_.tensors.begin(), graph_.tensors.end(),
                                    [&name = tensor](const GroupTensor& t) { return t.name == name; });
@@ -109,6 +114,9 @@ std::vector<std::string> FusionGroup::inputs() const {
   for (const GroupTensor& tensor : graph_.tensors) {
     if (tensor.producer < 0) names.push_back(tensor.name);
   }
+  for (const std::string& tensor : graph_.kernels) {
+    if (std::find(names.begin(), names.end(), tensor) == names.end()) names.push_back(tensor);
+  }
   return names;
 }
 
@@ -132,6 +140,17 @@ std::vector<int> FusionGroup::processors() const {
   return processors;
 }
 
+namespace {
+
+// Where B of a product of two results lies; nothing for other layers.
+std::optional<std::uint64_t> place_of_kernels(const Layer& layer,
+                                              const std::map<std::string, Placement>& tensors) {
+  if (layer.inputs.size() < 2 || !is_kernels(layer, 1)) return std::nullopt;
+  return tensors.at(layer.inputs[1]).address;
+}
+
+}  // namespace
+
 void FusionGroup::place(DramPlaces& places, const std::map<std::string, Placement>& tensors) {
   for (const GroupTensor& tensor : graph_.tensors) {
     const auto found = tensors.find(tensor.name);
@@ -142,8 +161,9 @@ void FusionGroup::place(DramPlaces& places, const std::map<std::string, Placemen
     DecidedLayer& decided = layers_.emplace_back();
     if (std::holds_alternative<Conv2d>(layer.layer->operation)) {
       auto made = std::make_shared<ShardedLayer>(
-          in_shards(workload_, *layer.layer, hardware_, make_matrix_layer(workload_, *layer.layer, hardware_),
-                    reduction_group_of(layer.layer->name)));
+          group_layer_in_shards({workload_, *layer.layer, hardware_, reduction_group_of(layer.layer->name),
+                                 place_of_kernels(*layer.layer, tensors)},
+                                make_matrix_layer(workload_, *layer.layer, hardware_)));
       std::vector<int> parts;  // the first kernel block of each shard
       int blocks = 0;
       for (const Shard& shard : made->shards) {
@@ -185,24 +205,6 @@ void FusionGroup::decide_vector(const GroupLayer& layer, DecidedLayer& decided) 
   std::vector<Placement> inputs;
   for (const int input : layer.inputs) inputs.push_back(place_of(input));
   decided.vector = make_vector_work(*decided.on_maps, hardware_, inputs, place_of(layer.output));
-}
-
-void FusionGroup::place_for_trial(GroupTrials& parts) {
-  constexpr int kTensorShift = 33;
-  constexpr std::uint64_t kFactors = kDramEnd / 2;
-  for (std::size_t t = 0; t < graph_.tensors.size(); ++t) {
-    addresses_.push_back((t + 1) << kTensorShift);
-    const GroupTensor& tensor = graph_.tensors[t];
-    stored_.push_back(map_in_dram(workload_, hardware_.planner, tensor.name, tensor.info, addresses_.back()));
-  }
-  for (const GroupLayer& layer : graph_.layers) {
-    DecidedLayer& decided = layers_.emplace_back();
-    if (std::holds_alternative<Conv2d>(layer.layer->operation)) {
-      decided.matrix = parts.matrix(*layer.layer, reduction_group_of(layer.layer->name));
-    } else {
-      decide_vector(layer, decided), decided.parameters = kFactors;
-    }
-  }
 }
 
 GroupWork FusionGroup::work(const Prefetch& prefetch) const {
@@ -264,6 +266,10 @@ BoundCycles FusionGroup::bound(int loads) const {
     const std::int64_t macs =
         useful_macs(workload_, layer) / problem.out_height * rows / problem.out_width * wide;
     bound.compute += bound_of(problem, layer, macs, hardware_).compute;
+    if (problem.kernel_tensor) {
+      bytes += problem.kernel_tensor->info.size_bytes();
+      continue;
+    }
     for (const Shard& shard : shared.shards) {
       const WeightLayout& layout = shard.weights.layout;
       const bool counted = layout.post_place == PostPlace::kInRegions && !layout.dealt;  // in the blocks
@@ -280,6 +286,7 @@ std::map<std::string, int> FusionGroup::idle_reduction_groups(bool to_fit) const
   std::vector<MostOutputs> most;
   for (std::size_t l = 0; l < graph_.layers.size(); ++l) {
     if (!layers_[l].matrix || layers_[l].matrix->adds_sums()) continue;
+    if (layers_[l].matrix->problem.kernel_tensor) continue;
     const MatrixLayer& layer = *layers_[l].matrix->shards.front().layer;
     const Problem& p = layer.problem();
     if (p.kernel_blocks() >= mapping_.cores && !to_fit) continue;
@@ -396,105 +403,6 @@ int FusionGroup::regions() const {
     if (layer.matrix) return layer.matrix->shards.front().weights.layout.regions;
   }
   return 1;
-}
-
-std::shared_ptr<const ShardedLayer> GroupTrials::matrix(const Layer& layer, int cores) {
-  const auto found = made_.find({layer.name, cores});
-  if (found != made_.end()) return found->second;
-  const std::shared_ptr<MatrixLayer> whole = cores > 1
-                                                 ? matrix(layer)->shards.front().layer
-                                                 : make_matrix_layer(index_.workload(), layer, hardware_);
-  auto made = std::make_shared<ShardedLayer>(in_shards(index_.workload(), layer, hardware_, whole, cores));
-  share_job_costs(layer, *made);
-  made_[{layer.name, cores}] = made;
-  return made;
-}
-
-// Jobs of layers of the same sizes cost the same.
-void GroupTrials::share_job_costs(const Layer& layer, ShardedLayer& made) {
-  const auto& conv = std::get<Conv2d>(layer.operation);
-  if (conv.kernels != KernelSource::kWeights || conv.pixels != PixelAxes::kMap) return;
-  std::vector<int> sizes = sizes_of(index_.workload(), layer, made.problem);
-  sizes.push_back(made.cores());
-  std::vector<std::shared_ptr<KnownJobCosts>>& costs = job_costs_[std::move(sizes)];
-  for (std::size_t shard = 0; shard < made.shards.size(); ++shard) {
-    if (shard == costs.size()) costs.push_back(made.shards[shard].job_costs);
-    made.shards[shard].job_costs = costs[shard];
-  }
-}
-
-TaskGraph& GroupTrials::empty_graph() {
-  graph_.shrink({});
-  return graph_;
-}
-
-namespace {
-
-// Factor on the cycles of a group beyond its DRAM time, where it is compared with its layers one by one: the
-// estimate of a group is less exact, above all for the first layers of networks, whose maps have few
-// channels. It is larger where several clusters stream kernels that are passed on to all of them
-// (docs/fusion.md).
-constexpr double kGroupMargin = 1.04, kChainMargin = 1.08;
-constexpr double kNever = std::numeric_limits<double>::infinity();
-
-// A fusion group with places for a trial.
-FusionGroup trial_of(const GroupRequest& request, GroupTrials& parts) {
-  FusionGroup group(parts.index(), parts.hardware(), request);
-  group.place_for_trial(parts);
-  return group;
-}
-
-std::int64_t add_trial_tasks(TaskGraph& graph, const FusionGroup& group, const EnoughTasks& enough = {}) {
-  const PlannedBytes bytes = group.add_estimated_tasks(graph, enough).bytes;
-  return bytes.maps + bytes.kernels + bytes.results;
-}
-
-}  // namespace
-
-GroupEstimate estimate_unit(const GroupRequest& request, GroupTrials& parts, double limit) {
-  const HardwareConfig& hardware = parts.hardware();
-  const FusionGroup group = trial_of(request, parts);
-  const int fetches = kernel_fetches(hardware, group.mapping().clusters);
-  if (static_cast<double>(group.bound(fetches).cycles()) > limit) return {kNever, 0, kNever};
-  TaskGraph& graph = parts.empty_graph();
-  Machine machine = machine_of(hardware, {});
-  machine.fetched_bytes = static_cast<double>(group.processors().size()) * machine.instruction_buffer;
-  const auto end = static_cast<double>(end_cycles(hardware, hardware.chip->processors()));
-  LeastCycles least(graph, machine);
-  const auto too_many = [&] { return least.now() > limit - end; };
-  const std::int64_t bytes = add_trial_tasks(graph, group, too_many);
-  if (too_many()) return {kNever, 0, kNever};
-  const auto dram = static_cast<double>(dram_bound(bytes, hardware));
-  const bool chains = group.mapping().kernels == GroupKernels::kStreamed && group.mapping().clusters > 1;
-  const double margin = chains ? kChainMargin : kGroupMargin;
-  const double most = (limit + (margin - 1) * dram) / margin;
-  if (least.now() > most - end) return {kNever, bytes, kNever};
-  const Schedule times = schedule(graph, dependencies_of(graph), machine, most - end);
-  const double cycles = times.cycles + end;
-  return {cycles, bytes, cycles + (margin - 1) * std::max(0.0, cycles - dram)};
-}
-
-std::int64_t bytes_of_unit(const GroupRequest& request, GroupTrials& parts, double limit) {
-  constexpr int kBorders = 2;  // instructions of each processor that end the group: layer.end, and a barrier
-  const HardwareConfig& hardware = parts.hardware();
-  const FusionGroup group = trial_of(request, parts);
-  TaskGraph& graph = parts.empty_graph();
-  std::int64_t bytes = add_trial_tasks(graph, group);
-  double instructions = kBorders * static_cast<double>(group.processors().size());
-  for (const Task& task : graph.tasks())
-    instructions += task.cost.instructions, bytes += task.cost.table_bytes;
-  const auto with = [&](double signals) {
-    return bytes + std::llround(kInstructionBytes * (instructions + signals));
-  };
-  if (static_cast<double>(with(0)) > limit) return with(0);
-  // Only the programs know how many signals processors give one another.
-  const std::vector<Dependency> dependencies = dependencies_of(graph);
-  const Schedule times = schedule(graph, dependencies, machine_of(hardware, {}));
-  double signals = -static_cast<double>(graph.tasks().size());
-  for (const auto& [processor, program] :
-       synchronise(graph, dependencies, times, cluster_size(*hardware.chip)))
-    signals += static_cast<double>(program.size());
-  return with(signals);
 }
 
 }  // namespace tilebeat

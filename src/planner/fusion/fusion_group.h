@@ -8,12 +8,25 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <optional>
 #include <set>
 #include <string>
 #include <utility>
 #include <vector>
 
 namespace tilebeat {
+
+/// A layer of a fusion group and the cores of its reduction group.
+struct GroupShards {
+  const Workload& workload;
+  const Layer& layer;
+  const HardwareConfig& hardware;
+  int cores = 1;
+  std::optional<std::uint64_t> kernels;  ///< address of B of a product of two results
+};
+/// The layer in shards of its channels, one for each core of a reduction group; its map addresses count from
+/// the beginning of the map.
+ShardedLayer group_layer_in_shards(const GroupShards& of, const std::shared_ptr<MatrixLayer>& whole);
 
 /// Matrix layers for trials of fusion groups: each is made once per size of reduction group, and has no
 /// place.

@@ -25,7 +25,9 @@ bool is_list(const TensorInfo& tensor) {
 }
 
 // Windows slide over maps as they are; rows of products are pixels of rows_as_map.
-bool suits(const Conv2d& conv, const TensorInfo& map, const MapExtents& seen) {
+bool suits(const Layer& layer, const TensorInfo& map, const MapExtents& seen) {
+  const auto& conv = std::get<Conv2d>(layer.operation);
+  if (const std::optional<MapExtents> product = map_of_product(layer)) return seen == *product;
   if (conv.pixels == PixelAxes::kMatrices || conv.kernels != KernelSource::kWeights) return false;
   return seen == (conv.pixels == PixelAxes::kRows ? rows_as_map(map) : unit_map(map, TensorView::kMaps));
 }
@@ -40,9 +42,20 @@ RowAxis axis_of(const Conv2d& conv, std::size_t number, int extent, int out_exte
 
 MapExtents unit_map(const TensorInfo& tensor, TensorView view) {
   const auto extent = [&](std::size_t axis) { return to_int(tensor.shape[axis]); };
-  if (tensor.shape.size() != kMapAxes || (view == TensorView::kRows && is_list(tensor)))
+  if (view.matrices > 0) return rows_as_map(tensor, view.matrices);
+  if (tensor.shape.size() != kMapAxes || (view.kind == TensorView::kRows && is_list(tensor)))
     return rows_as_map(tensor);
   return {extent(0), extent(1), extent(2), extent(3)};
+}
+
+bool is_kernels(const Layer& layer, std::size_t input) {
+  const auto* conv = std::get_if<Conv2d>(&layer.operation);
+  return conv != nullptr && conv->kernels == KernelSource::kInput && input == 1;
+}
+
+int matrices_of(const Layer& layer) {
+  const std::optional<MapExtents> product = map_of_product(layer);
+  return product ? product->images : 0;
 }
 
 Interval SubpixelRows::rows_of(Interval outputs, int height) const {
@@ -90,14 +103,18 @@ bool reads_other_rows(const Workload& workload, const Layer& layer) {
 std::optional<RowAxis> row_axis(const Workload& workload, const Layer& layer, std::size_t input,
                                 TensorView view, MapAxis axis) {
   const TensorInfo& map = workload.tensor(layer.inputs[input]);
+  const auto in_matrices = [&](const TensorInfo& of) {
+    return view.matrices == 0 || of.elements() / of.shape.back() % view.matrices == 0;
+  };
+  if (!in_matrices(map) || !in_matrices(layer.output)) return std::nullopt;
   const MapExtents in = unit_map(map, view), out = unit_map(layer.output, view);
   const auto number = to_size(axis);
   const int extent = axis == MapAxis::kRows ? in.height : in.width;
   const int out_extent = axis == MapAxis::kRows ? out.height : out.width;
   if (const auto* conv = std::get_if<Conv2d>(&layer.operation)) {
-    if (!suits(*conv, map, in)) return std::nullopt;
-    return conv->pixels == PixelAxes::kRows ? WindowAxis{extent, 1, 1, 1, 0}
-                                            : axis_of(*conv, number, extent, out_extent);
+    if (!suits(layer, map, in)) return std::nullopt;
+    return conv->pixels != PixelAxes::kMap ? WindowAxis{extent, 1, 1, 1, 0}
+                                           : axis_of(*conv, number, extent, out_extent);
   }
   if (slides_over_maps(layer) && !(in == unit_map(map, TensorView::kMaps))) return std::nullopt;
   if (const auto* pool = std::get_if<Pooling>(&layer.operation)) return window_axis(*pool, number, extent);
@@ -118,12 +135,21 @@ bool leaves(const LayerIndex& index, int layer, const std::vector<int>& layers) 
          !std::includes(layers.begin(), layers.end(), readers.begin(), readers.end());
 }
 
+// Whether one of some layers makes the tensor.
+bool is_made_by(const Workload& workload, const std::vector<int>& layers, const std::string& tensor) {
+  return std::any_of(layers.begin(), layers.end(),
+                     [&](int number) { return nth(workload.layers, number).name == tensor; });
+}
+
 // Maps if any window slides over them, else rows.
 TensorView view_of(const Workload& workload, const std::vector<int>& layers) {
   const bool windows = std::any_of(layers.begin(), layers.end(), [&](int number) {
     return slides_over_maps(nth(workload.layers, number));
   });
-  return windows ? TensorView::kMaps : TensorView::kRows;
+  if (windows) return TensorView::kMaps;
+  int matrices = 0;
+  for (const int number : layers) matrices = std::max(matrices, matrices_of(nth(workload.layers, number)));
+  return {TensorView::kRows, matrices};
 }
 
 }  // namespace
@@ -151,7 +177,12 @@ GroupGraph make_group_graph(const LayerIndex& index, const std::vector<int>& lay
       refuse(fmt::format("it belongs to scene '{}', '{}' to '{}'", layer.scene,
                          group.layers.front().layer->name, group.layers.front().layer->scene));
     for (std::size_t i = 0; i < layer.inputs.size(); ++i) {
-      if (!row_axis(workload, layer, i, group.view)) refuse("its rows are not made of rows of its inputs");
+      if (is_kernels(layer, i)) {
+        if (is_made_by(workload, layers, layer.inputs[i]))
+          refuse(fmt::format("its second operand, '{}', is made in the group", layer.inputs[i]));
+      } else if (!row_axis(workload, layer, i, group.view)) {
+        refuse("its rows are not made of rows of its inputs");
+      }
     }
     if (number != layers.back() && leaves(index, number, layers))
       refuse("its output is read outside the group, which has one output, that of its last layer");
@@ -166,6 +197,11 @@ GroupGraph make_group_graph(const LayerIndex& index, const std::vector<int>& lay
     GroupLayer made;
     made.layer = &layer;
     for (std::size_t i = 0; i < layer.inputs.size(); ++i) {
+      if (is_kernels(layer, i)) {
+        if (std::find(group.kernels.begin(), group.kernels.end(), layer.inputs[i]) == group.kernels.end())
+          group.kernels.push_back(layer.inputs[i]);
+        continue;
+      }
       made.inputs.push_back(number_of(layer.inputs[i]));
       std::vector<int>& consumers = nth(group.tensors, made.inputs.back()).consumers;
       if (consumers.empty() || consumers.back() != local) consumers.push_back(local);

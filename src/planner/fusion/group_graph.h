@@ -6,6 +6,7 @@
 #include "planner/vector/vector_work.h"
 #include "workload/workload.h"
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -85,9 +86,23 @@ class RowAxis {
 
 /// The extents with which the layers of a fusion group see their tensors: maps [N, H, W, C] as they are, or,
 /// where no layer slides over maps, [1, 1, T, K] as rows_as_map. Tensors of other ranks are seen as rows in
-/// both.
-enum class TensorView : std::uint8_t { kMaps, kRows };
+/// both. Where a layer is a product of two results, all tensors are rows of `matrices` matrices, a map each.
+struct TensorView {
+  enum Kind : std::uint8_t { kMaps, kRows };
+
+  TensorView(Kind seen, int products = 0)  // NOLINT(google-explicit-constructor): is one
+      : kind(seen), matrices(products) {}
+
+  Kind kind;
+  int matrices;  ///< 0: no layer is a product of two results
+};
 MapExtents unit_map(const TensorInfo& tensor, TensorView view);
+
+/// Whether input number `input` of a layer is B of a product of two results. In a group B lies in DRAM before
+/// the group begins; its matrices come to WRAM as kernels, for one image after the other.
+bool is_kernels(const Layer& layer, std::size_t input);
+/// TensorView::matrices of groups with this layer; 0: any.
+int matrices_of(const Layer& layer);
 
 /// Whether the layer reads a neighbourhood of pixels for an output pixel.
 bool slides_over_maps(const Layer& layer);
@@ -125,7 +140,7 @@ struct GroupTensor {
 /// A layer of a fusion group; tensors are given by their number in the group.
 struct GroupLayer {
   const Layer* layer = nullptr;
-  std::vector<int> inputs;  ///< in the operator's order
+  std::vector<int> inputs;  ///< in the operator's order, without B of a product of two results
   int output = 0;
 };
 
@@ -136,8 +151,12 @@ struct GroupGraph {
   std::vector<GroupLayer> layers;
   std::vector<GroupTensor> tensors;
   TensorView view = TensorView::kMaps;
+  std::vector<std::string> kernels;  ///< tensors that are B of a product, without repetition
 
   int output() const { return layers.back().output; }
+  /// Of `most` maps, as many as a step may make together, at least one: products of two results take one
+  /// after the other.
+  int maps_of_step(int most) const { return kernels.empty() ? std::max(1, most) : 1; }
 };
 
 /// The group of the layers with these numbers, which rise. Throws UserError that names the layer that cannot

@@ -126,11 +126,17 @@ void GroupSpace::look_at_neighbours() {
     Neighbour& of = neighbours_.emplace_back();
     const auto made_of_rows = [&](TensorView view) {
       for (std::size_t input = 0; input < one.inputs.size(); ++input) {
-        if (!row_axis(workload_, one, input, view)) return false;
+        if (!is_kernels(one, input) && !row_axis(workload_, one, input, view)) return false;
       }
       return true;
     };
-    of.by_maps = made_of_rows(TensorView::kMaps), of.by_rows = made_of_rows(TensorView::kRows);
+    of.matrices = matrices_of(one);
+    if (one.inputs.size() > 1 && is_kernels(one, 1)) {
+      const auto found = numbers_.find(one.inputs[1]);
+      of.kernels_from = found == numbers_.end() ? -1 : found->second;
+    }
+    of.by_maps = made_of_rows(TensorView::kMaps);
+    of.by_rows = made_of_rows({TensorView::kRows, of.matrices});
     of.slides = slides_over_maps(one);
     of.does_nothing = std::holds_alternative<Reshape>(one.operation);
     const std::vector<int>& readers = index.readers(i);
@@ -154,9 +160,13 @@ std::optional<int> GroupSpace::next_end(int begin, int end) const {
 bool GroupSpace::is_unit(int begin, int end) const {
   if (nth(neighbours_, begin).does_nothing || nth(neighbours_, end - 1).does_nothing) return false;
   bool slides = false, by_maps = true, by_rows = true;
+  int matrices = 0;
   for (int i = begin; i < end; ++i) {
     const Neighbour& of = nth(neighbours_, i);
     if (!has_scene_of(i, begin) || (i + 1 < end && of.last_reader >= end)) return false;
+    if (of.kernels_from >= begin || (of.matrices > 0 && matrices > 0 && of.matrices != matrices))
+      return false;
+    matrices = std::max(matrices, of.matrices);
     slides = slides || of.slides, by_maps = by_maps && of.by_maps, by_rows = by_rows && of.by_rows;
   }
   return slides ? by_maps : by_rows;

@@ -93,7 +93,9 @@ void run_streamed(const Clusters& clusters, const GroupWork& work, PlannedUse& u
       if (makers.empty()) continue;
       const int portions = work.layers[l].matrix != nullptr ? makers.front()->weights().portions(l) : 1;
       for (int portion = 0; portion < portions; ++portion) {
-        if (work.layers[l].matrix != nullptr) {
+        if (makers.front()->weights().is_product(l)) {
+          for (ClusterTasks* cluster : makers) cluster->load_product(l, portion);
+        } else if (work.layers[l].matrix != nullptr) {
           std::vector<std::vector<GroupWeights::Load>> loads;  // by cluster
           for (ClusterTasks* cluster : makers) loads.push_back(cluster->weights().fill(l, portion));
           for (std::size_t i = 0; i < loads.front().size(); ++i) {

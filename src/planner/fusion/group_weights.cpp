@@ -166,14 +166,33 @@ void GroupWeights::split_streamed(const std::vector<MostOutputs>& most, ClusterS
     if (work_.layers[l].matrix != nullptr)
       layers_[l].cuts = job_cuts(*work_.layers[l].matrix, layers_[l].mapping, work_.hardware);
   }
+  check_pyramids(slots);
   for (int s = 0; s < slots; ++s) {
     Slot& made = slots_.emplace_back();
     made.offset = slot * to_unsigned(s);
     made.versions.resize(to_size(work_.cores), -1);
-    for (int c = 0; c < work_.cores; ++c) made.buffers.push_back(graph_.add_buffer(BufferRole::kKernels));
+    made.clearings = made.versions;
+    for (int c = 0; c < work_.cores; ++c) {
+      made.buffers.push_back(graph_.add_buffer(BufferRole::kKernels));
+      made.cleared.push_back(graph_.add_buffer(BufferRole::kKernels));
+    }
   }
   slot_ = slots_.size() - 1;
   kernel_bytes_ = to_signed(slot) * slots * regions();
+}
+
+// A pyramid reads the kernels of all its layers at a time.
+void GroupWeights::check_pyramids(int slots) const {
+  int whole = 0;
+  for (std::size_t l = 0; l < layers_.size(); ++l) {
+    if (!fixed_[l]) continue;
+    whole += layers_[l].portions;
+    if (layers_[l].portions == 1 && whole <= slots) continue;
+    throw UserError(fmt::format(
+        "the unit of layer '{}' cannot fit: kernels of all layers between tensors in NRAM take more than the "
+        "{} slots of WRAM; chip.core.wram.size_bytes is {}",
+        work_.graph.layers.back().layer->name, slots, chip_.core.wram.size_bytes));
+  }
 }
 
 // Makes portions of at most `room` bytes of a region, if possible. Returns the bytes of the largest one.
@@ -209,14 +228,27 @@ std::uint64_t GroupWeights::place_portions(std::size_t l, std::uint64_t room) {
   return bytes * to_unsigned(most);
 }
 
-std::vector<GroupWeights::Load> GroupWeights::fill(std::size_t l, int portion) {
-  slot_ = (slot_ + 1) % slots_.size();
+bool GroupWeights::is_product(std::size_t l) const {
+  const ShardedLayer* matrix = work_.layers[l].matrix;
+  return matrix != nullptr && matrix->problem.kernel_tensor.has_value();
+}
+
+std::vector<GroupWeights::Load> GroupWeights::fill(std::size_t l, int portion, int set) {
+  const bool product = is_product(l);
+  for (std::size_t s = 0; product && s < slots_.size(); ++s) {
+    const Slot& known = slots_[s];
+    if (known.layer != to_int(l) || known.portion != portion || known.set != set) continue;
+    slot_ = layers_[l].slot = s;
+    return {};
+  }
+  slot_ = layers_[l].slot = (slot_ + 1) % slots_.size();
   Slot& slot = slots_[slot_];
+  slot.layer = product ? to_int(l) : -1, slot.portion = portion, slot.set = set;
   std::vector<Load> loads;
   std::uint64_t written = 0;  // cores
   for (const Group& group : layers_[l].groups) {
     if (group.portion != portion) continue;
-    Load load = load_of(l, group);
+    Load load = load_of(l, group, set);
     const std::uint64_t cores = cores_of(l, group);
     for (std::size_t c = 0; c < slot.buffers.size(); ++c) {
       const std::uint64_t bit = std::uint64_t{1} << c;
@@ -225,18 +257,31 @@ std::vector<GroupWeights::Load> GroupWeights::fill(std::size_t l, int portion) {
       load.written.push_back({slot.buffers[c], slot.versions[c], AccessKind::kWrite});
     }
     written |= cores;
+    if (product) clear(l, group, load);
     loads.push_back(std::move(load));
   }
   return loads;
 }
 
-std::uint64_t GroupWeights::offset_of(const Group& group) const {
-  return streamed() ? slots_[slot_].offset + group.offset : group.offset;
+// Adds the copies that set places of the current slot which the kernels do not fill.
+void GroupWeights::clear(std::size_t l, const Group& group, Load& load) {
+  const Shard& shard = work_.layers[l].matrix->shards[group.shard];
+  load.clears = cleared_kernels(*shard.layer, shard.weights, group.group, offset_of(l, group));
+  if (load.clears.empty()) return;
+  Slot& slot = slots_[slot_];
+  for (std::size_t c = 0; c < slot.buffers.size(); ++c) {
+    if ((load.cores >> c & 1) != 0)
+      load.cleared.push_back({slot.cleared[c], ++slot.clearings[c], AccessKind::kWrite});
+  }
 }
 
-Access GroupWeights::read(const Group& group, int core) const {
+std::uint64_t GroupWeights::offset_of(std::size_t l, const Group& group) const {
+  return streamed() ? slots_[layers_[l].slot].offset + group.offset : group.offset;
+}
+
+Access GroupWeights::read(std::size_t l, const Group& group, int core) const {
   if (!streamed()) return {group.buffer, 0, AccessKind::kRead};
-  const Slot& slot = slots_[slot_];
+  const Slot& slot = slots_[layers_[l].slot];
   const auto c = to_size(core);
   return {slot.buffers[c], slot.versions[c], AccessKind::kRead};
 }
@@ -269,14 +314,16 @@ std::uint64_t GroupWeights::cores_of(std::size_t l, const Group& group) const {
   return cores;
 }
 
-GroupWeights::Load GroupWeights::load_of(std::size_t l, const Group& group) const {
-  return {transfers(l, group), {}, cores_of(l, group)};
+GroupWeights::Load GroupWeights::load_of(std::size_t l, const Group& group, int set) const {
+  return {transfers(l, group, set), {}, cores_of(l, group)};
 }
 
-std::vector<Transfer> GroupWeights::transfers(std::size_t l, const Group& group) const {
+std::vector<Transfer> GroupWeights::transfers(std::size_t l, const Group& group, int set) const {
   const Shard& shard = work_.layers[l].matrix->shards[group.shard];
-  return weight_loads(graph_, shard, group.group,
-                      multicast_address(cores_of(l, group), true, offset_of(group)), stream_buffer_);
+  KernelGroup kernels = group.group;
+  kernels.set = set;
+  return weight_loads(graph_, shard, kernels,
+                      multicast_address(cores_of(l, group), true, offset_of(l, group)), stream_buffer_);
 }
 
 GroupWeights::Load GroupWeights::load_of_post(std::size_t l, const Group& group) const {

@@ -60,6 +60,27 @@ class GroupWeights {
     std::vector<Transfer> transfers;  ///< from DRAM to multicast addresses
     AccessList written;
     std::uint64_t cores = 0;  ///< of the cluster, as a bit mask
+    /// Copies of each core that come first, to offsets in WRAM, and what they write, by core: they set places
+    /// that a kernel that is a result does not fill (cleared_kernels).
+    std::vector<Copy> clears = {};
+    AccessList cleared = {};
+
+    /// What the transfers of core number `n` of those that need the load access.
+    AccessList accesses_of(int n) const {
+      AccessList accesses{written[to_size(n)]};
+      if (!clears.empty()) accesses.push_back(read(cleared[to_size(n)]));
+      return accesses;
+    }
+    /// What the transfers access that serve all these cores.
+    AccessList accesses() const {
+      AccessList accesses = written;
+      for (std::size_t n = 0; !clears.empty() && n < cleared.size(); ++n)
+        accesses.push_back(read(cleared[n]));
+      return accesses;
+    }
+
+   private:
+    static Access read(const Access& of) { return {of.buffer, of.version, AccessKind::kRead}; }
   };
   /// Sets the bytes of the buffer that streams of weights pass through. Call before the functions below.
   void limit_streams(std::int64_t bytes) { stream_buffer_ = bytes; }
@@ -74,12 +95,15 @@ class GroupWeights {
   bool streamed() const { return work_.kernels == GroupKernels::kStreamed; }
   /// The most bytes of a load of streamed kernels.
   std::int64_t largest_load() const;
-  /// Assigns the next slot to a portion of a layer. Returns the loads that fill it.
-  std::vector<Load> fill(std::size_t layer, int portion);
-  /// The current WRAM offset of a group; if its layer is streamed, the group is in the portion loaded last.
-  std::uint64_t offset_of(const Group& group) const;
+  /// Assigns the next slot to a portion of a layer. Returns the loads that fill it. Of a product of two
+  /// results the portion is that of a set; where a slot still has it, there are none.
+  std::vector<Load> fill(std::size_t layer, int portion, int set = 0);
+  /// Whether the layer is a product of two results.
+  bool is_product(std::size_t layer) const;
+  /// The current WRAM offset of a group; streamed, it is in the portion of its layer that was loaded last.
+  std::uint64_t offset_of(std::size_t layer, const Group& group) const;
   /// The access by which core `core` of the cluster reads the group.
-  Access read(const Group& group, int core) const;
+  Access read(std::size_t layer, const Group& group, int core) const;
 
  private:
   struct OfLayer {
@@ -89,26 +113,32 @@ class GroupWeights {
     int portions = 0;
     std::int64_t factors_at = 0;  // NRAM offset of factors, or of the parameters of a partial-sum exchange
     BufferId factors = 0;
+    std::size_t slot = 0;  // with the portion that was loaded last, of streamed kernels
   };
   // A slot of WRAM for portions, with a buffer for each core.
   struct Slot {
     std::uint64_t offset = 0;  // offset in each region of WRAM
     std::vector<BufferId> buffers;
-    std::vector<int> versions;  // by core: the last version that is written; -1: none
+    std::vector<int> versions;             // by core: the last version that is written; -1: none
+    std::vector<BufferId> cleared;         // what the copies of Load::clears write beside it
+    std::vector<int> clearings;            // by core: the last version of these
+    int layer = -1, portion = 0, set = 0;  // of the product whose kernels it has; -1: other kernels
   };
+  void clear(std::size_t layer, const Group& group, Load& load);
   int regions() const;
   void map_layer(std::size_t layer, const std::vector<MostOutputs>& most, ClusterShare share);
   void place(const std::vector<MostOutputs>& most, ClusterShare share);
   void place_groups(std::size_t layer, std::uint64_t& end);
   void split_streamed(const std::vector<MostOutputs>& most, ClusterShare share);
+  void check_pyramids(int slots) const;
   std::uint64_t place_portions(std::size_t layer, std::uint64_t most);
   void place_posts(std::size_t layer);
   std::vector<KernelGroup> groups_of(std::size_t layer, std::size_t shard, int part) const;
   std::int64_t group_bytes_of(std::size_t layer, std::size_t shard) const;
   std::uint64_t cores_of_part(std::size_t layer, int part) const;
   std::uint64_t cores_of(std::size_t layer, const Group& group) const;
-  Load load_of(std::size_t layer, const Group& group) const;
-  std::vector<Transfer> transfers(std::size_t layer, const Group& group) const;
+  Load load_of(std::size_t layer, const Group& group, int set = 0) const;
+  std::vector<Transfer> transfers(std::size_t layer, const Group& group, int set = 0) const;
   Transfer transfer_of_factors(std::size_t layer) const;
   Load load_of_post(std::size_t layer, const Group& group) const;
 

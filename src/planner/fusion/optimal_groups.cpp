@@ -278,6 +278,11 @@ class OptimalChooser {
           GroupRequest request = *trial.group;
           request.holdings[tensor.name] = holding;
           consider(request, trial);
+          // What does not lie in the SRAM leaves room for more rows there.
+          const int rows = request.step_rows.value_or(output.height());
+          if (holding != Holding::kNram || 2 * rows > output.height()) continue;
+          request.step_rows = 2 * rows;
+          consider(request, trial);
         }
       }
     }

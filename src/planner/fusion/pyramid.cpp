@@ -175,7 +175,13 @@ std::vector<Pyramid> pyramids_of(const GroupWork& work) {
     }
     if (pyramid.tensors.empty()) continue;
     const std::string& name = nth(graph.tensors, pyramid.tensors.front()).name;
-    if (work.kernels == GroupKernels::kStreamed) refuse(name, "its layers' kernels are streamed");
+    // Kernels of products of two results stay while a core computes the layers of a pyramid; others are
+    // replaced.
+    for (std::size_t l = pyramid.layers.front(); l <= pyramid.layers.back(); ++l) {
+      const ShardedLayer* matrix = work.layers[l].matrix;
+      const bool stays = matrix == nullptr || (matrix->problem.kernel_tensor.has_value() && last[l] == end);
+      if (work.kernels == GroupKernels::kStreamed && !stays) refuse(name, "its layers' kernels are streamed");
+    }
     for (const std::size_t l : pyramid.layers) {
       if (work.layers[l].matrix != nullptr && work.layers[l].matrix->cores() > 1)
         refuse(name, "cores share the input channels of a layer that reads or makes it");

@@ -191,8 +191,8 @@ class RulesChooser {
     }
     const bool large = map > chip_.sram_bytes();
     const int share = ceil_div(output.images() * output.height(), chip_.clusters);
-    UnitMap group{std::min(output.height(), share), output.map.width, std::max(1, share / output.height()),
-                  large};
+    UnitMap group{std::min(output.height(), share), output.map.width,
+                  layers.graph.maps_of_step(share / output.height()), large};
     trial.mode = large ? "large map" : "small map";
     const bool grows = config_.split == FusionSplit::kBottomUp;
     Found found = grows ? grow(layers, group, trial) : cut(layers, group, trial);

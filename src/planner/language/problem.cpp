@@ -85,10 +85,13 @@ std::vector<int> matrices_of(const std::vector<std::int64_t>& axes,
   return matrices;
 }
 
-// Sets the images, pixels and kernels of a product of matrices.
-void set_product(Problem& p, const Workload& workload, const Layer& layer) {
-  const MatrixProduct& product = p.conv.product;
-  std::vector<std::int64_t> axes(layer.output.shape.begin(), layer.output.shape.end() - 2);
+// By image of a product, the matrices of A and B that it is made of, and the rows of each image.
+struct ProductImages {
+  std::vector<int> maps, sets;
+  std::int64_t rows = 1;
+};
+ProductImages images_of(const MatrixProduct& product, const std::vector<std::int64_t>& output) {
+  std::vector<std::int64_t> axes(output.begin(), output.end() - 2);
   std::vector<std::int64_t> a = aligned(product.a_axes, axes.size()),
                             b = aligned(product.b_axes, axes.size());
   std::int64_t rows = product.rows;
@@ -97,13 +100,20 @@ void set_product(Problem& p, const Workload& workload, const Layer& layer) {
     rows *= axes.back();
     axes.pop_back(), a.pop_back(), b.pop_back();
   }
-  p.map_images = matrices_of(axes, a), p.kernel_sets = matrices_of(axes, b);
+  return {matrices_of(axes, a), matrices_of(axes, b), rows};
+}
+
+// Sets the images, pixels and kernels of a product of matrices.
+void set_product(Problem& p, const Workload& workload, const Layer& layer) {
+  const MatrixProduct& product = p.conv.product;
+  const ProductImages images = images_of(product, layer.output.shape);
+  p.map_images = images.maps, p.kernel_sets = images.sets;
   p.batch = count_of(p.map_images);
   p.sets = *std::max_element(p.kernel_sets.begin(), p.kernel_sets.end()) + 1;
   p.channels = to_int(product.inner);
   p.map_order = product.a;
-  p.width = p.out_width = width_of(rows);
-  p.height = p.out_height = to_int(rows / p.width);
+  p.width = p.out_width = width_of(images.rows);
+  p.height = p.out_height = to_int(images.rows / p.width);
   if (p.conv.kernels == KernelSource::kWeights) return;
   KernelTensor& kernels = p.kernel_tensor.emplace();
   kernels.info = workload.tensor(layer.inputs.at(1));
@@ -144,10 +154,23 @@ bool is_of_rows(const Conv2d& conv, const TensorInfo& map) {
 
 }  // namespace
 
-MapExtents rows_as_map(const TensorInfo& tensor) {
-  const std::int64_t channels = tensor.shape.back(), rows = tensor.elements() / channels;
+MapExtents rows_as_map(const TensorInfo& tensor, int maps) {
+  const std::int64_t channels = tensor.shape.back(), rows = tensor.elements() / channels / maps;
   const int width = width_of(rows);
-  return {1, to_int(rows / width), width, to_int(channels)};
+  return {maps, to_int(rows / width), width, to_int(channels)};
+}
+
+std::optional<MapExtents> map_of_product(const Layer& layer) {
+  const auto* conv = std::get_if<Conv2d>(&layer.operation);
+  if (conv == nullptr || conv->pixels != PixelAxes::kMatrices || conv->kernels != KernelSource::kInput ||
+      conv->product.a != MatrixOrder::kPlain)
+    return std::nullopt;
+  const ProductImages images = images_of(conv->product, layer.output.shape);
+  for (std::size_t i = 0; i < images.maps.size(); ++i) {
+    if (images.maps[i] != to_int(i)) return std::nullopt;
+  }
+  const int width = width_of(images.rows);
+  return MapExtents{count_of(images.maps), to_int(images.rows / width), width, to_int(conv->product.inner)};
 }
 
 Problem make_problem(const Workload& workload, const Layer& layer, const HardwareConfig& hardware,

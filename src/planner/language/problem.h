@@ -180,8 +180,12 @@ struct MapExtents {
     return a.images == b.images && a.height == b.height && a.width == b.width && a.channels == b.channels;
   }
 };
-/// Rows [..., K] as pixels of one map with K channels, with a width that suits the arrays.
-MapExtents rows_as_map(const TensorInfo& tensor);
+/// Rows [..., K] as pixels of `maps` maps of equally many pixels with K channels, with a width that suits the
+/// arrays. `maps` divides the number of rows.
+MapExtents rows_as_map(const TensorInfo& tensor, int maps = 1);
+/// The map of a product of two results, with an image for each set of kernels, as make_problem sees it;
+/// nothing where an image of the product is not made of the matrix of A with its number, as it lies.
+std::optional<MapExtents> map_of_product(const Layer& layer);
 
 /// The problem of a whole layer, in blocks of `block_kernels` kernels. `workload` outlives it. Where nothing
 /// is fused, eight and more maps of one pixel under kernels of one tap are rows: fewer, and maps inside

@@ -1,0 +1,63 @@
+// Loads of kernels and factors of a fusion group, for one cluster.
+#include "base/types.h"
+#include "isa/address_map.h"
+#include "planner/fusion/cluster_tasks.h"
+
+#include <algorithm>
+#include <bitset>
+#include <utility>
+
+namespace tilebeat {
+
+void ClusterTasks::make_loads(bool ahead) {
+  const std::int64_t room = staging_.room(Staging::kStreamBuffers);  // 0: loads are refused below
+  weights_.limit_streams(room > 0 ? std::min(room, Staging::kLargestPassed) : Staging::kLargestPassed);
+  loads_ = weights_.loads(ahead);
+  std::int64_t largest = ahead ? 0 : weights_.largest_load();
+  if (loads_.empty() && largest == 0) return;
+  for (const GroupWeights::Load& load : loads_) largest = std::max(largest, bytes_of(load.transfers));
+  loads_stream_ = staging_.add_stream(std::min(largest, staging_.share(Staging::kStreamBuffers)),
+                                      Staging::kStreamBuffers);
+}
+
+int ClusterTasks::load_alone(const GroupWeights::Load& load) {
+  const bool one = (load.cores & (load.cores - 1)) == 0;
+  if (chip_.dram_path == DramPath::kSram || (chip_.dram_path == DramPath::kAuto && !one)) {
+    Staging::load({link(load)}, 0);
+    return 1;
+  }
+  int fetched = 0;
+  const auto cores = static_cast<std::size_t>(std::bitset<64>(load.cores).count());
+  for (std::size_t c = 0; c < cores_.size(); ++c) {
+    if ((load.cores >> c & 1) == 0) continue;
+    const EnginePlace& place = cores_[c].place;
+    std::vector<Transfer> transfers = load.transfers;
+    for (Transfer& transfer : transfers) {
+      const bool wram = (transfer.destination & kMulticastWram) != 0;
+      transfer.destination = (wram ? place.wram : place.nram) + (transfer.destination & kMulticastOffsetMask);
+    }
+    // The slot of streamed kernels is a buffer of each core.
+    const bool of_core = weights_.streamed() && !load.written.empty() && load.written.size() == cores;
+    cores_[c].copy(Unit::kIodma, transfers, of_core ? load.accesses_of(fetched) : load.written);
+    ++fetched;
+  }
+  return fetched;
+}
+
+void ClusterTasks::load_product(std::size_t l, int portion) {
+  const Problem& p = work_.layers[l].matrix->problem;
+  for (const GroupWeights::Load& load : weights_.fill(l, portion, p.kernel_set(part().image))) {
+    int number = 0;
+    for (std::size_t c = 0; c < cores_.size(); ++c) {
+      if ((load.cores >> c & 1) == 0) continue;
+      for (Copy clear : load.clears) {
+        clear.destination += cores_[c].place.wram;
+        cores_[c].copy(clear, {load.written[to_size(number)], load.cleared[to_size(number)]});
+      }
+      ++number;
+    }
+    bytes_.kernels += load_alone(load) * bytes_of(load.transfers);
+  }
+}
+
+}  // namespace tilebeat
