@@ -66,13 +66,13 @@ Bytes run(const json& workload, const std::string& config) {
 class FourBitWeightsOn : public ::testing::TestWithParam<const char*> {};
 
 TEST_P(FourBitWeightsOn, DT_1_dram_moves_packed_bytes) {
-  constexpr int kK = 2048, kFeatures = 512;
+  constexpr int kK = 2048, kOutFeatures = 512;
   const std::string config = GetParam();
-  const std::int64_t records = 16 * kFeatures;
+  const std::int64_t records = 16 * kOutFeatures;
   const auto whole =
-      static_cast<double>(run(layer_of(kK, kFeatures, random_of(2)), config).planned - records);
+      static_cast<double>(run(layer_of(kK, kOutFeatures, random_of(2)), config).planned - records);
   const auto share = [&](const json& weights) {
-    return static_cast<double>(run(layer_of(kK, kFeatures, weights), config).planned - records) / whole;
+    return static_cast<double>(run(layer_of(kK, kOutFeatures, weights), config).planned - records) / whole;
   };
   EXPECT_LE(share(grouped("int4", 32)), 0.54);
   EXPECT_LE(share(grouped("int4", 64)), 0.52);

@@ -22,7 +22,7 @@ using Files = std::map<std::string, std::string>;
 
 constexpr const char* kWrittenConfig = "configs/switch16.json";
 constexpr const char* kWrittenLayer = "models/worked_dilated.json";
-constexpr const char* kChain = "models/small_chain.json";
+constexpr const char* kWrittenChain = "models/small_chain.json";
 
 std::vector<std::string> arguments_of(const std::string& workload, std::vector<std::string> more) {
   std::vector<std::string> arguments{"run", "--config", source_path(kWrittenConfig), "--layer",
@@ -143,7 +143,7 @@ TEST(OutputFiles, UI_5_files_of_the_user_stay) {
   const std::vector<std::string> mine{"tilebeat-out/notes.txt", "tilebeat-out/outputs/mine.npy",
                                       "tilebeat-out.partial/mine.txt", "w.vcd.partial", "t.json.partial"};
   for (const std::string& name : mine) folder.write(name, "mine");
-  for (const char* workload : {kChain, kWrittenLayer}) {
+  for (const char* workload : {kWrittenChain, kWrittenLayer}) {
     const CommandResult result =
         folder.run_layer(kWrittenConfig, workload, {"--vcd", "w.vcd", "--timeline", "t.json"});
     EXPECT_EQ(result.status, 0) << result.err;
@@ -249,7 +249,7 @@ TEST(OutputFiles, UI_5_traces_may_lie_in_the_output_folder) {
 
 TEST(OutputFiles, UI_5_files_that_grow_too_large_leave_everything_as_it_was) {
   const CommandFolder folder;
-  ASSERT_EQ(folder.run_layer(kWrittenConfig, kChain, {"--vcd", "w.vcd"}).status, 0);
+  ASSERT_EQ(folder.run_layer(kWrittenConfig, kWrittenChain, {"--vcd", "w.vcd"}).status, 0);
   const Files before = folder.files();
   CommandSetting limited;
   limited.max_file_bytes = 4096;
@@ -265,7 +265,7 @@ TEST(OutputFiles, UI_5_files_that_grow_too_large_leave_everything_as_it_was) {
 // A pipe holds the run back before its last steps: meanwhile the place of the report becomes a folder.
 TEST(OutputFiles, UI_5_a_report_that_cannot_be_written_any_more_leaves_everything_as_it_was) {
   const CommandFolder folder;
-  ASSERT_EQ(folder.run_layer(kWrittenConfig, kChain, {"--vcd", "w.vcd"}).status, 0);
+  ASSERT_EQ(folder.run_layer(kWrittenConfig, kWrittenChain, {"--vcd", "w.vcd"}).status, 0);
   ASSERT_EQ(mkfifo(folder.path("pipe").c_str(), 0600), 0);
   const StartedCommand run =
       folder.start(arguments_of(kWrittenLayer, {"--vcd", "w.vcd", "--timeline", "pipe"}));
@@ -294,13 +294,13 @@ TEST(OutputFiles, UI_5_one_run_at_a_time_writes_into_a_folder) {
   const StartedCommand first =
       folder.start(arguments_of(kWrittenLayer, {"--out", "o", "--timeline", "pipe"}));
   ASSERT_TRUE(eventually([&] { return fs::exists(folder.path("o/outputs")); }));
-  const CommandResult second = folder.run(arguments_of(kChain, {"--out", "o"}));
+  const CommandResult second = folder.run(arguments_of(kWrittenChain, {"--out", "o"}));
   EXPECT_EQ(second.status, 2);
   EXPECT_NE(second.err.find("o: another run is writing there"), std::string::npos) << second.err;
   read_bytes(folder.path("pipe"));
   EXPECT_EQ(first.finish().status, 0);
   EXPECT_EQ(folder.report("o").at("workload"), "worked_dilated");
-  EXPECT_EQ(folder.run(arguments_of(kChain, {"--out", "o"})).status, 0) << "the next one may";
+  EXPECT_EQ(folder.run(arguments_of(kWrittenChain, {"--out", "o"})).status, 0) << "the next one may";
 }
 
 // The lock goes with the process.
@@ -312,7 +312,7 @@ TEST(OutputFiles, UI_5_a_killed_run_keeps_nobody_out) {
   ASSERT_TRUE(eventually([&] { return fs::exists(folder.path("o/outputs")); }));
   first.signal(SIGKILL);
   EXPECT_EQ(first.finish().status, 128 + SIGKILL);
-  EXPECT_EQ(folder.run(arguments_of(kChain, {"--out", "o"})).status, 0);
+  EXPECT_EQ(folder.run(arguments_of(kWrittenChain, {"--out", "o"})).status, 0);
 }
 
 TEST(OutputFiles, UI_5_an_output_that_is_another_one_under_a_second_name_is_refused) {
