@@ -14,6 +14,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <deque>
+#include <map>
 #include <set>
 #include <string>
 #include <utility>
@@ -68,14 +69,23 @@ std::deque<Answer> answers(const Port& port) {
   return all;
 }
 
-// A request is granted when it is there no longer, or another one is.
-std::set<std::uint64_t> grants(const Port& port) {
+// Clocks in which requests are granted. Each makes one more burst under way in the clock behind it, in which
+// an answer makes one less. Requests alone do not tell: one may follow another of the same burst at once.
+std::set<std::uint64_t> grants(const Folder& vectors, const std::string& port) {
+  Register under_way(vectors.at(port + ".registers"), "outstanding");
+  std::map<std::uint64_t, int> answered;
+  for (const char* kind : {".rdone", ".wdone"}) {
+    const Port& done = vectors.at(port + kind).port;
+    for (std::size_t i = 0; i < done.records(); i++) answered[done.clock(i)]++;
+  }
   std::set<std::uint64_t> granted;
-  for (std::size_t i = 0; i < port.records(); i++) {
-    const bool goes_on = i + 1 < port.records() && port.clock(i + 1) == port.clock(i) + 1 &&
-                         port.number(i, 0) == port.number(i + 1, 0) &&
-                         port.number(i, 2) == port.number(i + 1, 2);
-    if (!goes_on) granted.insert(port.clock(i));
+  const Port& requests = vectors.at(port + ".req").port;
+  for (std::size_t i = 0; i < requests.records(); i++) {
+    const std::uint64_t clock = requests.clock(i);
+    const std::uint64_t before = under_way.at(clock);
+    const auto answers = answered.find(clock + 1);
+    const int less = answers == answered.end() ? 0 : answers->second;
+    if (under_way.at(clock + 1) + less > before) granted.insert(clock);
   }
   return granted;
 }
@@ -131,7 +141,7 @@ LockStep::LockStep(const std::string& folder, const Settings& settings)
   const Folder vectors(folder + "/vectors");
   for (int s = 0; s < kSides; s++) {
     const std::string port = settings.text(kNames[s].c_str());
-    sides_[s].granted = grants(vectors.at(port + ".req").port);
+    sides_[s].granted = grants(vectors, port);
     sides_[s].beats = vectors.at(port + ".rbeat").port;
     sides_[s].read = answers(vectors.at(port + ".rdone").port);
     sides_[s].written = answers(vectors.at(port + ".wdone").port);
