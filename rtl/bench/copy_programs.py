@@ -42,6 +42,22 @@ def bordered(rng, bytes_of_sides):
     return fields, spans
 
 
+def turned(rng, bytes_of_sides, block_bytes):
+    """Likewise of blocks that arrive turned, each of at most so many bytes: rows of its source are the columns of its destination."""
+    columns = min(rng.choice([1, rng.randint(1, 8), rng.randint(1, 40), 16, 64]), block_bytes)
+    rows = min(rng.choice([1, 2, 4, rng.randint(1, 20), rng.randint(1, 64)]), block_bytes // columns)
+    run = columns * rng.randint(1, min(4, block_bytes // columns // rows))
+    step = run + rng.choice([0, 0, rng.randint(0, 70)])
+    column = rows + rng.choice([0, 0, rng.randint(0, 20)])
+    group = column * (columns - 1) + rows + rng.choice([0, 0, rng.randint(0, 40)])
+    spans = [step * (rows - 1) + run, group * (run // columns - 1) + column * (columns - 1) + rows]
+    strides = [span + rng.choice([0, 0, rng.randint(0, 100)]) for span in spans]
+    blocks = max(1, min(rng.choice([1, 2, rng.randint(1, 8)]), *(limit // stride for limit, stride in zip(bytes_of_sides, strides))))
+    fields = {"run_bytes": run, "inner_count": rows, "outer_count": blocks, "source_inner_stride": step, "source_outer_stride": strides[0],
+              "destination_inner_stride": column, "destination_outer_stride": strides[1], "transposed_columns": columns, "transposed_stride": group}
+    return fields, [stride * (blocks - 1) + span for stride, span in zip(strides, spans)]
+
+
 def line(unit, source, destination, fields):
     """The text of a copy."""
     rest = " ".join(f"{name}={value}" for name, value in fields.items())

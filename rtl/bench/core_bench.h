@@ -25,12 +25,12 @@ namespace bench {
 template <typename Model>
 class CoreBench {
  public:
-  // `simulator` are the recorded ports; the model gets the instructions of these opcodes, and a run of
-  // `run_opcode` makes a record of the port "completed" when it ended.
+  // `simulator` are the recorded ports; the model gets the instructions of these opcodes, and one of
+  // `run_opcodes` makes a record of the port "completed" when it ended.
   CoreBench(const std::string& folder, const Settings& settings, Ports simulator,
-            const std::set<int>& opcodes, int run_opcode)
+            const std::set<int>& opcodes, const std::set<int>& run_opcodes)
       : simulator_(std::move(simulator)), model_(std::make_unique<Model>(&context_)) {
-    find_instructions(folder, settings.text("processor"), opcodes, run_opcode);
+    find_instructions(folder, settings.text("processor"), opcodes, run_opcodes);
     for (const auto& [name, port] : simulator_) {
       rtl_[name].fields = port.fields;
       if (port.records() == 0) continue;
@@ -90,13 +90,13 @@ class CoreBench {
 
  private:
   void find_instructions(const std::string& folder, const std::string& processor,
-                         const std::set<int>& opcodes, int run_opcode) {
+                         const std::set<int>& opcodes, const std::set<int>& run_opcodes) {
     program_ = read_program(folder, processor);
     std::vector<std::uint64_t> completed;
     for (const Instruction& instruction : program_) {
       if (instruction.begin < 0 || opcodes.count(instruction.opcode()) == 0) continue;
       instructions_.push_back(&instruction);
-      if (instruction.opcode() == run_opcode) completed.push_back(instruction.end);
+      if (run_opcodes.count(instruction.opcode()) != 0) completed.push_back(instruction.end);
     }
     Port& done = simulator_["completed"];
     std::sort(completed.begin(), completed.end());

@@ -1,8 +1,10 @@
 // A DMA engine (HI-2, HI-3): IODMA, MVDMA, GDMA or CDMA. Copies are executed in their order; one is read while the one before is written.
 module copy_engine #(
-    parameter WIDTH0 = 16,  // bytes of the bus of the outer side
-    parameter WIDTH1 = 64,  // of the inner one
-    parameter SIZE = 4096   // bytes of the buffer, those included that wait for their beats
+    parameter SIDES = 2,    // ports: the outer one, that of the inner side; with four of them, of a merged engine, the link and the broadcast
+    parameter WIDTH0 = 16,  // bytes of the buses of the outer side and the link
+    parameter WIDTH1 = 64,  // of the inner side and the broadcast
+    parameter WIDTH = WIDTH0 < WIDTH1 ? WIDTH1 : WIDTH0,
+    parameter SIZE = 8192   // bytes of the buffer, those included that wait for their beats, and all of a block until its last byte has left
 ) (
     input  logic                clk,
     input  logic                reset,
@@ -10,30 +12,28 @@ module copy_engine #(
     input  logic [15:0]         option_burst,
     input  logic [15:0]         option_outstanding,
     input  logic [31:0]         option_buffer,
-    input  logic [47:0]         option_inner_begin,  // addresses of the inner side
-    input  logic [47:0]         option_inner_end,
+    input  logic [SIDES*48-1:0] option_begin,  // addresses of the sides; all others are those of side 0
+    input  logic [SIDES*48-1:0] option_end,
     // Instructions.
     input  logic                instruction_valid,
     input  logic [511:0]        instruction,
     // The ports.
-    output logic [1:0]          request,
-    output logic [1:0]          request_write,
-    output logic [95:0]         request_address,
-    output logic [31:0]         request_bytes,
-    output logic [1:0]          sends,       // a request is new
+    output logic [SIDES-1:0]    request,
+    output logic [SIDES-1:0]    request_write,
+    output logic [SIDES*48-1:0] request_address,
+    output logic [SIDES*16-1:0] request_bytes,
+    output logic [SIDES-1:0]    sends,       // a request is new
     output logic [5:0]          read_tag,    // of a new read
     output logic [5:0]          write_tag,   // of a new write
-    input  logic [1:0]          grant,
-    input  logic [1:0]          read_beat,
-    input  logic [11:0]         read_beat_tag,
-    input  logic [1:0]          read_done,   // with the last beat
-    input  logic [WIDTH0*8-1:0] read_data0,
-    input  logic [WIDTH1*8-1:0] read_data1,
-    output logic [1:0]          write_beat,
-    output logic [WIDTH0*8-1:0] write_data0,
-    output logic [WIDTH1*8-1:0] write_data1,
-    input  logic [1:0]          write_done,
-    input  logic [11:0]         write_done_tag,
+    input  logic [SIDES-1:0]    grant,
+    input  logic [SIDES-1:0]    read_beat,
+    input  logic [SIDES*6-1:0]  read_beat_tag,
+    input  logic [SIDES-1:0]    read_done,   // with the last beat
+    input  logic [SIDES*WIDTH*8-1:0] read_data,
+    output logic [SIDES-1:0]    write_beat,
+    output logic [SIDES*WIDTH*8-1:0] write_data,
+    input  logic [SIDES-1:0]    write_done,
+    input  logic [SIDES*6-1:0]  write_done_tag,
     // What is seen of it.
     output logic                reads,       // a read, or a stretch of the border
     output logic                writes,
@@ -42,14 +42,14 @@ module copy_engine #(
 );
   logic [15:0] burst, outstanding;
   logic [31:0] buffer_bytes;
-  logic [47:0] inner_begin, inner_end;
+  logic [SIDES*48-1:0] begins, ends_of;
   always_ff @(posedge clk)
     if (reset) begin
       burst <= option_burst;
       outstanding <= option_outstanding;
       buffer_bytes <= option_buffer;
-      inner_begin <= option_inner_begin;
-      inner_end <= option_inner_end;
+      begins <= option_begin;
+      ends_of <= option_end;
     end
 
   // Copies: the next one to come, that is read, that is written, that is not complete.
@@ -58,15 +58,19 @@ module copy_engine #(
   logic [4:0] jobs_unread, jobs_unwritten;
   logic read_loaded, write_loaded;
 
-  function automatic logic inner(input [47:0] address);
-    inner = address >= inner_begin && address < inner_end;
+  // The side of an address: the first one that has it, or side 0.
+  function automatic [1:0] side_of(input [47:0] address);
+    side_of = 2'd0;
+    for (int s = SIDES - 1; s > 0; s = s - 1) if (address >= begins[s*48+:48] && address < ends_of[s*48+:48]) side_of = s;
   endfunction
 
   logic [47:0] read_address, write_address;
   logic [15:0] read_bytes, write_bytes;
-  logic read_border, read_last, write_last, read_side_of, write_side_of;
+  logic read_border, read_last, write_last;
+  logic [1:0] read_side_of, write_side_of;
   logic read_load, write_load, read_step, write_step;
-  dma_pkg::runs_t destination;
+  logic [31:0] write_needs;
+  dma_pkg::place_t write_place;
 
   assign read_job = jobs[job_read];
   assign write_job = jobs[job_written];
@@ -81,16 +85,18 @@ module copy_engine #(
       .border(read_border),
       .last(read_last)
   );
-  run_walk write_walk (
+  write_side write_walk (
       .clk(clk),
       .load(write_load),
-      .runs(dma_pkg::joined(destination)),
+      .copy(next_written),
       .option_burst(burst),
       .step(write_step),
+      .position(write_position),
       .address(write_address),
       .bytes(write_bytes),
-      .last(write_last),
-      .ends_row()
+      .needed(write_needs),
+      .place(write_place),
+      .last(write_last)
   );
 
   // The copies with which the next clock begins.
@@ -108,12 +114,6 @@ module copy_engine #(
     unwritten_next = jobs_unwritten - {4'b0, write_step && write_last};
     write_load = (!write_loaded || write_step && write_last) && (unwritten_next != 5'd0 || instruction_valid);
     next_written = unwritten_next != 5'd0 ? jobs[job_written_next] : fresh;
-    destination.address = next_written.destination;
-    destination.run_bytes = next_written.run_bytes;
-    destination.columns = next_written.pad_left + next_written.inner_count + next_written.pad_right;
-    destination.rows = next_written.pad_top + next_written.outer_count + next_written.pad_bottom;
-    destination.column_stride = next_written.destination_inner_stride;
-    destination.row_stride = next_written.destination_outer_stride;
   end
   always_ff @(posedge clk) begin
     if (instruction_valid) begin
@@ -139,21 +139,21 @@ module copy_engine #(
 
   // What is requested in this clock: a write goes before a read at the same port.
   logic [31:0] read_position, write_position, arrived, reserved_before;
-  logic [1:0] free, send_read, send_write;
-  logic [15:0] reads_taken[dma_pkg::SIDES], writes_taken[dma_pkg::SIDES];
+  logic [SIDES-1:0] free, send_read, send_write;
+  logic [15:0] reads_taken[SIDES], writes_taken[SIDES];
   logic [31:0] writes_sent, writes_answered;
   logic ahead;  // the bytes of the copy before the last one have not arrived
   always_comb begin
-    read_side_of = inner(read_job.source);
-    write_side_of = inner(write_job.destination);
-    write_step = write_loaded && free[write_side_of] && arrived - write_position >= write_bytes && arrived - write_position < 32'h80000000;
+    read_side_of = side_of(read_job.source);
+    write_side_of = side_of(write_job.destination);
+    write_step = write_loaded && free[write_side_of] && arrived - write_position >= write_needs && arrived - write_position < 32'h80000000;
     reserved = reserved_before - (write_step ? write_bytes : 32'd0);
     ahead = job_read - job_arrived >= 4'd2;
     read_step = read_loaded && !ahead && (read_border || free[read_side_of] && !(write_step && write_side_of == read_side_of))
                 && reserved + read_bytes <= buffer_bytes;
     if (read_step) reserved = reserved + read_bytes;
-    send_read = 2'b0;
-    send_write = 2'b0;
+    send_read = '0;
+    send_write = '0;
     send_read[read_side_of] = read_step && !read_border;
     send_write[write_side_of] = write_step;
     sends = send_read | send_write;
@@ -182,8 +182,10 @@ module copy_engine #(
 
   logic [7:0] buffer[SIZE];
   arrivals #(
+      .SIDES(SIDES),
       .WIDTH0(WIDTH0),
       .WIDTH1(WIDTH1),
+      .WIDTH(WIDTH),
       .SIZE(SIZE)
   ) landing (
       .send(read_step),
@@ -195,15 +197,15 @@ module copy_engine #(
       .tag(read_tag),
       .beat(read_beat),
       .beat_tags(read_beat_tag),
-      .data0(read_data0),
-      .data1(read_data1),
+      .data(read_data),
       .done(read_done),
       .taken(reads_taken),
       .*
   );
 
-  logic [31:0] positions[dma_pkg::SIDES];
-  write_answers answers (
+  write_answers #(
+      .SIDES(SIDES)
+  ) answers (
       .send(write_step),
       .send_side(write_side_of),
       .tag(write_tag),
@@ -215,7 +217,10 @@ module copy_engine #(
   );
   genvar s;
   generate
-    for (s = 0; s < dma_pkg::SIDES; s = s + 1) begin : side
+    for (s = 0; s < SIDES; s = s + 1) begin : side
+      localparam BUS = s % 2 == 0 ? WIDTH0 : WIDTH1;
+      dma_pkg::place_t place;
+      logic [BUS*8-1:0] data;
       request_port port (
           .option_outstanding(outstanding),
           .free(free[s]),
@@ -224,39 +229,26 @@ module copy_engine #(
           .send_write(send_write[s]),
           .send_address(send_write[s] ? write_address : read_address),
           .send_bytes(send_write[s] ? write_bytes : read_bytes),
-          .send_position(write_position),
+          .send_place(write_place),
           .request(request[s]),
           .write(request_write[s]),
           .address(request_address[s*48+:48]),
           .bytes(request_bytes[s*16+:16]),
-          .position(positions[s]),
           .grant(grant[s]),
           .*
       );
+      write_beats #(
+          .WIDTH(BUS),
+          .SIZE(SIZE)
+      ) beats (
+          .grant(grant[s] && request_write[s]),
+          .bytes(request_bytes[s*16+:16]),
+          .beat(write_beat[s]),
+          .*
+      );
+      assign write_data[s*WIDTH*8+:WIDTH*8] = data;
     end
   endgenerate
-  write_beats #(
-      .WIDTH(WIDTH0),
-      .SIZE(SIZE)
-  ) outer_beats (
-      .grant(grant[0] && request_write[0]),
-      .position(positions[0]),
-      .bytes(request_bytes[15:0]),
-      .beat(write_beat[0]),
-      .data(write_data0),
-      .*
-  );
-  write_beats #(
-      .WIDTH(WIDTH1),
-      .SIZE(SIZE)
-  ) inner_beats (
-      .grant(grant[1] && request_write[1]),
-      .position(positions[1]),
-      .bytes(request_bytes[31:16]),
-      .beat(write_beat[1]),
-      .data(write_data1),
-      .*
-  );
 
   // A copy is complete when its writes are answered, and the copies before it are complete.
   logic [31:0] writes_until[dma_pkg::JOBS];  // how many have been sent with its last one

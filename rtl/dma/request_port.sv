@@ -9,18 +9,18 @@ module request_port (
     input  logic        send_write,
     input  logic [47:0] send_address,
     input  logic [15:0] send_bytes,
-    input  logic [31:0] send_position,
+    input  dma_pkg::place_t send_place,  // of its bytes, of a write
     output logic        request,
     output logic        write,
     output logic [47:0] address,
     output logic [15:0] bytes,
-    output logic [31:0] position,
+    output dma_pkg::place_t place,
     input  logic        grant
 );
   logic waiting, waiting_write;
   logic [47:0] waiting_address;
   logic [15:0] waiting_bytes, under_way, now_under_way;
-  logic [31:0] waiting_position;
+  dma_pkg::place_t waiting_place;
 
   always_comb begin
     now_under_way = under_way - taken;
@@ -29,7 +29,7 @@ module request_port (
     write = waiting ? waiting_write : send_write;
     address = waiting ? waiting_address : send_address;
     bytes = waiting ? waiting_bytes : send_bytes;
-    position = waiting ? waiting_position : send_position;
+    place = waiting ? waiting_place : send_place;
   end
 
   always_ff @(posedge clk) begin
@@ -37,7 +37,7 @@ module request_port (
     waiting_write <= write;
     waiting_address <= address;
     waiting_bytes <= bytes;
-    waiting_position <= position;
+    waiting_place <= place;
     under_way <= now_under_way + {15'd0, send};
     if (reset) begin
       waiting <= 1'b0;

@@ -1,17 +1,20 @@
 // Writes under way: they are answered in any order, and their answers are taken in the order of the requests, whatever their side.
-module write_answers (
+module write_answers #(
+    parameter SIDES = 2
+) (
     input  logic        clk,
     input  logic        reset,
     input  logic        send,
-    input  logic        send_side,
+    input  logic [1:0]  send_side,
     output logic [5:0]  tag,           // of the next one
-    input  logic [1:0]  done,
-    input  logic [11:0] done_tags,
-    output logic [15:0] taken[dma_pkg::SIDES],
+    input  logic [SIDES-1:0] done,
+    input  logic [SIDES*6-1:0] done_tags,
+    output logic [15:0] taken[SIDES],
     output logic [31:0] total          // taken since reset, those of this clock included
 );
   localparam WRITES = dma_pkg::WRITES;
-  logic [WRITES-1:0] answered, sides;
+  logic [WRITES-1:0] answered;
+  logic [1:0] sides[WRITES];
   logic [5:0] head;
   logic [6:0] count, left;
   logic [31:0] total_before;
@@ -19,8 +22,7 @@ module write_answers (
   always_comb begin
     left = count;
     total = total_before;
-    taken[0] = 16'd0;
-    taken[1] = 16'd0;
+    for (int s = 0; s < SIDES; s = s + 1) taken[s] = 16'd0;
     for (int i = 0; i < WRITES; i = i + 1)
       if (left != 7'd0 && left + i == count && answered[(head+i)%WRITES]) begin
         taken[sides[(head+i)%WRITES]] = taken[sides[(head+i)%WRITES]] + 16'd1;
@@ -37,8 +39,7 @@ module write_answers (
       answered[tag] <= 1'b0;
       sides[tag] <= send_side;
     end
-    if (done[0]) answered[done_tags[5:0]] <= 1'b1;
-    if (done[1]) answered[done_tags[11:6]] <= 1'b1;
+    for (int s = 0; s < SIDES; s = s + 1) if (done[s]) answered[done_tags[s*6+:6]] <= 1'b1;
     if (reset) begin
       head <= 6'd0;
       count <= 7'd0;

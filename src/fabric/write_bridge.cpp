@@ -135,20 +135,22 @@ void WriteBridge::take_responses(Cycle now) {
   }
 }
 
-// Sends responses in the order of arrival.
+// Sends the response of the oldest transfer if it has all of its own, one a cycle.
 void WriteBridge::respond(Cycle now) {
-  while (!transfers_.empty() && transfers_.front().unanswered == 0) {
-    tlm::tlm_generic_payload& payload = *transfers_.front().payload;
-    transfers_.pop_front();
-    payload.set_response_status(tlm::TLM_OK_RESPONSE);
-    if (Trace* trace = context_.trace(); trace != nullptr) {
-      trace->change(b_signal_, context_.clock.at(now), 1);
-      trace->change(b_signal_, context_.clock.at(now + 1), 0);
-    }
-    tlm::tlm_phase phase = tlm::BEGIN_RESP;
-    sc_core::sc_time delay = sc_core::SC_ZERO_TIME;
-    socket->nb_transport_bw(payload, phase, delay);
-    if (held_ == nullptr) continue;
+  const auto answered = [this] { return !transfers_.empty() && transfers_.front().unanswered == 0; };
+  if (!answered() || responded_at_ == now) return;
+  responded_at_ = now;
+  tlm::tlm_generic_payload& payload = *transfers_.front().payload;
+  transfers_.pop_front();
+  payload.set_response_status(tlm::TLM_OK_RESPONSE);
+  if (Trace* trace = context_.trace(); trace != nullptr) {
+    trace->change(b_signal_, context_.clock.at(now), 1);
+    trace->change(b_signal_, context_.clock.at(now + 1), 0);
+  }
+  tlm::tlm_phase phase = tlm::BEGIN_RESP;
+  sc_core::sc_time delay = sc_core::SC_ZERO_TIME;
+  socket->nb_transport_bw(payload, phase, delay);
+  if (held_ != nullptr) {
     tlm::tlm_generic_payload& held = *held_;
     held_ = nullptr;
     note_wait(held, now, Activity::kOutstanding);
@@ -156,6 +158,7 @@ void WriteBridge::respond(Cycle now) {
     phase = tlm::END_REQ;
     socket->nb_transport_bw(held, phase, delay);
   }
+  if (answered()) wake_.notify(to_sc_time(context_.clock.at(now + 1) - now_ps()));
 }
 
 void WriteBridge::send(Cycle now) {

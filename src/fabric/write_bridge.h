@@ -29,8 +29,8 @@ struct BridgeStats {
 /// A burst is taken (AW accepted, END_REQ) while fewer than `max_outstanding` are inside. Its data then
 /// occupies the bridge for ceil(bytes / bytes_per_clock) cycles (W), in the order of arrival; in the cycle
 /// after, the write goes out on all of its outputs, each as soon as that bus grants it. The response (B,
-/// BEGIN_RESP) is sent in the cycle after the last output's response, in the order of arrival. One more burst
-/// waits in front of the bridge without END_REQ when it is full.
+/// BEGIN_RESP) is sent in the cycle after the last output's response, in the order of arrival and one a
+/// cycle. One more burst waits in front of the bridge without END_REQ when it is full.
 ///
 /// Trace signals: aw, w, b.
 class WriteBridge : public sc_core::sc_module {
@@ -91,6 +91,7 @@ class WriteBridge : public sc_core::sc_module {
   tlm::tlm_generic_payload* held_ = nullptr;      // END_REQ withheld
   std::vector<Route> held_routes_;
   Cycle held_since_ = 0;
+  Cycle responded_at_ = -1;               // the last cycle with a response
   Cycle data_begin_ = 0, data_free_ = 0;  // beats are promised for the cycles between
   SignalId aw_signal_ = -1, w_signal_ = -1, b_signal_ = -1;
 };

@@ -116,7 +116,23 @@ TEST_F(WriteBridgeTest, HI_3_a_burst_that_comes_while_another_waits_for_its_resp
   run(200);
   EXPECT_EQ(targets_[1]->arrivals[0].cycle, 40 + 1 + 1);
   EXPECT_EQ(a.responded, 10 + 1 + 1 + 50 + 1);
-  EXPECT_EQ(b.responded, a.responded) << "responses keep the order of arrival";
+  EXPECT_EQ(b.responded, a.responded + 1) << "responses keep the order of arrival, and go out one a cycle";
+  EXPECT_EQ(rises("b"), std::vector<Cycle>{a.responded});
+  EXPECT_EQ(trace_.busy("bridge.b", kBridgePeriod), 2);
+}
+
+TEST_F(WriteBridgeTest, HI_3_a_burst_in_front_of_a_full_bridge_enters_with_each_response) {
+  max_outstanding_ = 2;
+  build();
+  targets_[0]->respond_cycles = 50;
+  Access& a = write(10, 1, 0, 32);
+  Access& b = write(11, 2, 32, 32);
+  Access& c = write(12, 2, 64, 32);
+  Access& d = write(13, 2, 96, 32);
+  run(200);
+  EXPECT_EQ(b.responded, a.responded + 1);
+  EXPECT_EQ(c.granted, a.responded);
+  EXPECT_EQ(d.granted, b.responded) << "which was sent in a cycle of its own";
 }
 
 TEST_F(WriteBridgeTest, CY_2_a_slow_listener_holds_the_bus_back) {

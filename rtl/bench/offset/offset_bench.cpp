@@ -125,7 +125,7 @@ class LockStep : public CoreBench<Voffset_unit> {
 };
 
 LockStep::LockStep(const std::string& folder, const Settings& settings, OffsetVectors vectors)
-    : CoreBench(folder, settings, std::move(vectors.ports), {0x01, 0x07, 0x08, 0x09}, 0x09),
+    : CoreBench(folder, settings, std::move(vectors.ports), {0x01, 0x07, 0x08, 0x09}, {0x09}),
       tables_(std::move(vectors.tables)),
       memories_(folder + "/vectors", program()),
       lines_(memories_, simulator_.at("lines"), settings, "lines", kNram),

@@ -74,7 +74,7 @@ class LockStep : public CoreBench<Vrolling_unit> {
 
 LockStep::LockStep(const std::string& folder, const Settings& settings)
     : CoreBench(folder, settings, read_rolling_vectors(folder + "/vectors", settings.text("scope")),
-                {0x01, 0x05, 0x06}, 0x06),
+                {0x01, 0x05, 0x06}, {0x06}),
       a_memory_(simulator_.at("a.data"), settings.number("a_latency")),
       b_memory_(simulator_.at("b.data"), settings.number("b_latency")) {
   a_.port = &rtl_["pe.a"], b_.port = &rtl_["pe.b"];

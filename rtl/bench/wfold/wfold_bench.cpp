@@ -55,7 +55,7 @@ class LockStep : public CoreBench<Vwfold_unit> {
 };
 
 LockStep::LockStep(const std::string& folder, const Settings& settings, WfoldVectors vectors)
-    : CoreBench(folder, settings, std::move(vectors.ports), {0x01, 0x03, 0x04, 0x0a}, 0x03),
+    : CoreBench(folder, settings, std::move(vectors.ports), {0x01, 0x03, 0x04, 0x0a}, {0x03}),
       lines_(std::move(vectors.lines)),
       results_(std::move(vectors.results)),
       in_order_(settings.number("banks") == 1),
