@@ -2,6 +2,7 @@
 #include "app/commands.h"
 #include "app/output_files.h"
 #include "app/progress.h"
+#include "app/search_estimate.h"
 #include "app/search_model.h"
 #include "app/sweep_folder.h"
 #include "planner/language/transfer.h"
@@ -29,6 +30,8 @@ using Clock = std::chrono::steady_clock;
 
 constexpr double kFailed = std::numeric_limits<double>::infinity();
 constexpr int kLeastBatch = 4;
+constexpr std::size_t kEstimatesPerRun = 64;   // at most: planning takes less than simulating
+constexpr double kJouleSecond = 1e-12 * 1e-6;  // of a pJ in a us
 
 enum class Objective { kCycles, kTime, kEnergy, kEdp, kAreaDelay };
 
@@ -55,6 +58,22 @@ std::optional<double> cost_of(const OrderedJson& row, Objective objective) {
     }
   }
   return {};
+}
+
+double cost_of(const PointEstimate& estimate, Objective objective) {
+  switch (objective) {
+    case Objective::kCycles:
+      return estimate.cycles;
+    case Objective::kTime:
+      return estimate.time_us;
+    case Objective::kEnergy:
+      return estimate.energy_pj;
+    case Objective::kEdp:
+      return estimate.energy_pj * estimate.time_us * kJouleSecond;
+    case Objective::kAreaDelay:
+      return estimate.area_mm2 * estimate.time_us;
+  }
+  return 0;
 }
 
 // The columns of the front: what is searched for, and what it usually costs.
@@ -117,7 +136,7 @@ class Search {
     const std::size_t wanted =
         command_.runs > 0 ? std::min(to_size(command_.runs), folders_.size()) : folders_.size();
     PointChoice choice(space, kind_of<SearchStrategy>(command_.strategy, kSearchStrategies),
-                       to_unsigned(command_.seed), wanted);
+                       to_unsigned(command_.seed), wanted, estimates(wanted));
     const std::size_t batch = to_size(std::max(kLeastBatch, jobs_of(command_.jobs)));
     while (order_.size() < wanted && !is_over()) {
       const std::vector<std::size_t> next =
@@ -137,6 +156,41 @@ class Search {
   Clock::time_point deadline() const {
     return began_ +
            std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(command_.budget));
+  }
+
+  // The logarithms of what the points cost by their plans, infinite where one has none; empty: not asked for,
+  // or too many points for the runs, or too little time.
+  std::vector<double> estimates(std::size_t wanted) {
+    const bool asked = command_.strategy == kSearchStrategies[0];
+    if (!asked || folders_.size() > kEstimatesPerRun * wanted) return {};
+    // Half of the budget, at most.
+    const auto last = began_ + (deadline() - began_) / 2;
+    std::vector<double> made;
+    bool any = false;
+    for (const PointFolder& folder : folders_) {
+      if (command_.budget > 0 && Clock::now() >= last) return {};
+      const std::optional<double> cost = estimated_cost(folder);
+      any = any || cost;
+      made.push_back(cost ? std::log(*cost) : kFailed);
+    }
+    return any ? made : std::vector<double>{};
+  }
+  std::optional<double> estimated_cost(const PointFolder& folder) {
+    try {
+      const auto& texts = folder.point().texts;
+      const HardwareConfig hardware = parse_hardware(Json::parse(*texts[0]), folder.path() + "/config.json");
+      const NetworkMapping asked =
+          texts[2] ? parse_mapping(*texts[2], folder.path() + "/mapping.json") : NetworkMapping{};
+      auto workload = workloads_.find(*texts[1]);
+      if (workload == workloads_.end()) {
+        folder.prepare();
+        workload = workloads_.emplace(*texts[1], load_workload(folder.path() + "/workload.json")).first;
+      }
+      const std::optional<PointEstimate> estimate = estimate_of(workload->second, hardware, asked);
+      if (estimate) return cost_of(*estimate, objective_);
+    } catch (const UserError&) {  // its run says what is wrong
+    }
+    return {};
   }
 
   // False when a signal has ended it.
@@ -194,7 +248,6 @@ class Search {
       const double time_us = cycles / hardware.clock_mhz;
       const double pj =
           work.macs * hardware.technology.mac_pj + work.bytes * hardware.technology.dram_pj_per_byte;
-      constexpr double kJouleSecond = 1e-12 * 1e-6;  // of a pJ in a us
       switch (objective_) {
         case Objective::kCycles:
           found->second = std::floor(cycles);
@@ -275,7 +328,8 @@ class Search {
   std::vector<std::size_t> order_;       // points in the order of their runs
   std::vector<OrderedJson> rows_;
   std::map<std::size_t, double> bounds_;
-  std::map<std::string, LeastWork> works_;  // by the text of the workload
+  std::map<std::string, LeastWork> works_;     // by the text of the workload
+  std::map<std::string, Workload> workloads_;  // the same, for estimates
   double best_ = kFailed;
   std::size_t best_point_ = 0, best_after_ = 0;
   bool complete_ = false;

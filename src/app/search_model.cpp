@@ -27,24 +27,33 @@ std::size_t PointSpace::point_of(const std::vector<std::size_t>& values) const {
 
 namespace {
 
-// Costs to learn from: a point that failed is a little worse than the worst that did not.
-std::map<std::size_t, double> logarithms(const std::map<std::size_t, double>& costs) {
+// What to learn from: a point that failed, though it has an estimate, is a little worse than the worst that
+// did not.
+std::map<std::size_t, double> logarithms(const std::map<std::size_t, double>& costs,
+                                         const std::vector<double>& estimates) {
+  std::map<std::size_t, double> made;
   double worst = 0;
-  bool any = false;
   for (const auto& [point, cost] : costs) {
     if (std::isinf(cost)) continue;
-    worst = any ? std::max(worst, std::log(cost)) : std::log(cost);
-    any = true;
+    const double estimate = estimates.empty() ? 0 : estimates[point];
+    if (std::isinf(estimate)) continue;
+    const double logarithm = std::log(cost) - estimate;
+    worst = made.empty() ? logarithm : std::max(worst, logarithm);
+    made[point] = logarithm;
   }
-  std::map<std::size_t, double> made;
-  for (const auto& [point, cost] : costs) made[point] = std::isinf(cost) ? worst + 1 : std::log(cost);
+  for (const auto& [point, cost] : costs) {
+    const bool known_to_fail = !estimates.empty() && std::isinf(estimates[point]);
+    if (std::isinf(cost) && !known_to_fail) made[point] = worst + 1;
+  }
   return made;
 }
 
 }  // namespace
 
-CostModel::CostModel(const PointSpace& space, const std::map<std::size_t, double>& costs) : space_(space) {
-  for (const auto& [point, cost] : logarithms(costs)) {
+CostModel::CostModel(const PointSpace& space, const std::map<std::size_t, double>& costs,
+                     const std::vector<double>& estimates)
+    : space_(space), estimates_(estimates) {
+  for (const auto& [point, cost] : logarithms(costs, estimates)) {
     known_.push_back({space.values_of(point), cost, 0});
     mean_ += cost;
   }
@@ -98,14 +107,15 @@ double CostModel::expected(std::size_t point) const {
     const double weight = std::exp(-distance(values, known.values) / kReach);
     rest += weight * known.rest, weights += weight;
   }
-  return sum_of_effects(values) + rest / weights;
+  const double estimate = estimates_.empty() ? 0 : estimates_[point];
+  return estimate + sum_of_effects(values) + rest / weights;
 }
 
 PointChoice::PointChoice(const PointSpace& space, SearchStrategy strategy, std::uint32_t seed,
-                         std::size_t wanted)
-    : space_(space), strategy_(strategy), random_(seed) {
+                         std::size_t wanted, std::vector<double> estimates)
+    : space_(space), strategy_(strategy), estimates_(std::move(estimates)), random_(seed) {
   if (strategy == SearchStrategy::kModel) {
-    lay_out_first();
+    if (estimates_.empty()) lay_out_first();
     return;
   }
   std::vector<std::size_t> others(space.points());
@@ -154,16 +164,16 @@ std::vector<std::size_t> PointChoice::by_model(std::size_t count, const std::map
     const std::vector<std::size_t> values = space_.values_of(point);
     for (std::size_t axis = 0; axis < values.size(); ++axis) ++tried[axis][values[axis]];
   }
-  const CostModel model(space_, costs);
-  // What was run seldom is hoped to cost less.
-  constexpr double kHope = 1;
+  const CostModel model(space_, costs, estimates_);
+  // What was run seldom is hoped to cost less; estimates are trusted more than a model without any.
+  const double hope_of_value = estimates_.empty() ? 1 : 0.02;
   std::vector<std::pair<double, std::size_t>> open;
   for (std::size_t point = 0; point < space_.points(); ++point) {
     if (!is_open(point, closed)) continue;
     const std::vector<std::size_t> values = space_.values_of(point);
     double hope = 0;
     for (std::size_t axis = 0; axis < values.size(); ++axis)
-      hope += kHope / static_cast<double>(1 + tried[axis][values[axis]]);
+      hope += hope_of_value / static_cast<double>(1 + tried[axis][values[axis]]);
     open.emplace_back(model.expected(point) - hope, point);
   }
   std::sort(open.begin(), open.end());
@@ -181,6 +191,7 @@ std::vector<std::size_t> PointChoice::by_model(std::size_t count, const std::map
       other[axis] = value;
       const std::size_t point = space_.point_of(other);
       if (tried[axis][value] >= least || !is_open(point, closed)) continue;
+      if (!estimates_.empty() && std::isinf(estimates_[point])) continue;
       if (std::find(made.begin(), made.end() - 1, point) != made.end() - 1) continue;
       least = tried[axis][value], made.back() = point;
     }

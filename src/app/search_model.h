@@ -28,10 +28,13 @@ class PointSpace {
 
 /// What points are expected to cost, from those that are known. The logarithm of a cost is taken for a sum of
 /// an effect of each axis's value, where neighbours on an axis have similar effects, and of what points
-/// nearby differ from that by.
+/// nearby differ from that by. With estimates it is the ratio of cost and estimate that is taken for such a
+/// sum.
 class CostModel {
  public:
-  CostModel(const PointSpace& space, const std::map<std::size_t, double>& costs);
+  /// `estimates`: empty, or the logarithm of each point's estimate, infinite where a point cannot be run.
+  CostModel(const PointSpace& space, const std::map<std::size_t, double>& costs,
+            const std::vector<double>& estimates);
   /// The logarithm of the expected cost.
   double expected(std::size_t point) const;
 
@@ -41,9 +44,10 @@ class CostModel {
 
   struct Known {
     std::vector<std::size_t> values;
-    double cost, rest;  // logarithms
+    double cost, rest;  // logarithms, of the ratio to the estimate where there are estimates
   };
   const PointSpace& space_;
+  const std::vector<double>& estimates_;
   double mean_ = 0;
   std::vector<std::vector<double>> effects_;  // by axis and value
   std::vector<Known> known_;
@@ -55,8 +59,10 @@ enum class SearchStrategy { kModel, kRandom, kGrid };
 /// Chooses points of a space. The same seed, costs and closed points give the same choice.
 class PointChoice {
  public:
-  /// `wanted`: points that are chosen in all, for the spaces of a grid.
-  PointChoice(const PointSpace& space, SearchStrategy strategy, std::uint32_t seed, std::size_t wanted);
+  /// `wanted`: points that are chosen in all, for the spaces of a grid. `estimates`: as of a CostModel, which
+  /// only the strategy of a model uses.
+  PointChoice(const PointSpace& space, SearchStrategy strategy, std::uint32_t seed, std::size_t wanted,
+              std::vector<double> estimates = {});
 
   /// The next points, at most `count`, of those that have not been chosen and are not in `closed`; none: all
   /// are chosen or closed. `costs`: of those that were run, infinite where a point failed.
@@ -73,6 +79,7 @@ class PointChoice {
 
   const PointSpace& space_;
   SearchStrategy strategy_;
+  std::vector<double> estimates_;
   std::mt19937 random_;
   std::vector<std::size_t> order_;  // points in the order of their choice, before a model knows better
   std::size_t next_ = 0;            // of `order_`
