@@ -16,7 +16,7 @@ GEOMETRIES = [
     (4, 2, 1, 4, 16, 2, 4, 8, 1, 16),
     (2, 6, 16, 8, 32, 8, 2, 16, 3, 16),
 ]
-EVERY_PUSH = [0, 1, 2]
+EVERY_PUSH = [0]
 MUTANTS = [1, 0, 2]
 UNITS = ["offset", "nram.engine", "wram.engine"]
 # What the model has room for; hardware may have less.

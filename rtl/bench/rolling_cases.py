@@ -19,7 +19,7 @@ GEOMETRIES = [
     (4, 8, 8, 4, 8, 2, 8),
     (2, 3, 4, 1, 4, 2, 2),
 ]
-EVERY_PUSH = [0, 1, 6]
+EVERY_PUSH = [6]
 MUTANTS = [6, 0, 1, 2]  # the fastest first
 VARIANTS = ("right_b_up", "right_b_down", "right_a_up", "right_a_down", "left_a_left", "left_a_right", "left_b_left", "left_b_right")
 # What the model has room for; hardware may have less.
