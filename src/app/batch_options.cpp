@@ -74,7 +74,7 @@ void define_search(CLI::App& app, SearchCommand& c) {
       ->type_name("N");
   app.add_flag("--certify", c.certify,
                "then say how far the mapping of each layer of the best point is from the best one");
-  app.add_option("--seed", c.seed, "of random choices")
+  app.add_option("--seed", c.seed, "of random choices; a model whose points are all planned makes none")
       ->capture_default_str()
       ->check(CLI::Range(0, 1'000'000))
       ->type_name("N");

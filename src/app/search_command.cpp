@@ -2,10 +2,11 @@
 #include "app/commands.h"
 #include "app/output_files.h"
 #include "app/progress.h"
-#include "app/search_estimate.h"
 #include "app/search_model.h"
 #include "app/sweep_folder.h"
 #include "planner/language/transfer.h"
+#include "planner/program/planner.h"
+#include "report/run_result.h"
 #include "report/sweep_table.h"
 #include "tilebeat/error.h"
 #include "workload/workload.h"
@@ -58,6 +59,36 @@ std::optional<double> cost_of(const OrderedJson& row, Objective objective) {
     }
   }
   return {};
+}
+
+// What a run is expected to take by its plan, without a simulation: energy of multiplications, DRAM's bytes
+// and leakage, area without buses.
+struct PointEstimate {
+  double cycles = 0, time_us = 0, energy_pj = 0, area_mm2 = 0;
+};
+
+// Plans the workload, by the planner's estimates alone; nothing where it does not fit the hardware, or where
+// layers have no estimate.
+std::optional<PointEstimate> estimate_of(const Workload& workload, HardwareConfig hardware,
+                                         const NetworkMapping& asked) {
+  hardware.planner.search = 0;
+  PointEstimate estimate;
+  double macs = 0, bytes = 0;
+  for (const LayerPlan& layer : plan_network(workload, hardware, asked).plan.layers) {
+    if (layer.estimated_cycles == 0 && !layer.on_host) return {};
+    estimate.cycles += static_cast<double>(layer.estimated_cycles);
+    macs += static_cast<double>(layer.macs);
+    bytes += static_cast<double>(layer.input_bytes + layer.kernel_bytes + layer.output_bytes);
+  }
+  if (estimate.cycles <= 0) return {};
+  const TechnologyConfig& technology = hardware.technology;
+  constexpr double kPjPerMilliwattMicrosecond = 1000;
+  estimate.time_us = estimate.cycles / hardware.clock_mhz;
+  estimate.area_mm2 = area_of(hardware, RunResult{}).total();
+  estimate.energy_pj =
+      macs * technology.mac_pj + bytes * technology.dram_pj_per_byte +
+      estimate.area_mm2 * technology.leakage_mw_per_mm2 * estimate.time_us * kPjPerMilliwattMicrosecond;
+  return estimate;
 }
 
 double cost_of(const PointEstimate& estimate, Objective objective) {

@@ -35,7 +35,7 @@ std::map<std::string, fs::file_time_type> reports(const CommandFolder& folder, c
   return times;
 }
 
-TEST(SweepCommand, UI_9_two_hundred_points_killed_three_times_end_with_the_same_table) {
+TEST(SweepCommand, UI_9_a_sweep_that_is_killed_three_times_ends_with_the_same_table) {
   const CommandFolder folder;
   nlohmann::json sweep = small_sweep();
   // A push kills a sweep of fifty points.

@@ -134,8 +134,8 @@ class ClusterTasks {
   /// `chip.dram_path` says: where it leaves that open, by the one core that needs it. Returns how often it is
   /// fetched.
   int load_alone(const GroupWeights::Load& load);
-  /// Loads a portion of the kernels of a product of two results for the map of the current step, unless WRAM
-  /// still has them. The group's other clusters make other maps.
+  /// Loads a portion of the kernels of product `layer` of two results for the map of the current step, unless
+  /// WRAM still has them, and counts their bytes (SPEC AT-1). The group's other clusters make other maps.
   void load_product(std::size_t layer, int portion);
   GroupWeights& weights() { return weights_; }
   const GroupWeights& weights() const { return weights_; }

@@ -112,7 +112,7 @@ struct GroupRequest {
   std::optional<int> clusters, cores, step_rows, step_columns, step_maps;
   std::optional<Holding> holding;  ///< of tensors that `holdings` does not name
   std::map<std::string, Holding> holdings;
-  std::optional<GroupKernels> kernels = {};  ///< absent: resident
+  std::optional<GroupKernels> kernels = {};  ///< absent: resident, of products of two results streamed
   std::optional<DataPath> results = {};      ///< kDirect or kSram; absent: as `chip.dram_path` says
   std::map<std::string, int> reductions = {};
   std::optional<int> weight_prefetch = {};
