@@ -91,7 +91,7 @@ void define_search(CLI::App& app, SearchCommand& c) {
 
 Examples:
   tilebeat search space.json --objective edp --budget 600
-  tilebeat search space.json --objective area-delay --runs 40 --seed 3)");
+  tilebeat search space.json --objective area-delay --runs 40 --strategy random --seed 3)");
 }
 
 void define_certify(CLI::App& app, CertifyCommand& c) {
