@@ -140,7 +140,7 @@ void share_ranges(const ModelGraph& graph, std::vector<std::optional<Quantisatio
     for (const auto& output : node.outputs) {
       if (!output || !ranges[*output]) continue;
       if (movements().count(node.op) != 0) ranges[*output] = ranges[*node.inputs[0]];
-      if (node.op == "Softmax" || node.op == "Sigmoid")
+      if (node.op == "Softmax" || node.op == kCausalSoftmax || node.op == "Sigmoid")
         ranges[*output] = Quantisation{{1.0F / 256}, {-128}, 0};
       if (node.op == "Tanh") ranges[*output] = Quantisation{{1.0F / 128}, {0}, 0};
     }

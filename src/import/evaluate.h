@@ -10,6 +10,10 @@
 
 namespace tilebeat {
 
+/// Not in files: a softmax of rows of scores, whose row i sees the elements i + past - window + 1 to i +
+/// past; with a window of 0 all to i + past. A product of two results behind it is attention.
+constexpr const char* kCausalSoftmax = "tilebeat.CausalSoftmax";
+
 /// The known inputs of a node; null for one that is left out.
 using KnownInputs = std::vector<const Constant*>;
 /// Input `i`. Throws Unsupported where it is left out.

@@ -181,6 +181,29 @@ Constant softmax(const KnownInputs& inputs, std::int64_t opset, Attributes& attr
   return make_constant(x.type, x.shape, values);
 }
 
+Constant causal_softmax(const KnownInputs& inputs, Attributes& attributes) {
+  const Constant& x = need(inputs, 0);
+  const std::int64_t past = attributes.integer("past", 0), window = attributes.integer("window", 0);
+  if (x.shape.size() < 2) throw Unsupported("scores without rows");
+  const std::int64_t queries = x.shape[x.shape.size() - 2], keys = x.shape.back();
+  std::vector<double> values = x.values();
+  for (std::int64_t row = 0; row < ssize(values) / std::max<std::int64_t>(1, keys); ++row) {
+    const std::int64_t last = row % queries + past, first = window > 0 ? last - window + 1 : 0;
+    const auto sees = [&](std::int64_t key) { return key >= first && key <= last; };
+    double most = -std::numeric_limits<double>::infinity(), sum = 0;
+    for (std::int64_t key = 0; key < keys; ++key) {
+      if (sees(key)) most = std::max(most, nth(values, row * keys + key));
+    }
+    for (std::int64_t key = 0; key < keys; ++key) {
+      double& value = nth(values, row * keys + key);
+      value = sees(key) ? std::exp(value - most) : 0;
+      sum += value;
+    }
+    for (std::int64_t key = 0; key < keys; ++key) nth(values, row * keys + key) /= sum;
+  }
+  return make_constant(x.type, x.shape, values);
+}
+
 Constant reduce(const GraphNode& node, const KnownInputs& inputs, Attributes& attributes) {
   const Constant& x = need(inputs, 0);
   const std::size_t rank = x.shape.size();
@@ -220,34 +243,63 @@ Constant reduce(const GraphNode& node, const KnownInputs& inputs, Attributes& at
   return make_constant(x.type, shape, made);
 }
 
-constexpr std::array<std::string_view, 56> kElementOps{"Relu",       "Sigmoid",
-                                                       "Tanh",       "Exp",
-                                                       "Log",        "Sqrt",
-                                                       "Erf",        "Neg",
-                                                       "Abs",        "Floor",
-                                                       "Ceil",       "Reciprocal",
-                                                       "HardSwish",  "Gelu",
-                                                       "LeakyRelu",  "HardSigmoid",
-                                                       "Add",        "Sub",
-                                                       "Mul",        "Div",
-                                                       "Max",        "Min",
-                                                       "Sum",        "Clip",
-                                                       "Softmax",    "ReduceMean",
-                                                       "ReduceSum",  "ReduceMax",
-                                                       "ReduceMin",  "ReduceProd",
-                                                       "LogSoftmax", "Pow",
-                                                       "Mod",        "PRelu",
-                                                       "Round",      "Sign",
-                                                       "Sin",        "Cos",
-                                                       "Softplus",   "Elu",
-                                                       "Selu",       "Mish",
-                                                       "Celu",       "Softsign",
-                                                       "Mean",       "ThresholdedRelu",
-                                                       "Tan",        "Asin",
-                                                       "Acos",       "Atan",
-                                                       "Sinh",       "Cosh",
-                                                       "Asinh",      "Acosh",
-                                                       "Atanh",      "Shrink"};
+constexpr std::array<std::string_view, 57> kElementOps{kCausalSoftmax,
+                                                       "Relu",
+                                                       "Sigmoid",
+                                                       "Tanh",
+                                                       "Exp",
+                                                       "Log",
+                                                       "Sqrt",
+                                                       "Erf",
+                                                       "Neg",
+                                                       "Abs",
+                                                       "Floor",
+                                                       "Ceil",
+                                                       "Reciprocal",
+                                                       "HardSwish",
+                                                       "Gelu",
+                                                       "LeakyRelu",
+                                                       "HardSigmoid",
+                                                       "Add",
+                                                       "Sub",
+                                                       "Mul",
+                                                       "Div",
+                                                       "Max",
+                                                       "Min",
+                                                       "Sum",
+                                                       "Clip",
+                                                       "Softmax",
+                                                       "ReduceMean",
+                                                       "ReduceSum",
+                                                       "ReduceMax",
+                                                       "ReduceMin",
+                                                       "ReduceProd",
+                                                       "LogSoftmax",
+                                                       "Pow",
+                                                       "Mod",
+                                                       "PRelu",
+                                                       "Round",
+                                                       "Sign",
+                                                       "Sin",
+                                                       "Cos",
+                                                       "Softplus",
+                                                       "Elu",
+                                                       "Selu",
+                                                       "Mish",
+                                                       "Celu",
+                                                       "Softsign",
+                                                       "Mean",
+                                                       "ThresholdedRelu",
+                                                       "Tan",
+                                                       "Asin",
+                                                       "Acos",
+                                                       "Atan",
+                                                       "Sinh",
+                                                       "Cosh",
+                                                       "Asinh",
+                                                       "Acosh",
+                                                       "Atanh",
+                                                       "Shrink"};
 
 }  // namespace
 
@@ -258,6 +310,7 @@ bool is_element_op(const std::string& op) {
 Evaluated evaluate_element(const GraphNode& node, const KnownInputs& inputs, std::int64_t opset,
                            Attributes& attributes) {
   if (node.op == "Clip") return {clip(inputs, attributes)};
+  if (node.op == kCausalSoftmax) return {causal_softmax(inputs, attributes)};
   if (node.op == "Softmax") return {softmax(inputs, opset, attributes, false)};
   if (node.op == "LogSoftmax") return {softmax(inputs, opset, attributes, true)};
   if (node.op.rfind("Reduce", 0) == 0) return {reduce(node, inputs, attributes)};

@@ -270,7 +270,7 @@ class PatternFolder {
     made.outputs = at(last).outputs;
     made.attributes = {{"axis", std::int64_t{-1}}, {"epsilon", static_cast<float>(epsilon)}};
     graph_.nodes[last] = std::move(made);
-    drop_unread();
+    gone_.merge(unread_nodes(graph_, gone_));
   }
   /// The list of numbers that the only reader of a result combines it with; that reader becomes the last
   /// node.
@@ -290,24 +290,6 @@ class PatternFolder {
     }
     return std::nullopt;
   }
-  /// Nodes whose results nothing reads any more.
-  void drop_unread() {
-    std::set<std::size_t> needed(graph_.outputs.begin(), graph_.outputs.end());
-    for (std::size_t i = graph_.nodes.size(); i-- > 0;) {
-      if (gone_.count(i) != 0) continue;
-      const auto& outputs = graph_.nodes[i].outputs;
-      const bool read = std::any_of(outputs.begin(), outputs.end(),
-                                    [&](const Operand& o) { return o && needed.count(*o) != 0; });
-      if (!read) {
-        gone_.insert(i);
-        continue;
-      }
-      for (const auto& input : graph_.nodes[i].inputs) {
-        if (input) needed.insert(*input);
-      }
-    }
-  }
-
   ModelGraph& graph_;
   bool marks_ = false;  ///< nodes that a bias was added to get an attribute
   std::set<std::size_t> gone_;

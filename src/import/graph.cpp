@@ -265,4 +265,22 @@ void check_order(const ModelGraph& graph) {
   }
 }
 
+std::set<std::size_t> unread_nodes(const ModelGraph& graph, const std::set<std::size_t>& without) {
+  std::set<std::size_t> unread, needed(graph.outputs.begin(), graph.outputs.end());
+  for (std::size_t i = graph.nodes.size(); i-- > 0;) {
+    if (without.count(i) != 0) continue;
+    const auto& outputs = graph.nodes[i].outputs;
+    const bool read = std::any_of(outputs.begin(), outputs.end(),
+                                  [&](const auto& made) { return made && needed.count(*made) != 0; });
+    if (!read) {
+      unread.insert(i);
+      continue;
+    }
+    for (const auto& input : graph.nodes[i].inputs) {
+      if (input) needed.insert(*input);
+    }
+  }
+  return unread;
+}
+
 }  // namespace tilebeat

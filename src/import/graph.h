@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <variant>
@@ -132,6 +133,9 @@ struct ModelGraph {
   std::vector<GraphNode> nodes;
   std::vector<std::size_t> inputs, outputs;  ///< tensors
 };
+
+/// The nodes whose results nothing reads; those of `without` read nothing and are not among them.
+std::set<std::size_t> unread_nodes(const ModelGraph& graph, const std::set<std::size_t>& without = {});
 
 /// Reads an ONNX file with its external data. Throws UserError naming the file when it is damaged, or
 /// ImportError when it has parts that no importer looks into.

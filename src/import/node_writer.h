@@ -104,6 +104,14 @@ class NodeWriter {
   int parts_ = 0;
 };
 
+/// Writes a node as others. Throws Unsupported where it cannot; attributes that it does not read are refused.
+using RewriteRule = void (*)(NodeWriter&, const GraphNode&, Attributes&);
+/// Attention, rotations by position and norms of language models, by operator (SPEC AT-1).
+const std::map<std::string, RewriteRule>& attention_rules();
+/// The attributes of a kCausalSoftmax that has the effect of an added mask [..., queries, keys]; nothing
+/// where none has.
+std::optional<NodeAttributes> causal_mask(const Constant& mask, std::int64_t queries, std::int64_t keys);
+
 /// LSTM, GRU and RNN as a product of all steps with the input weights, and the operators of every step.
 bool rewrite_recurrent(NodeWriter& writer, const GraphNode& node);
 /// A product of tensors by letters. Throws Unsupported for ellipses and diagonals.

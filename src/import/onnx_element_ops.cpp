@@ -347,6 +347,23 @@ void OnnxLowering::softmax(const GraphNode& node, Attributes& attributes) {
   rows_softmax(node, x, attributes.integer("axis", -1), one_axis, quantised_result(node, 3, 4));
 }
 
+void OnnxLowering::causal_softmax(const GraphNode& node, Attributes& attributes) {
+  OnnxValue x = real(node, 0);
+  Extents axes;
+  for (std::int64_t i = 0; i < ssize(x.shape); ++i) axes.push_back(i);
+  x = laid_out(x, axes);
+  const std::size_t rank = x.shape.size();
+  const std::int64_t queries = x.shape[rank - 2], keys = x.shape[rank - 1];
+  const Held maps = emitter_.reshape(x.held, {1, element_count(x.shape) / (queries * keys), queries, keys},
+                                     x.held.holder + "_heads");
+  const Wanted wanted = need_result(node);
+  FieldsJson causal{{"past", attributes.integer("past", 0)}};
+  if (const std::int64_t window = attributes.integer("window", 0); window > 0) causal["window"] = window;
+  const FieldsJson fields{{"causal", causal}};
+  const Held made = emitter_.function("softmax", maps, maps.shape, wanted, fields, Rounding::kExact);
+  set(node, made_of(emitter_.reshape(made, x.held.shape, wanted.name + "_map"), x.shape, x.axes));
+}
+
 void OnnxLowering::function(const GraphNode& node, Attributes& attributes) {
   const bool quantised_op = node.op.rfind("com.microsoft.QLinear", 0) == 0;
   const std::string op = quantised_op ? node.op.substr(21) : node.op;

@@ -52,6 +52,7 @@ const std::map<std::string, OnnxLowering::Row>& OnnxLowering::table() {
       {"LRN", {&T::response_norm, Layout::kMap}},
       {"ArgMax", {&T::arg_max, Layout::kPlain, Promise::kMoves}},
       {"Softmax", {&T::softmax, Layout::kPlain, Promise::kRule}},
+      {kCausalSoftmax, {&T::causal_softmax}},
       {"com.microsoft.QLinearSoftmax", {&T::softmax, Layout::kPlain, Promise::kRule}},
       {"Relu", {&T::function, Layout::kPlain, Promise::kRule}},
       {"Clip", {&T::function, Layout::kPlain, Promise::kRule}},

@@ -123,6 +123,7 @@ class OnnxLowering {
   OnnxValue with_neighbours(const OnnxValue& value, const std::vector<std::int64_t>& axes);
   void quantised_global_pool(const GraphNode& node, Attributes& attributes);
   void softmax(const GraphNode& node, Attributes& attributes);
+  void causal_softmax(const GraphNode& node, Attributes& attributes);
   void function(const GraphNode& node, Attributes& attributes);
   OnnxValue combined(const std::string& op, OnnxValue a, OnnxValue b, const Wanted& wanted,
                      Rounding rounding);

@@ -14,7 +14,8 @@ namespace {
 
 /// All operators of ONNX's own domain and those of com.microsoft that are read.
 constexpr std::string_view kOnnxNames =
-    "Abs Acos Acosh Add And ArgMax ArgMin Asin Asinh Atan Atanh AveragePool BatchNormalization Bernoulli "
+    "Abs Acos Acosh Add And ArgMax ArgMin Asin Asinh Atan Atanh Attention AveragePool BatchNormalization "
+    "Bernoulli "
     "BitShift "
     "BitwiseAnd BitwiseNot BitwiseOr BitwiseXor BlackmanWindow Cast CastLike Ceil Celu CenterCropPad Clip "
     "Col2Im "
@@ -36,18 +37,23 @@ constexpr std::string_view kOnnxNames =
     "RandomUniformLike "
     "Range Reciprocal ReduceL1 ReduceL2 ReduceLogSum ReduceLogSumExp ReduceMax ReduceMean ReduceMin "
     "ReduceProd "
-    "ReduceSum ReduceSumSquare RegexFullMatch Relu Reshape Resize ReverseSequence RoiAlign Round STFT Scan "
+    "ReduceSum ReduceSumSquare RegexFullMatch Relu Reshape Resize ReverseSequence RoiAlign RotaryEmbedding "
+    "Round STFT Scan "
     "Scatter "
     "ScatterElements ScatterND Selu SequenceAt SequenceConstruct SequenceEmpty SequenceErase SequenceInsert "
-    "SequenceLength SequenceMap Shape Shrink Sigmoid Sign Sin Sinh Size Slice Softmax "
+    "SequenceLength SequenceMap Shape Shrink Sigmoid Sign SimplifiedLayerNormalization Sin Sinh Size Slice "
+    "Softmax "
     "SoftmaxCrossEntropyLoss Softplus "
     "Softsign SpaceToDepth Split SplitToSequence Sqrt Squeeze StringConcat StringNormalizer StringSplit Sub "
     "Sum Tan "
     "Tanh TfIdfVectorizer ThresholdedRelu Tile TopK Transpose Trilu Unique Unsqueeze Upsample Where Xor "
-    "com.microsoft.MatMulNBits com.microsoft.QGemm com.microsoft.QLinearAdd com.microsoft.QLinearAveragePool "
+    "com.microsoft.GroupQueryAttention com.microsoft.MatMulNBits com.microsoft.QGemm "
+    "com.microsoft.QLinearAdd com.microsoft.QLinearAveragePool "
     "com.microsoft.QLinearConcat "
     "com.microsoft.QLinearGlobalAveragePool com.microsoft.QLinearLeakyRelu com.microsoft.QLinearMul "
-    "com.microsoft.QLinearSigmoid com.microsoft.QLinearSoftmax";
+    "com.microsoft.QLinearSigmoid com.microsoft.QLinearSoftmax com.microsoft.RotaryEmbedding "
+    "com.microsoft.SimplifiedLayerNormalization com.microsoft.SkipLayerNormalization "
+    "com.microsoft.SkipSimplifiedLayerNormalization";
 
 struct Refusal {
   std::string_view part;  ///< of the name

@@ -40,9 +40,19 @@ class Rewriter : private NodeWriter {
       graph.nodes.push_back(std::move(node));
     }
     if (!problems_.empty()) problems_.refuse(graph.path);
+    drop_unread();
   }
 
  private:
+  void drop_unread() {
+    const std::set<std::size_t> unread = unread_nodes(graph);
+    std::vector<GraphNode> kept;
+    for (std::size_t i = 0; i < graph.nodes.size(); ++i) {
+      if (unread.count(i) == 0) kept.push_back(std::move(graph.nodes[i]));
+    }
+    graph.nodes = std::move(kept);
+  }
+
   /// Adds nodes that compute the same, if there is a rule. Returns whether there was.
   bool rewritten(const GraphNode& node) {
     if (node.op == "Sum" || node.op == "Mean") return sum(node);
@@ -53,6 +63,7 @@ class Rewriter : private NodeWriter {
     if (node.op == "Max" || node.op == "Min") return bound(node);
     if (node.op == "ConvTranspose") return plain_transposed(node);
     if (node.op == "Gemm") return product(node);
+    if (node.op == "Softmax") return causal(node);
     if (node.op == kBlockedProduct) return blocked_product(node);
     if (node.op.rfind("Reduce", 0) == 0) return reduction(node);
     return false;
@@ -183,6 +194,31 @@ class Rewriter : private NodeWriter {
     if (node.op == "ReduceSumSquare") return reduce("ReduceSum", squares, node.outputs[0]), true;
     add(node, "Sqrt", {reduce("ReduceSum", squares)}, node.outputs[0]);
     return true;
+  }
+
+  /// A softmax of scores to which a constant is added that hides the keys behind each query, or before a
+  /// window.
+  bool causal(const GraphNode& node) {
+    for (std::size_t n = 0; n < graph.nodes.size(); ++n) {
+      if (graph.nodes[n].op != "Add" || graph.nodes[n].outputs[0] != node.inputs.at(0)) continue;
+      for (const std::size_t i : {0U, 1U}) {
+        const Constant* mask = data(graph.nodes[n], i);
+        if (mask == nullptr || mask->shape.size() < 2) continue;
+        const Extents of = mask->shape;
+        const auto attributes = causal_mask(*mask, of[of.size() - 2], of.back());
+        if (!attributes) continue;
+        const Operand scores = graph.nodes[n].inputs[1 - i];
+        const Extents sum = shape(node.inputs[0]);
+        Attributes given(node);
+        const std::int64_t axis = given.integer("axis", graph.opset >= 13 ? -1 : 1);
+        if (axis_of(axis, sum.size()) + 1 != sum.size() || shape(scores) != sum ||
+            sum[sum.size() - 2] != of[of.size() - 2])
+          return false;
+        add(node, kCausalSoftmax, {scores}, node.outputs[0], *attributes);
+        return true;
+      }
+    }
+    return false;
   }
 
   /// A transposed convolution as a plain one, with zeros for the gaps between dilated taps and for the

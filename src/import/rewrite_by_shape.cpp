@@ -399,31 +399,34 @@ void product_along(Writer& w, const GraphNode& node, Attributes& attributes) {
   w.reshape(node, x, left, output(node));
 }
 
-using Rule = void (*)(Writer&, const GraphNode&, Attributes&);
-
-const std::map<std::string, Rule>& rules() {
-  static const std::map<std::string, Rule> all{{"InstanceNormalization", instance_norm},
-                                               {"GroupNormalization", group_norm},
-                                               {"MeanVarianceNormalization", mean_variance},
-                                               {"LpNormalization", lp_norm},
-                                               {"LogSoftmax", log_softmax},
-                                               {"ReduceLogSum", log_of_sum},
-                                               {"ReduceLogSumExp", log_of_sum},
-                                               {"ReduceProd", product_along},
-                                               {"CumSum", running_sum},
-                                               {"Einsum", rewrite_einsum},
-                                               {"Where", where},
-                                               {"GatherElements", by_indices},
-                                               {"GatherND", by_indices},
-                                               {"ScatterElements", by_indices},
-                                               {"Scatter", by_indices},
-                                               {"ScatterND", by_indices},
-                                               {"ReverseSequence", by_indices},
-                                               {"Compress", by_indices},
-                                               {"Trilu", by_indices},
-                                               {"NegativeLogLikelihoodLoss", likelihood_loss},
-                                               {"SoftmaxCrossEntropyLoss", cross_entropy},
-                                               {"ArgMin", arg_min}};
+std::map<std::string, RewriteRule> all_rules() {
+  std::map<std::string, RewriteRule> all{{"InstanceNormalization", instance_norm},
+                                         {"GroupNormalization", group_norm},
+                                         {"MeanVarianceNormalization", mean_variance},
+                                         {"LpNormalization", lp_norm},
+                                         {"LogSoftmax", log_softmax},
+                                         {"ReduceLogSum", log_of_sum},
+                                         {"ReduceLogSumExp", log_of_sum},
+                                         {"ReduceProd", product_along},
+                                         {"CumSum", running_sum},
+                                         {"Einsum", rewrite_einsum},
+                                         {"Where", where},
+                                         {"GatherElements", by_indices},
+                                         {"GatherND", by_indices},
+                                         {"ScatterElements", by_indices},
+                                         {"Scatter", by_indices},
+                                         {"ScatterND", by_indices},
+                                         {"ReverseSequence", by_indices},
+                                         {"Compress", by_indices},
+                                         {"Trilu", by_indices},
+                                         {"NegativeLogLikelihoodLoss", likelihood_loss},
+                                         {"SoftmaxCrossEntropyLoss", cross_entropy},
+                                         {"ArgMin", arg_min}};
+  all.insert(attention_rules().begin(), attention_rules().end());
+  return all;
+}
+const std::map<std::string, RewriteRule>& rules() {
+  static const std::map<std::string, RewriteRule> all = all_rules();
   return all;
 }
 const std::set<std::string>& comparisons() {
@@ -439,7 +442,7 @@ bool is_written_by_shape(const std::string& op) {
 
 bool rewrite_by_shape(NodeWriter& writer, const GraphNode& node) {
   auto found = rules().find(node.op);
-  Rule rule = found == rules().end() ? nullptr : found->second;
+  RewriteRule rule = found == rules().end() ? nullptr : found->second;
   const auto computed = [&](std::size_t i) {
     return i < node.inputs.size() && writer.data(node, i) == nullptr;
   };

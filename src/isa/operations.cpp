@@ -2,6 +2,8 @@
 
 #include "base/types.h"
 
+#include <algorithm>
+
 #include <fmt/format.h>
 
 namespace tilebeat {
@@ -131,6 +133,23 @@ void VectorRow::describe(FieldVisitor& visit) {
   visit("a", a, 32), visit("destination", destination, 32), visit("parameters", parameters, 32);
   visit("pixels", pixels, 32, kFromOne), visit("channels", channels, 16, kFromOne);
   visit("size", size, 16, kFromOne);
+  visit("row", row, 32), visit("rows", rows, 32, kFromOne), visit("past", past, 32);
+}
+
+std::int64_t VectorRow::first_seen(std::int64_t pixel) const {
+  if (kind != RowKind::kCausalSoftmax) return 0;
+  return std::max<std::int64_t>(0, end_seen(pixel) - size);
+}
+
+std::int64_t VectorRow::end_seen(std::int64_t pixel) const {
+  if (kind != RowKind::kCausalSoftmax) return channels;
+  return (std::int64_t{row} + pixel) % rows + past + 1;
+}
+
+std::string VectorRow::fault() const {
+  const bool sees_more =
+      kind == RowKind::kCausalSoftmax && std::int64_t{past} + std::int64_t{rows} > std::int64_t{channels};
+  return sees_more ? "vector.row: past and rows of a causal_softmax are more than its channels" : "";
 }
 
 std::string VectorRow::subject() const {

@@ -163,15 +163,16 @@ struct VectorRun {
 };
 
 /// Operations over all channels of a pixel; the formulas are in docs/vector.md.
-enum class RowKind : std::uint8_t { kLayerNorm, kRmsNorm, kLrn, kArgMax, kOneHot };
-constexpr std::array<std::string_view, 5> kRowKindNames{"layernorm", "rmsnorm", "lrn", "argmax", "onehot"};
+enum class RowKind : std::uint8_t { kLayerNorm, kRmsNorm, kLrn, kArgMax, kOneHot, kCausalSoftmax };
+constexpr std::array<std::string_view, 6> kRowKindNames{"layernorm", "rmsnorm", "lrn",
+                                                        "argmax",    "onehot",  "causal_softmax"};
 constexpr FieldChoices choices_of(RowKind) {
   return {"row operation", kRowKindNames.data(), kRowKindNames.size()};
 }
 
 /// An operation of the vector unit on `pixels` pixels of `channels` bytes, which lie in NRAM without gaps.
 /// `parameters` is the offset of its factors: 16 bytes plus 16 per channel for layernorm and rmsnorm, 40 for
-/// lrn.
+/// lrn, 2056 for causal_softmax (256 exponentials and the output's factor).
 struct VectorRow {
   static constexpr OperationKind kKind{"vector.row", 0x42, Unit::kVector};
 
@@ -182,12 +183,19 @@ struct VectorRow {
   std::uint32_t a = 0, destination = 0, parameters = 0;  ///< byte offsets in NRAM
   std::uint32_t pixels = 1;
   std::uint16_t channels = 1;
-  std::uint16_t size = 1;  ///< lrn: channels that are summed over
+  std::uint16_t size = 1;  ///< lrn: channels that are summed over; causal_softmax: that a pixel sees at most
+  /// causal_softmax: the pixels are rows from `row` on, which count modulo `rows`. Row i sees the channels
+  /// from i + past - size + 1 to i + past.
+  std::uint32_t row = 0, rows = 1, past = 0;
 
   /// Number of result elements per pixel.
   int results() const { return kind == RowKind::kArgMax ? 1 : channels; }
+  /// First channel that a pixel sees, and the one after the last.
+  std::int64_t first_seen(std::int64_t pixel) const;
+  std::int64_t end_seen(std::int64_t pixel) const;
   void describe(FieldVisitor& visit);
   std::string subject() const;
+  std::string fault() const;
 };
 
 /// The source pixels of a resized pixel: the one at its position, or the up to four around it. kBilinearFixed

@@ -78,15 +78,22 @@ Tensor softmax_of_rows(const Operand& x, const Softmax& operation, const TensorI
     return static_cast<std::int64_t>(round_half_even(fixed));
   };
   Tensor made{output.shape, output.dtype, {}};
+  std::size_t first = 0, end = channels;  // channels that the pixel sees
   const auto element = [&](std::size_t i) {
     if (i % channels == 0) {
       pixel = i;
-      greatest = *std::max_element(&values[pixel], &values[pixel] + channels);
+      if (operation.mask) {
+        const std::int64_t query = to_signed(i / channels) % operation.mask->queries;
+        end = to_size(query + operation.mask->past + 1);
+        first = end - std::min(end, to_size(operation.mask->window));
+      }
+      greatest = *std::max_element(&values[pixel + first], &values[pixel] + end);
       sum = 0;
-      for (std::size_t c = 0; c < channels; ++c) sum += exponential(pixel + c);
+      for (std::size_t c = first; c < end; ++c) sum += exponential(pixel + c);
     }
     const TensorRequant& r = operation.requant;
-    const double share = static_cast<double>(exponential(i)) / static_cast<double>(sum);
+    const bool seen = i - pixel >= first && i - pixel < end;
+    const double share = seen ? static_cast<double>(exponential(i)) / static_cast<double>(sum) : 0;
     return bounded(rounded(share * r.scale, r.zero_point, r.dtype), r.dtype, r.range);
   };
   for (std::size_t i = 0; i < values.size(); ++i) made.bytes.push_back(static_cast<std::uint8_t>(element(i)));

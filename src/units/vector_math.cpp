@@ -99,7 +99,7 @@ void VectorMath::run(const Operation& operation, const VectorStep& step, const s
   if (const auto* resized = operation.get_if<VectorResize>()) {
     resize(*resized, step, a, results);
   } else if (const auto* row = operation.get_if<VectorRow>()) {
-    rows(*row, a, results);
+    rows(*row, step, a, results);
   } else {
     run(operation.get<VectorRun>(), step, a, b, results);
   }

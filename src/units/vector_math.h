@@ -61,10 +61,11 @@ class VectorMath {
            const std::vector<std::uint8_t>& b, std::vector<std::uint8_t>& results);
   void resize(const VectorResize& operation, const VectorStep& step, const std::vector<std::uint8_t>& a,
               std::vector<std::uint8_t>& results);
-  void rows(const VectorRow& operation, const std::vector<std::uint8_t>& a,
+  void rows(const VectorRow& operation, const VectorStep& step, const std::vector<std::uint8_t>& a,
             std::vector<std::uint8_t>& results);
   void normalise(const VectorRow& operation, std::vector<std::uint8_t>& results) const;
   void respond(const VectorRow& operation, std::vector<std::uint8_t>& results) const;
+  void share(const VectorRow& operation, std::size_t first, std::vector<std::uint8_t>& results) const;
   double factor(std::size_t number) const;
   std::int32_t end_sum(std::int32_t sum, std::size_t channel, const VectorRun& operation) const;
   void pool(const VectorRun& operation, const VectorStep& step, const std::vector<std::uint8_t>& a);

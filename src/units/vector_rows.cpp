@@ -26,10 +26,7 @@ std::int32_t result_of(double value, double scale, const VectorRow& operation) {
 
 }  // namespace
 
-RowSteps::RowSteps(const VectorRow& run, int lanes) : run_(run) {
-  const bool finds = run.kind == RowKind::kArgMax || run.kind == RowKind::kOneHot;
-  const int passes = finds ? 2 : 3;
-  clocks_ = passes * ((std::int64_t{run.channels} + lanes - 1) / lanes);
+RowSteps::RowSteps(const VectorRow& run, int lanes) : run_(run), lanes_(lanes) {
   if (parameter_bytes(run) == 0) {
     advance();
     return;
@@ -46,6 +43,8 @@ int RowSteps::parameter_bytes(const VectorRow& run) {
       return 2 * kFactor + 2 * kFactor * run.channels;
     case RowKind::kLrn:
       return 5 * kFactor;
+    case RowKind::kCausalSoftmax:
+      return 256 * kFactor + kFactor;
     case RowKind::kArgMax:
     case RowKind::kOneHot:
       break;
@@ -53,21 +52,25 @@ int RowSteps::parameter_bytes(const VectorRow& run) {
   return 0;
 }
 
+// The last pass makes the results, also of channels that the pixel does not see.
 void RowSteps::advance() {
   if (pixel_ >= run_.pixels) {
     done_ = true;
     return;
   }
+  const auto passes = [this](std::int64_t channels) { return (channels + lanes_ - 1) / lanes_; };
+  const bool finds = run_.kind == RowKind::kArgMax || run_.kind == RowKind::kOneHot;
+  const std::int64_t first = run_.first_seen(pixel_), seen = run_.end_seen(pixel_) - first;
   step_ = VectorStep{};
-  step_.a = run_.a + to_unsigned(pixel_ * run_.channels);
-  step_.a_bytes = run_.channels;
+  step_.a = run_.a + to_unsigned(pixel_ * run_.channels + first);
+  step_.a_bytes = to_int(seen);
   step_.results = run_.results();
   step_.result = run_.destination + to_unsigned(pixel_ * run_.results() * dtype_size(run_.out_type));
-  step_.clocks = clocks_;
+  step_.clocks = 2 * passes(seen) + (finds ? 0 : passes(run_.channels));
   ++pixel_;
 }
 
-void VectorMath::rows(const VectorRow& operation, const std::vector<std::uint8_t>& a,
+void VectorMath::rows(const VectorRow& operation, const VectorStep& step, const std::vector<std::uint8_t>& a,
                       std::vector<std::uint8_t>& results) {
   row_.clear();
   for (const std::uint8_t byte : a) {
@@ -80,6 +83,8 @@ void VectorMath::rows(const VectorRow& operation, const std::vector<std::uint8_t
       return normalise(operation, results);
     case RowKind::kLrn:
       return respond(operation, results);
+    case RowKind::kCausalSoftmax:
+      return share(operation, (step.a - operation.a) % operation.channels, results);
     case RowKind::kArgMax:
     case RowKind::kOneHot:
       break;
@@ -110,6 +115,29 @@ void VectorMath::normalise(const VectorRow& operation, std::vector<std::uint8_t>
     const double share = root == 0.0 ? 0.0 : static_cast<double>(distance) / root;
     const double value = share * factor(2 + 2 * c) + factor(3 + 2 * c);
     results.push_back(static_cast<std::uint8_t>(result_of(value, factor(1), operation)));
+  }
+}
+
+// The row holds the channels that the pixel sees, from `first` on.
+void VectorMath::share(const VectorRow& operation, std::size_t first,
+                       std::vector<std::uint8_t>& results) const {
+  constexpr std::size_t kEntries = 256;
+  const std::int64_t greatest = *std::max_element(row_.begin(), row_.end());
+  const auto exponential = [&](std::size_t i) {
+    const auto distance = to_size(greatest - row_[i]);
+    std::int64_t value = 0;
+    std::memcpy(&value, parameters_.data() + distance * sizeof value, sizeof value);
+    return value;
+  };
+  std::uint64_t bits = 0;  // it wraps with entries that no planner makes
+  for (std::size_t i = 0; i < row_.size(); ++i) bits += to_unsigned(exponential(i));
+  const auto sum = static_cast<double>(to_signed(bits));
+  const auto nothing = static_cast<std::uint8_t>(result_of(0, factor(kEntries), operation));
+  const std::size_t at = results.size();
+  results.resize(at + operation.channels, nothing);
+  for (std::size_t i = 0; i < row_.size(); ++i) {
+    const double part = static_cast<double>(exponential(i)) / sum;
+    results[at + first + i] = static_cast<std::uint8_t>(result_of(part, factor(kEntries), operation));
   }
 }
 

@@ -304,7 +304,14 @@ AccessedBytes accessed_bytes(const Operation& operation, std::uint64_t memory) {
   }
   if (const auto* row = operation.get_if<VectorRow>()) {
     add(made.reads, row->parameters, RowSteps::parameter_bytes(*row));
-    add(made.reads, row->a, std::int64_t{row->pixels} * row->channels);
+    if (row->kind == RowKind::kCausalSoftmax) {
+      for (std::int64_t pixel = 0; pixel < row->pixels; ++pixel) {
+        const std::int64_t first = row->first_seen(pixel);
+        add(made.reads, row->a + to_unsigned(pixel * row->channels + first), row->end_seen(pixel) - first);
+      }
+    } else {
+      add(made.reads, row->a, std::int64_t{row->pixels} * row->channels);
+    }
     add(made.writes, row->destination,
         std::int64_t{row->pixels} * row->results() * dtype_size(row->out_type));
     return made;

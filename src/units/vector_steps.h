@@ -78,7 +78,7 @@ class VectorSteps final : public StepSequence {
 
 /// The steps of one VectorRow in order: parameters first, if there are any; then pixels. The lanes go over a
 /// pixel's channels three times: sums, distances or windows, quotients; twice to find the greatest and where
-/// it is.
+/// it is. Of a causal_softmax they go twice over the channels that the pixel sees, and once over all.
 class RowSteps final : public StepSequence {
  public:
   RowSteps(const VectorRow& run, int lanes);
@@ -91,7 +91,7 @@ class RowSteps final : public StepSequence {
 
  private:
   VectorRow run_;
-  std::int64_t clocks_;  // cycles of a pixel
+  int lanes_;
   std::int64_t pixel_ = 0;
   bool done_ = false;
   VectorStep step_;

@@ -5,10 +5,12 @@
 #include "workload/tensor.h"
 #include "workload/weight_codes.h"
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <utility>
 #include <variant>
 #include <vector>
 
@@ -291,9 +293,32 @@ struct Requantize {
 /// e = round(exp(-d * input_scale * beta) * 2^24), p = e / (their exact sum over the channels), one division;
 /// then requantised.
 struct Softmax {
+  /// Rows are queries and elements keys: row i of every `queries` rows sees the keys from i + past - window +
+  /// 1 to i + past (SPEC AT-1). The share of a key that is not seen is 0.
+  struct Mask {
+    std::int64_t queries = 1;
+    std::int64_t past = 0;    ///< keys before the first query; past + queries is at most the number of keys
+    std::int64_t window = 1;  ///< at most the number of keys
+
+    /// The keys that rows from `first` to `last` see, which are counted over all queries: from the first of
+    /// them to the one after the last. Nothing where these rows belong to several `queries`.
+    std::optional<std::pair<std::int64_t, std::int64_t>> seen(std::int64_t first, std::int64_t last) const {
+      if (first / queries != last / queries) return std::nullopt;
+      return std::pair{std::max<std::int64_t>(0, first % queries + past - window + 1),
+                       last % queries + past + 1};
+    }
+    /// The number of pairs of a query and a key that it sees.
+    std::int64_t pairs() const {
+      std::int64_t count = 0;
+      for (std::int64_t query = 0; query < queries; ++query) count += std::min(window, query + past + 1);
+      return count;
+    }
+  };
+
   double input_scale = 1;
   double beta = 1;  ///< factor of the exponent
   int axis = -1;    ///< from the start; negative: the last one
+  std::optional<Mask> mask;
   TensorRequant requant;
 };
 

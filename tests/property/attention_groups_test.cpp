@@ -49,6 +49,11 @@ class RandomAttention {
          {"requant", {{"scale", 0.002}}}});
     if (one_in(3)) add({{"op", "clamp"}, {"low", -100}, {"high", 90}});
     add({{"op", "softmax"}, {"input_scale", 0.05}, {"requant", {{"scale", 255.0}, {"zero_point", -128}}}});
+    if (rows <= keys && one_in(2)) {
+      json& causal = file_["layers"].back()["causal"] = json::object();
+      if (one_in(3)) causal["past"] = number(0, keys - rows);
+      if (one_in(2)) causal["window"] = skewed(keys);
+    }
     add({{"op", "matmul"},
          {"inputs", {last(), "v"}},
          {"transpose_b", !values_in_rows},
@@ -66,6 +71,7 @@ class RandomAttention {
     for (const json& layer : file_.at("layers")) names.push_back(layer.at("name"));
     return names;
   }
+  bool causal() const { return text().find("causal") != std::string::npos; }
 
  private:
   std::string last() const { return file_.at("layers").back().at("name"); }
@@ -78,7 +84,7 @@ class RandomAttention {
 };
 
 struct AttentionTally : Refusals {
-  int run = 0, in_nram = 0, steps = 0;
+  int run = 0, in_nram = 0, steps = 0, causal = 0;
 };
 
 void check_attention(Engine engine, AttentionTally& tally) {
@@ -106,6 +112,7 @@ void check_attention(Engine engine, AttentionTally& tally) {
     return;
   }
   ++tally.run;
+  tally.causal += attention.causal() ? 1 : 0;
   tally.in_nram += group.holding == Holding::kNram ? 1 : 0;
   tally.steps += planned->groups.front().step_rows < 4 ? 1 : 0;
   const SimulatedRun run = check_both_granularities(workload, hardware, planned->plan, 20);
@@ -122,6 +129,7 @@ TEST_P(AttentionGroups, AT_1_FU_14_random_heads_keys_and_steps_are_exact_and_sco
   check_cases_until([&] { return tally.run >= budget(125, 12) && tally.in_nram > 0 && tally.steps > 0; },
                     budget(250, kFewest), [&] { check_attention(GetParam(), tally); });
   EXPECT_GE(tally.run, budget(125, 12)) << tally.refused << " of " << tally.cases << " cannot fit";
+  EXPECT_GT(tally.causal, 0) << "masks";
   EXPECT_GT(tally.in_nram, 0) << "scores stay in the NRAM of a core";
   EXPECT_GT(tally.steps, 0) << "groups in several steps";
 }

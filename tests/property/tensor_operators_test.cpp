@@ -150,6 +150,19 @@ json softmax_case() {
   return made;
 }
 
+json causal_case() {
+  const int queries = skewed(40), keys = queries + skewed(50);
+  Shape shape{queries, keys};
+  for (int axis = number(0, 2); axis > 0; --axis) shape.insert(shape.begin(), skewed(4));
+  json causal = json::object();
+  if (one_in(2)) causal["past"] = number(0, keys - queries);
+  if (one_in(2)) causal["window"] = skewed(60);
+  return workload({input("x", shape)}, {{"op", "softmax"},
+                                        {"input_scale", number(1, 100) * 1e-3},
+                                        {"causal", causal},
+                                        {"requant", requant(number(1, 255))}});
+}
+
 json row_case() {
   const Shape shape = random_shape();
   json layer{{"op", one_in(2) ? "layernorm" : "rmsnorm"}, {"input_scale", number(1, 100) * 1e-3}};
@@ -211,6 +224,9 @@ TEST(TensorOperators, OP_2_concat_on_any_axis) {
 }
 TEST(TensorOperators, OP_2_softmax_on_any_axis) {
   check_on_chips(30, softmax_case);
+}
+TEST(TensorOperators, AT_1_causal_softmax_with_windows) {
+  check_on_chips(40, causal_case);
 }
 TEST(TensorOperators, OP_2_layernorm_rmsnorm_and_lrn) {
   check_on_chips(40, row_case);

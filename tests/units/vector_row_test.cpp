@@ -131,6 +131,54 @@ TEST_F(VectorRowTest, OP_2_lrn_of_even_size_has_one_channel_more_behind_than_bef
   EXPECT_THAT(results(4), ::testing::ElementsAre(17, 14, 12, 24));
 }
 
+// e(0) = 8, e(1) = 4, e(2) = 2, e(3) = 1 and so on; a share of 1 becomes 96.
+class CausalSoftmaxTest : public VectorRowTest {
+ protected:
+  void build_causal(const std::vector<int>& elements) {
+    build();
+    put(elements);
+    for (std::uint64_t d = 0; d < 256; ++d)
+      a().bytes[kFactors + 8 * d] = static_cast<std::uint8_t>(d < 4 ? 8 >> d : 0);
+    double scale = 96;
+    std::uint8_t bytes[sizeof scale];
+    std::memcpy(bytes, &scale, sizeof scale);
+    for (std::uint64_t b = 0; b < sizeof scale; ++b)
+      a().bytes[kFactors + std::uint64_t{8} * 256 + b] = bytes[b];
+  }
+  static VectorRow causal(int pixels, int channels, std::uint32_t rows, std::uint32_t past) {
+    VectorRow operation = row(RowKind::kCausalSoftmax, pixels, channels);
+    operation.rows = rows, operation.past = past;
+    operation.size = static_cast<std::uint16_t>(channels);
+    return operation;
+  }
+};
+
+TEST_F(CausalSoftmaxTest, AT_1_queries_see_keys_up_to_their_own) {
+  build_causal({5, 90, 90, 5, 6, 90, 5, 5, 4});
+  run(causal(3, 3, 3, 0));
+  EXPECT_THAT(results(9), ::testing::ElementsAre(96, 0, 0, 32, 64, 0, 38, 38, 19));
+}
+
+TEST_F(CausalSoftmaxTest, AT_1_a_window_ends_before_older_keys_and_rows_begin_again) {
+  build_causal({90, 5, 6, 90, 5, 5, 90, 90, 90, 6, 6, 90});
+  VectorRow operation = causal(3, 4, 2, 1);  // rows 1, 0, 1 of two
+  operation.size = 2, operation.row = 1;
+  run(operation);
+  EXPECT_THAT(results(12), ::testing::ElementsAre(0, 32, 64, 0, 48, 48, 0, 0, 0, 48, 48, 0));
+}
+
+TEST_F(CausalSoftmaxTest, AT_1_the_lanes_go_twice_over_what_is_seen_and_once_over_all) {
+  build_causal(std::vector<int>(128, 1));
+  run(causal(2, 64, 64, 0));
+  EXPECT_EQ(unit_->lane_clocks, 2 * (2 + 4));
+  EXPECT_EQ(unit_->results, 2 * 64);
+}
+
+TEST_F(CausalSoftmaxTest, AT_1_more_queries_than_keys_are_refused_when_decoded) {
+  EXPECT_EQ(causal(1, 8, 6, 2).fault(), "");
+  EXPECT_THAT(causal(1, 8, 7, 2).fault(), ::testing::HasSubstr("past and rows"));
+}
+
 TEST_F(VectorRowTest, OP_2_argmax_is_the_first_of_the_greatest) {
   build();
   put({-5, 9, 9, 1, 7, 6, 7, -8});

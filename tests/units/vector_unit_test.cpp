@@ -2,6 +2,8 @@
 #include "units/vector_unit.h"
 
 #include "unit_driver.h"
+#include "units/vector_math.h"
+#include "units/vector_steps.h"
 
 #include <memory>
 
@@ -403,6 +405,31 @@ TEST(VectorSteps, HI_2_an_average_divides_by_more_than_2_to_the_31_taps) {
   run.kernel_h = run.kernel_w = 46341;
   run.count_padding = true;
   EXPECT_EQ(VectorSteps(run, 16, 64).step().divisor, std::int64_t{46341} * 46341);
+}
+
+TEST(VectorSteps, HI_2_a_run_of_taps_is_one_burst_at_most) {
+  VectorRun run;
+  run.kind = VectorKind::kMaxPool;
+  run.rows = run.columns = run.height = 1, run.width = run.kernel_w = 3, run.channels = 32;
+  VectorSteps steps(run, 16, 64);
+  EXPECT_EQ(steps.step().a_bytes, 64) << "two taps";
+  EXPECT_FALSE(steps.step().last);
+  steps.advance();
+  EXPECT_EQ(steps.step().a_bytes, 32);
+  EXPECT_TRUE(steps.step().last);
+}
+
+TEST(VectorRuntime, NU_6_sums_in_float32_end_with_a_shift_that_rounds_halves_up) {
+  VectorRun run;
+  run.kind = VectorKind::kAdd, run.arithmetic = Arithmetic::kFloat32;
+  std::vector<std::uint8_t> factors(24, 0);
+  factors[0] = factors[8] = 1, factors[16] = 2;  // (x + y) / 4
+  const auto sum = [&](std::int32_t x) { return combine(run, factors, x, 0); };
+  EXPECT_EQ(sum(1), 0);
+  EXPECT_EQ(sum(2), 1);
+  EXPECT_EQ(sum(5), 1);
+  EXPECT_EQ(sum(-2), 0);
+  EXPECT_EQ(sum(-3), -1);
 }
 
 }  // namespace

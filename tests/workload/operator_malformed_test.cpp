@@ -151,6 +151,11 @@ const SpoiltLayer kSpoiltLayers[] = {
     {"softmax", {"/input_scale", nullptr, "/layers/0/input_scale: is missing"}},
     {"softmax", {"/requant", "{}", "/layers/0/requant/scale: is missing"}},
     {"softmax",
+     {"/causal", R"({"window": 0})",
+      "/layers/0/causal/window: 0 is not allowed, allowed is a whole number from 1 to 65535"}},
+    {"softmax",
+     {"/causal", "{}", "/layers/0/causal: 4 queries and 2 keys is not allowed, allowed is no more queries"}},
+    {"softmax",
      {"/requant/zero_point", "-128",
       "/layers/0/requant/zero_point: -128 is not allowed, allowed is 0 to 255"}},
     // Shapes.

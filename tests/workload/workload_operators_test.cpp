@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <set>
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 namespace tilebeat::testing {
@@ -141,6 +142,24 @@ TEST(WorkloadOperators, UI_6_functions_carry_what_they_are) {
   const auto& softmax = std::get<Softmax>(probabilities.layers[0].operation);
   EXPECT_EQ(softmax.requant.scale, 256);
   EXPECT_EQ(probabilities.tensor("y").zero_point, -128);
+}
+
+TEST(WorkloadOperators, AT_1_a_causal_softmax_has_queries_in_rows_and_keys_in_its_last_axis) {
+  const std::vector<Elements> scores{{{2, 3, 8}, std::vector<int>(48, 0)}};
+  const auto mask = [&](const json& causal) {
+    const Workload workload =
+        load_one_layer({{"op", "softmax"}, {"input_scale", 0.1}, {"causal", causal}}, scores);
+    return std::get<Softmax>(workload.layers[0].operation).mask.value();
+  };
+  EXPECT_EQ(mask(json::object()).past, 5) << "the last query sees all keys";
+  EXPECT_EQ(mask(json::object()).window, 8);
+  EXPECT_EQ(mask({{"past", 2}, {"window", 3}}).past, 2);
+  EXPECT_EQ(mask({{"past", 2}, {"window", 3}}).pairs(), 9);
+  EXPECT_THAT(refusal([&] {
+                mask({{"past", 6}});
+              }),
+              ::testing::HasSubstr(
+                  "/layers/0/causal/past: 6 is not allowed, allowed is at most 5: 8 keys less 3 queries"));
 }
 
 TEST(WorkloadOperators, UI_6_layers_with_several_inputs_come_after_all_of_them) {

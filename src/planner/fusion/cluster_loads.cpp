@@ -44,7 +44,23 @@ int ClusterTasks::load_alone(const GroupWeights::Load& load) {
   return fetched;
 }
 
+bool ClusterTasks::sees(std::size_t l, int image, const Region& outs, Interval blocks) const {
+  const Softmax::Mask* const mask = unit_.mask_of(l);
+  if (mask == nullptr || !weights_.is_product(l)) return true;
+  const MapExtents& map = nth(unit_.tensors, unit_.layers[l].output).map;
+  const std::int64_t width = map.width, before = std::int64_t{image} * map.height * width;
+  const auto keys = mask->seen(before + outs.rows.begin * width + outs.columns.begin,
+                               before + (outs.rows.end - 1) * width + outs.columns.end - 1);
+  const std::int64_t kernels = work_.layers[l].matrix->problem.block_kernels;
+  return !keys || (blocks.begin * kernels < keys->second && blocks.end * kernels > keys->first);
+}
+
 void ClusterTasks::load_product(std::size_t l, int portion) {
+  const std::vector<GroupWeights::Group>& groups = weights_.groups(l);
+  const bool used = std::any_of(groups.begin(), groups.end(), [&](const GroupWeights::Group& group) {
+    return group.portion == portion && sees(l, part().image, made_region(l), group.group.blocks);
+  });
+  if (!used) return;
   const Problem& p = work_.layers[l].matrix->problem;
   for (const GroupWeights::Load& load : weights_.fill(l, portion, p.kernel_set(part().image))) {
     int number = 0;
@@ -56,7 +72,7 @@ void ClusterTasks::load_product(std::size_t l, int portion) {
       }
       ++number;
     }
-    bytes_.kernels += load_alone(load) * bytes_of(load.transfers);
+    use_.bytes.kernels += load_alone(load) * bytes_of(load.transfers);
   }
 }
 

@@ -39,7 +39,7 @@ ClusterTasks::ClusterTasks(TaskGraph& graph, const GroupWork& work, ClusterRows 
       cluster_(rows.cluster),
       memory_(processor_of_memory(chip_, rows.cluster)),
       rows_(std::move(rows)),
-      bytes_(use.bytes),
+      use_(use),
       axes_(row_axes(work.workload, work.graph)),
       column_axes_(row_axes(work.workload, work.graph, MapAxis::kColumns)),
       copies_(graph, work.hardware),
@@ -196,7 +196,7 @@ void ClusterTasks::fetch(int number, int image, Interval rows) {
   held.make(all);
   for (const Interval some : some_rows(number, all)) {
     const Transfer transfer = rows_between(number, some);
-    bytes_.maps += transfer.shape.bytes();
+    use_.bytes.maps += transfer.shape.bytes();
     copies_.add(memory_, Unit::kGdma,
                 relaid(nth(work_.stored, number), held.placed(transfer, TransferEnd::kDestination),
                        TransferEnd::kSource),
@@ -276,6 +276,12 @@ std::vector<ClusterTasks::Worker> ClusterTasks::reduction_group_of(std::size_t l
 
 void ClusterTasks::run_tile(std::size_t l, std::vector<Worker>& reduction_group, const OutputTile& tile,
                             const Region& outs) {
+  const Region made{{tile.h.out, tile.h.out + tile.h.outs}, {tile.w.out, tile.w.out + tile.w.outs}};
+  const std::vector<const GroupWeights::Group*>& groups = reduction_group.front().groups;
+  const auto read = [&](const GroupWeights::Group* group) {
+    return sees(l, tile.image, made, group->group.blocks);
+  };
+  if (std::none_of(groups.begin(), groups.end(), read)) return hide(l, tile, groups);
   for (Worker& worker : reduction_group) {
     worker.map.reset(), worker.in_place = nullptr, worker.map_at = worker.core->place.nram;
     if (tile.padding_only()) continue;
@@ -288,7 +294,11 @@ void ClusterTasks::run_tile(std::size_t l, std::vector<Worker>& reduction_group,
     worker.map_at += to_unsigned(operands_at_ + worker.map->place * operand_bytes_);
     load_map(l, worker, tile);
   }
-  for (std::size_t group = 0; group < reduction_group.front().groups.size(); ++group) {
+  for (std::size_t group = 0; group < groups.size(); ++group) {
+    if (!read(groups[group])) {
+      hide(l, tile, {groups[group]});
+      continue;
+    }
     if (reduction_group.size() == 1) {
       const Computed result = compute(l, reduction_group.front(), group, tile);
       if (result.in_place) continue;
@@ -301,6 +311,14 @@ void ClusterTasks::run_tile(std::size_t l, std::vector<Worker>& reduction_group,
     for (const Worker& worker : reduction_group) sums.push_back(compute(l, worker, group, tile));
     end_sums(l, reduction_group, group, sums, tile, outs);
   }
+}
+
+void ClusterTasks::hide(std::size_t l, const OutputTile& tile,
+                        const std::vector<const GroupWeights::Group*>& groups) {
+  const Problem& p = work_.layers[l].matrix->problem;
+  for (const GroupWeights::Group* group : groups)
+    use_.hidden_macs +=
+        std::int64_t{tile.h.outs} * tile.w.outs * p.kernels_of(group->group.blocks) * p.channels;
 }
 
 ClusterTasks::Computed ClusterTasks::compute(std::size_t l, const Worker& worker, std::size_t group,

@@ -215,6 +215,9 @@ class ClusterTasks {
     const int output = unit_.layers[l].output;
     return {made(output), columns(output)};
   }
+  // Whether the group reads results of kernel blocks `blocks` in a part of layer `l`'s output: of scores that
+  // a causal softmax alone reads it reads the keys that queries see (SPEC AT-1).
+  bool sees(std::size_t l, int image, const Region& outs, Interval blocks) const;
   void run_layer(std::size_t l, int portion, int image);
   void run_pyramid(const Pyramid& pyramid);
   // A part of a pyramid's output, and what the pyramid makes for it, by tensor.
@@ -246,6 +249,9 @@ class ClusterTasks {
 
   void run_tile(std::size_t l, std::vector<Worker>& reduction_group, const OutputTile& tile,
                 const Region& outs);
+
+  // Counts the multiply-accumulates of a tile with kernels whose results nothing reads.
+  void hide(std::size_t l, const OutputTile& tile, const std::vector<const GroupWeights::Group*>& groups);
 
   // The results of a tile, or its partial sums, over the kernels of group `group` of the worker.
   struct Computed {
@@ -291,7 +297,7 @@ class ClusterTasks {
   const ChipConfig& chip_;
   int cluster_, memory_;
   ClusterRows rows_;
-  PlannedBytes& bytes_;
+  PlannedUse& use_;
   GroupAxes axes_, column_axes_;  // by layer and input
   std::vector<Step> steps_;
   Step step_;  // the current step

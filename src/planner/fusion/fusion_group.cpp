@@ -233,6 +233,14 @@ GroupWork FusionGroup::work(const Prefetch& prefetch) const {
   return work;
 }
 
+// Of a layer's `macs`, which are for some of its rows, those for results that are read.
+std::int64_t FusionGroup::seen_macs(std::size_t l, std::int64_t macs) const {
+  const Softmax::Mask* const mask = graph_.mask_of(l);
+  if (mask == nullptr || !layers_[l].matrix->problem.kernel_tensor) return macs;
+  const std::int64_t keys = layers_[l].matrix->problem.conv.out_channels;
+  return macs / (mask->queries * keys) * mask->pairs();
+}
+
 BoundCycles FusionGroup::bound(int loads) const {
   BoundCycles bound;
   const GroupTensor& last = nth(graph_.tensors, graph_.output());
@@ -265,9 +273,12 @@ BoundCycles FusionGroup::bound(int loads) const {
     const std::int64_t wide = outputs(across.made_rows(output), MapAxis::kColumns, problem.out_width);
     const std::int64_t macs =
         useful_macs(workload_, layer) / problem.out_height * rows / problem.out_width * wide;
-    bound.compute += bound_of(problem, layer, macs, hardware_).compute;
+    bound.compute += bound_of(problem, layer, seen_macs(l, macs), hardware_).compute;
     if (problem.kernel_tensor) {
-      bytes += problem.kernel_tensor->info.size_bytes();
+      const std::int64_t kernels = problem.kernel_tensor->info.size_bytes();
+      const Softmax::Mask* const mask = graph_.mask_of(l);
+      const auto keys = mask != nullptr ? mask->seen(0, mask->queries - 1) : std::nullopt;
+      bytes += keys ? kernels / problem.conv.out_channels * (keys->second - keys->first) : kernels;
       continue;
     }
     for (const Shard& shard : shared.shards) {

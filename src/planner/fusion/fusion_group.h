@@ -102,6 +102,7 @@ class FusionGroup {
     std::uint64_t parameters = 0;
   };
   GroupWork work(const Prefetch& prefetch = {}) const;
+  std::int64_t seen_macs(std::size_t l, std::int64_t macs) const;
   std::string output_part() const;
   std::string part_of_cores() const;
   int reduction_group_of(const std::string& layer) const;

@@ -74,6 +74,13 @@ Interval RowAxis::inputs_of(Interval outs) const {
       form_);
 }
 
+const Softmax::Mask* GroupGraph::mask_of(std::size_t l) const {
+  const GroupTensor& results = nth(tensors, layers[l].output);
+  if (results.consumers.size() != 1) return nullptr;
+  const auto* softmax = std::get_if<Softmax>(&nth(layers, results.consumers[0]).layer->operation);
+  return softmax != nullptr && softmax->mask ? &*softmax->mask : nullptr;
+}
+
 bool slides_over_maps(const Layer& layer) {
   const auto* conv = std::get_if<Conv2d>(&layer.operation);
   return (conv != nullptr && conv->pixels == PixelAxes::kMap) ||

@@ -154,6 +154,9 @@ struct GroupGraph {
   std::vector<std::string> kernels;  ///< tensors that are B of a product, without repetition
 
   int output() const { return layers.back().output; }
+  /// The mask by which the results of layer `l` are read where a causal softmax alone reads them; null: all
+  /// are read.
+  const Softmax::Mask* mask_of(std::size_t l) const;
   /// Of `most` maps, as many as a step may make together, at least one: products of two results take one
   /// after the other.
   int maps_of_step(int most) const { return kernels.empty() ? std::max(1, most) : 1; }

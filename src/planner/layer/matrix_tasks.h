@@ -16,11 +16,12 @@ struct PlannedBytes {
   std::int64_t maps = 0, kernels = 0, results = 0;
 };
 
-/// The DRAM bytes of the tasks of a layer or a fusion group, and the most bytes of a cluster's SRAM and of a
-/// core's WRAM that they use.
+/// The DRAM bytes of the tasks of a layer or a fusion group, the most bytes of a cluster's SRAM and of a
+/// core's WRAM that they use, and the multiply-accumulates of results that a mask hides, which they leave
+/// out.
 struct PlannedUse {
   PlannedBytes bytes;
-  std::int64_t sram = 0, wram = 0;
+  std::int64_t sram = 0, wram = 0, hidden_macs = 0;
 };
 
 /// The weight prefetch of a layer or a fusion group: its first `loads` kernel loads run during an earlier

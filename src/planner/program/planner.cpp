@@ -362,6 +362,7 @@ class NetworkPlanner {
     graph.place_constants([&](std::vector<std::uint8_t> bytes) { return constant(d.name, bytes); });
     const PlannedUse use = d.part->build(graph, d.prefetch);
     d.plan.input_bytes = use.bytes.maps, d.plan.kernel_bytes = use.bytes.kernels;
+    d.plan.macs -= use.hidden_macs;
     if (group_of(*d.layer) != nullptr)
       d.plan.facts.emplace_back(
           "takes", fmt::format("{} of {} bytes of a cluster's SRAM, {} of {} of a core's WRAM", use.sram,

@@ -117,6 +117,8 @@ Work work_of(const Gather& gather, const VectorJob& job);
 
 // ---- reductions.cpp: all elements along axes ----
 Work work_of(const Reduce& reduce, const VectorJob& job);
+/// Of a softmax that has a mask.
+Work causal_softmax_work(const Softmax& operation, const VectorJob& job);
 Work work_of(const RowNorm& norm, const VectorJob& job);
 Work work_of(const Lrn& lrn, const VectorJob& job);
 Work work_of(const ArgMax& operation, const VectorJob& job);

@@ -221,6 +221,7 @@ Work work_of(const Dequantize& operation, const VectorJob& job) {
   return std::make_unique<StepWork>(VectorKind::kDequantize, operation.scale, job);
 }
 Work work_of(const Softmax& operation, const VectorJob& job) {
+  if (operation.mask) return causal_softmax_work(operation, job);
   return std::make_unique<SoftmaxWork>(operation, job);
 }
 

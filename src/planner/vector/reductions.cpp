@@ -104,6 +104,23 @@ class RowWork : public RunWork {
       cut_span(span.part(), cut);
   }
 
+  // The channels from the first to the last that some of the pixels from `at` on see.
+  VectorPiece::Fetch fetch_of(const VectorRow& run, std::int64_t at) const {
+    if (run.kind != RowKind::kCausalSoftmax)
+      return {inputs_[0].address + to_unsigned(at * channels_), 0,
+              one_run(std::int64_t{run.pixels} * channels_)};
+    Interval seen{channels_, 0};
+    for (std::int64_t pixel = 0; pixel < run.pixels; ++pixel)
+      seen = {std::min(seen.begin, to_int(run.first_seen(pixel))),
+              std::max(seen.end, to_int(run.end_seen(pixel)))};
+    CopyShape shape = one_run(std::int64_t{run.pixels} * channels_);
+    if (seen.size() < channels_) {
+      shape = one_run(seen.size());
+      shape.rows = run.pixels, shape.source_row = shape.destination_row = channels_;
+    }
+    return {inputs_[0].address + to_unsigned(at * channels_ + seen.begin), seen.begin, shape};
+  }
+
   void cut_span(Interval part, VectorCut& cut) const {
     const std::int64_t out = std::int64_t{row_.results()} * dtype_size(output_.dtype);
     const std::int64_t most = std::min<std::int64_t>(std::max<std::int64_t>(ceil_div(part.size(), 2), 1),
@@ -113,11 +130,12 @@ class RowWork : public RunWork {
       const std::int64_t count = std::min<std::int64_t>(most, part.end - at);
       VectorPiece piece;
       piece.in_bytes = count * channels_, piece.out_bytes = count * out;
-      piece.fetches.push_back({inputs_[0].address + to_unsigned(at * channels_), 0, one_run(piece.in_bytes)});
       piece.destination = result_.address + to_unsigned(at * out);
       piece.store = one_run(piece.out_bytes);
       VectorRow run = row_;
       run.pixels = static_cast<std::uint32_t>(count);
+      run.row = static_cast<std::uint32_t>(at % run.rows);
+      piece.fetches.push_back(fetch_of(run, at));
       piece.run = run;
       cut.pieces.push_back(std::move(piece));
     }
@@ -135,6 +153,19 @@ class NormWork : public RowWork {
     for (std::size_t c = 0; c < norm.gamma.size(); ++c)
       append(norm.gamma[c], parameters_), append(norm.beta[c], parameters_);
     prepare(norm.requant.range);
+  }
+};
+
+class CausalSoftmaxWork : public RowWork {
+ public:
+  CausalSoftmaxWork(const Softmax& operation, const VectorJob& job) : RowWork(RowKind::kCausalSoftmax, job) {
+    parameters_ = softmax_parameters(operation, inputs_[0].info.shape.back());
+    prepare(operation.requant.range);
+    row_.rows = static_cast<std::uint32_t>(operation.mask->queries);
+    row_.past = static_cast<std::uint32_t>(operation.mask->past);
+    row_.size = static_cast<std::uint16_t>(operation.mask->window);
+    touched_ = output_.size_bytes() +
+               inputs_[0].info.elements() / (operation.mask->queries * channels_) * operation.mask->pairs();
   }
 };
 
@@ -206,6 +237,9 @@ Work work_of(const Reduce& reduce, const VectorJob& job) {
 }
 Work work_of(const RowNorm& norm, const VectorJob& job) {
   return std::make_unique<NormWork>(norm, job);
+}
+Work causal_softmax_work(const Softmax& operation, const VectorJob& job) {
+  return std::make_unique<CausalSoftmaxWork>(operation, job);
 }
 Work work_of(const Lrn& lrn, const VectorJob& job) {
   return std::make_unique<LrnWork>(lrn, job);

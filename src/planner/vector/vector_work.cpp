@@ -219,10 +219,19 @@ TaskCost run_cost(const VectorResize& run, const VectorPiece& /*piece*/, const C
 
 // Up to three passes over the channels, and the bytes through the ports.
 TaskCost run_cost(const VectorRow& run, const VectorPiece& piece, const ChipConfig& chip) {
-  const double width = chip.core.bus.bytes_per_clock, passes = run.results() == 1 ? 2 : 3;
-  const double steps = ceil_div<int>(run.channels, chip.core.vector.lanes);
-  return cost_of(run.pixels * steps * passes, static_cast<double>(piece.in_bytes) / width,
-                 static_cast<double>(piece.out_bytes) / width, chip);
+  const double width = chip.core.bus.bytes_per_clock;
+  const auto passes = [&](std::int64_t channels) {
+    return static_cast<double>(ceil_div<std::int64_t>(channels, chip.core.vector.lanes));
+  };
+  double lanes = run.pixels * (run.results() == 1 ? 2 : 3) * passes(run.channels);
+  double read = static_cast<double>(piece.in_bytes);
+  if (run.kind == RowKind::kCausalSoftmax) lanes = read = 0;
+  for (std::int64_t pixel = 0; run.kind == RowKind::kCausalSoftmax && pixel < run.pixels; ++pixel) {
+    const std::int64_t seen = run.end_seen(pixel) - run.first_seen(pixel);
+    lanes += 2 * passes(seen) + passes(run.channels);
+    read += static_cast<double>(seen);
+  }
+  return cost_of(lanes, read / width, static_cast<double>(piece.out_bytes) / width, chip);
 }
 
 }  // namespace

@@ -4,6 +4,19 @@
 namespace tilebeat {
 namespace {
 
+/// What a row of attention scores sees of its keys.
+struct CausalFields {
+  std::optional<std::int64_t> past, window;
+};
+
+void describe(Fields& v, CausalFields& c) {
+  constexpr std::int64_t kMostKeys = 65535;
+  v.optional_integer("past", c.past, Range{0, kMostKeys},
+                     "keys before the first query; without it as many as there are more keys than queries");
+  v.optional_integer("window", c.window, Range{1, kMostKeys},
+                     "keys that a query sees at most, the last one included; without it all");
+}
+
 class SoftmaxForm : public OperatorForm {
  public:
   void describe(Fields& v) override {
@@ -14,6 +27,10 @@ class SoftmaxForm : public OperatorForm {
     v.optional_object("requant", requant_,
                       "saturate(round_half_even(probability * scale) + zero_point); without it scale 256, "
                       "zero_point -128, int8");
+    v.optional_object(
+        "causal", causal_,
+        "rows, which are those of the axis before the last, are queries that do not see later "
+        "keys: query i sees the keys i + past - window + 1 to i + past, the share of others is 0");
     describe_range(v, range_);
   }
 
@@ -23,12 +40,14 @@ class SoftmaxForm : public OperatorForm {
     softmax.requant = requant_.value_or(kStandard);
     softmax.requant.range = range_;
     softmax.axis = axis_of(softmax_.axis, source.input().shape.size(), source.place.key("axis"));
+    if (causal_) softmax.mask = mask_of(source, softmax.axis);
     layer.output = requantised(source.input().shape, softmax.requant, source);
     layer.operation = softmax;
   }
 
   void set_arithmetic(const LayerArithmetic& rules, LayerOperation& operation) const override {
     auto& softmax = std::get<Softmax>(operation);
+    if (causal_) return rules.only_exact(softmax.requant.range);
     if (rules.arithmetic() == Arithmetic::kTflm) return rules.only_exact(softmax.requant.range);
     if (!rules.begin(softmax.requant)) return;
     if (rules.arithmetic() == Arithmetic::kFloat32Ort && softmax.beta != 1)
@@ -36,7 +55,24 @@ class SoftmaxForm : public OperatorForm {
   }
 
  private:
+  Softmax::Mask mask_of(const LayerSource& source, int axis) const {
+    const auto& shape = source.input().shape;
+    const Place place = source.place.key("causal");
+    if (shape.size() < 2 || axis + 1 != count_of(shape))
+      source.place.key("axis").refuse_value(axis, "the last of at least two axes, as the layer is causal");
+    const std::int64_t keys = shape.back(), queries = shape[shape.size() - 2];
+    if (queries > keys)
+      place.refuse(fmt::format("{} queries and {} keys", queries, keys),
+                   "no more queries than keys: the first ones would see none");
+    const std::int64_t past = causal_->past.value_or(keys - queries);
+    if (past > keys - queries)
+      place.key("past").refuse_value(
+          past, fmt::format("at most {}: {} keys less {} queries", keys - queries, keys, queries));
+    return {queries, past, std::min(causal_->window.value_or(keys), keys)};
+  }
+
   Softmax softmax_;
+  std::optional<CausalFields> causal_;
   std::optional<TensorRequant> requant_;
   std::optional<OutputRange> range_;
 };
