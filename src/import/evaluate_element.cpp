@@ -110,7 +110,7 @@ Unary unary_of(const GraphNode& node, Attributes& attributes) {
   const std::string& op = node.op;
   if (op == "Relu") return [](double x) { return std::max(x, 0.0); };
   if (op == "Sigmoid") return [](double x) { return 1 / (1 + std::exp(-x)); };
-  if (const Unary found = angle_of(op)) return found;
+  if (Unary found = angle_of(op)) return found;
   if (op == "Exp") return [](double x) { return std::exp(x); };
   if (op == "Log") return [](double x) { return std::log(x); };
   if (op == "Sqrt") return [](double x) { return std::sqrt(x); };
@@ -135,7 +135,7 @@ Unary unary_of(const GraphNode& node, Attributes& attributes) {
   if (op == "Softplus") return [](double x) { return std::max(x, 0.0) + std::log1p(std::exp(-std::abs(x))); };
   if (op == "Mish")
     return [](double x) { return x * std::tanh(std::max(x, 0.0) + std::log1p(std::exp(-std::abs(x)))); };
-  if (const Unary found = exponential_of(op, attributes)) return found;
+  if (Unary found = exponential_of(op, attributes)) return found;
   if (op == "LeakyRelu") {
     const double slope = attributes.real("alpha", 0.01F);
     return [slope](double x) { return x < 0 ? x * slope : x; };

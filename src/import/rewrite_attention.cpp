@@ -53,7 +53,7 @@ void skip_norm(Writer& w, const GraphNode& node, Attributes& attributes) {
   refuse_result(node, 1, "means");
   refuse_result(node, 2, "inverses of roots");
   const Operand bias = Writer::operand(node, simplified ? 3 : 4), sum = Writer::result(node, 3);
-  const float epsilon = attributes.real("epsilon", 1e-5F);
+  const float epsilon = attributes.real("epsilon", 1e-12F);
   Operand x = w.add(node, "Add", {node.inputs.at(0), Writer::operand(node, 1)}, bias ? std::nullopt : sum);
   if (bias) x = w.add(node, "Add", {x, bias}, sum);
   const Operand gamma = Writer::operand(node, 2);
@@ -89,6 +89,7 @@ Turns turns_of(Writer& w, const GraphNode& node, std::size_t cosines, std::size_
   if (!places) {
     for (std::int64_t i = 0; i < rows; ++i) picked.push_back(i);
   }
+  if (shape[2] < 1) refuse("a sequence without positions");
   turns.positions = shape[2], turns.maps = ssize(picked) / turns.positions;
   if (turns.maps * turns.positions != ssize(picked) || (turns.maps != 1 && turns.maps != shape[0]))
     refuse(fmt::format("{} positions of {} sequences of {}", picked.size(), shape[0], turns.positions));
@@ -150,12 +151,14 @@ void side_by_side(Writer& w, const GraphNode& node, Operand x, Operand to) {
 }
 
 /// Position numbers [batch, positions], or the first one for all sequences.
+constexpr std::int64_t kMostPositions = std::int64_t{1} << 32;
 std::optional<Extents> positions_of(Writer& w, const GraphNode& node, std::size_t i, const Extents& shape) {
   if (!Writer::operand(node, i)) return std::nullopt;
   const Constant* found = w.data(node, i);
   if (found == nullptr) refuse("positions that are computed");
   Extents places = found->integers();
   if (places.size() != 1) return places;
+  if (places[0] < 0 || places[0] > kMostPositions) refuse(fmt::format("position {}", places[0]));
   for (std::int64_t p = 1; p < shape[2]; ++p) places.push_back(places[0] + p);
   return places;
 }
@@ -192,6 +195,7 @@ struct Seen {
   std::int64_t past = 0, window = 0;  ///< window 0: all up to the query's own
 };
 
+constexpr double kMasked = -1e3;  // added to a score, as what is less: no share of a softmax remains
 constexpr double kHidden = -1e9;  // what is added to scores of keys that are not seen
 
 /// What a constant mask says, whose rows are queries and which is the same for all heads.
@@ -201,7 +205,6 @@ struct ConstantMask {
 };
 
 ConstantMask read_mask(const Constant& mask, std::int64_t queries, std::int64_t keys) {
-  constexpr double kMasked = -1e3;  // and less: no share of a softmax remains
   ConstantMask made;
   const std::vector<double> values = mask.values();
   const bool flags = mask.type == ElementType::kBool;
@@ -225,6 +228,7 @@ ConstantMask read_mask(const Constant& mask, std::int64_t queries, std::int64_t 
     const std::int64_t last = i / keys % queries + seen.past, key = i % keys;
     if (open(nth(values, i)) != (key <= last && key > last - seen.window)) return made;
   }
+  if (seen.window == queries + seen.past) seen.window = 0;
   made.seen = seen;
   return made;
 }
@@ -248,7 +252,15 @@ class Attention {
       if (values) w_.add(node_, "Identity", {v}, values);
       return;
     }
-    past_ = w_.shape(past_keys).at(2);
+    const Extents of_keys = w_.shape(past_keys), of_values = w_.shape(past_values), of_k = w_.shape(k);
+    const bool fits = of_keys.size() == 4 && of_values.size() == 4 && of_k.size() == 4 &&
+                      of_keys[0] == of_k[0] && of_keys[1] == of_k[1] && of_keys[2] == of_values[2] &&
+                      of_keys[3] == of_k[3];
+    if (!fits)
+      refuse(fmt::format("earlier keys {} and values {} in front of keys {}", extents_text(of_keys),
+                         extents_text(of_values), extents_text(of_k)));
+    past_ = of_keys[2];
+    if (past_ == 0) return append(std::nullopt, std::nullopt, keys, values);
     k = concat(w_, node_, {past_keys, k}, 2, keys), v = concat(w_, node_, {past_values, v}, 2, values);
   }
   std::int64_t past() const { return past_; }
@@ -261,12 +273,16 @@ class Attention {
     }
     const std::int64_t batch = of_q[0], heads = of_q[1], queries = of_q[2], size = of_q[3];
     const std::int64_t shared = of_k[1], keys = of_k[2];
-    if (shared < 1 || heads % shared != 0 || of_v[1] != shared || of_v[2] != keys || of_k[3] != size)
+    for (const Extents& shape : {of_q, of_k, of_v}) {
+      if (element_count(shape) == 0) refuse("an operand without elements");
+    }
+    if (shared < 1 || heads % shared != 0 || of_k[0] != batch || of_v[0] != batch || of_v[1] != shared ||
+        of_v[2] != keys || of_k[3] != size)
       refuse(fmt::format("queries {}, keys {} and values {}", extents_text(of_q), extents_text(of_k),
                          extents_text(of_v)));
     const std::int64_t group = heads / shared;  // queries that share keys
     const bool grouped = group > 1 && shared > 1;
-    const auto in_groups = [&](Operand x, Extents shape) {
+    const auto in_groups = [&](Operand x, const Extents& shape) {
       return grouped ? w_.reshape(node_, x, shape) : *x;
     };
     const Extents rows = grouped ? Extents{batch, shared, group, queries, size} : of_q;
@@ -289,21 +305,37 @@ class Attention {
   }
 
  private:
+  // Whether a mask fits scores of this shape. Its last axis is not repeated: a shorter one hides the keys
+  // behind it.
+  static bool broadcasts(const Extents& mask, const Extents& scores) {
+    if (mask.empty() || mask.size() > scores.size() || mask.back() != scores.back()) return false;
+    const std::size_t before = scores.size() - mask.size();
+    for (std::size_t axis = 0; axis < mask.size(); ++axis) {
+      if (mask[axis] != 1 && mask[axis] != scores[before + axis]) return false;
+    }
+    return true;
+  }
+
   // With a mask added that is not one of those that `seen` stands for. `grouped`: the shape of scores whose
   // heads are in groups, or nothing.
   Operand masked(Operand scores, const Extents& shape, const Extents& grouped) {
     if (!mask) return scores;
     Extents of = w_.shape(mask);
+    if (!broadcasts(of, shape))
+      refuse(fmt::format("a mask of shape {} for scores of shape {}", extents_text(of), extents_text(shape)));
     if (const auto& data = w_.graph.tensors[*mask].data) {
-      const ConstantMask found = read_mask(*data, shape[2], shape[3]);
+      const bool by_query = of.size() > 1 && of[of.size() - 2] == shape[2];
+      const ConstantMask found = read_mask(*data, by_query ? shape[2] : 1, shape[3]);
       if (found.all) return scores;
-      if (found.seen && (!seen || (seen->past == found.seen->past && seen->window == 0))) {
+      if (by_query && found.seen && found.seen->past + shape[2] <= shape[3] &&
+          (!seen || (seen->past == found.seen->past && seen->window == 0))) {
         seen = found.seen;
         return scores;
       }
       std::vector<double> values = data->values();
       const bool flags = data->type == ElementType::kBool;
-      for (double& value : values) value = flags ? (value != 0 ? 0 : kHidden) : std::max(value, kHidden);
+      for (double& value : values)
+        value = (flags ? value == 0 : value <= kMasked) ? kHidden : flags ? 0 : value;
       const Extents kept = data->shape;
       mask = w_.reals(node_, kept, values);
     } else if (w_.graph.tensors[*mask].type == ElementType::kBool) {
@@ -320,10 +352,15 @@ class Attention {
   Operand softmax(Operand scores, std::int64_t queries, std::int64_t keys) {
     const std::int64_t last = w_.shape(scores).size() > 4 ? 4 : 3;
     if (!seen) return w_.add(node_, "Softmax", {scores}, std::nullopt, {{"axis", last}});
-    if (seen->past + queries > keys)
-      refuse(fmt::format("{} queries behind {} keys, of {} keys", queries, seen->past, keys));
-    return w_.add(node_, kCausalSoftmax, {scores}, std::nullopt,
-                  {{"past", seen->past}, {"window", seen->window}});
+    if (seen->past + queries > keys) {  // late queries see all keys
+      std::vector<double> hidden;
+      for (std::int64_t i = 0; i < queries * keys; ++i)
+        hidden.push_back(i % keys <= i / keys + seen->past ? 0 : kHidden);
+      const std::size_t masked = w_.add(node_, "Add", {scores, w_.reals(node_, {queries, keys}, hidden)});
+      return w_.add(node_, "Softmax", {masked}, std::nullopt, {{"axis", last}});
+    }
+    const std::int64_t window = seen->window < keys ? seen->window : 0;
+    return w_.add(node_, kCausalSoftmax, {scores}, std::nullopt, {{"past", seen->past}, {"window", window}});
   }
 
   Writer& w_;
@@ -370,6 +407,8 @@ void grouped_attention(Writer& w, const GraphNode& node, Attributes& attributes)
   Operand q = node.inputs.at(0), k = Writer::operand(node, 1), v = Writer::operand(node, 2);
   const Extents packed = w.shape(q);
   if (packed.size() != 3) refuse(fmt::format("queries of shape {}", extents_text(packed)));
+  if (heads > packed[2] || shared > packed[2])
+    refuse(fmt::format("{} and {} heads in {} features", heads, shared, packed[2]));
   if (!k) {
     const std::int64_t size = packed[2] / (heads + 2 * shared), of_q = heads * size, of_k = shared * size;
     if (of_q + 2 * of_k != packed[2])
@@ -385,7 +424,8 @@ void grouped_attention(Writer& w, const GraphNode& node, Attributes& attributes)
   const Constant* lengths = w.data(node, 5);
   const std::vector<std::int64_t> last =
       lengths != nullptr ? lengths->integers() : std::vector<std::int64_t>{};
-  if (last.empty() || std::any_of(last.begin(), last.end(), [&](std::int64_t n) { return n + 1 != all; }))
+  if (ssize(last) != packed[0] ||
+      std::any_of(last.begin(), last.end(), [&](std::int64_t n) { return n + 1 != all; }))
     refuse(fmt::format("lengths of sequences (seqlens_k) that are not {}, of all {} keys", all - 1, all));
   for (std::size_t i = 9; i < node.inputs.size(); ++i) {
     if (node.inputs[i]) refuse(fmt::format("its operand {}", i));

@@ -39,6 +39,27 @@ TEST(AttentionCommand, AT_1_scores_of_2048_keys_stay_on_the_chip_in_at_most_8000
   }
 }
 
+// 1,024 queries and keys: a causal mask hides half of the scores, a window of 256 keys seven eighths.
+TEST(AttentionCommand, AT_1_keys_that_no_query_of_a_step_sees_are_neither_loaded_nor_computed) {
+  const CommandFolder folder;
+  json work = json::parse(read_bytes(source_path("examples/attention/attention.json")));
+  for (json& input : work["inputs"]) input["shape"] = {8, 1024, 64};
+  std::vector<std::int64_t> macs, read;
+  for (const json& causal : {json(), json::object(), json{{"window", 256}}}) {
+    if (!causal.is_null()) work["layers"][1]["causal"] = causal;
+    const json total = total_of(folder, fused("cluster4x4", {{"planner", "optimal"}}),
+                                folder.write("attention.json", work.dump()));
+    macs.push_back(total.at("macs").get<std::int64_t>());
+    read.push_back(total.at("bytes").at("dram").at("read").get<std::int64_t>());
+  }
+  constexpr std::int64_t kProduct = std::int64_t{8} * 1024 * 1024 * 64;
+  EXPECT_EQ(macs[0], 2 * kProduct);
+  EXPECT_LE(macs[1], kProduct + kProduct * 5 / 8);
+  EXPECT_LE(macs[2], kProduct + kProduct * 3 / 8);
+  EXPECT_GE(macs[1], kProduct + kProduct / 2);
+  EXPECT_LE(read[1], read[0] * 9 / 10) << "keys behind all queries of a step stay in DRAM";
+}
+
 /// One head of 16 queries and 256 keys.
 std::string small_attention(const CommandFolder& folder) {
   json work = json::parse(read_bytes(source_path("examples/attention/attention.json")));

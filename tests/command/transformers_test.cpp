@@ -2,12 +2,14 @@
 // with every matrix engine, exact against the reference in both granularities.
 #include "tilebeat_command.h"
 
+#include <algorithm>
 #include <cstdlib>
 #include <map>
 #include <set>
 #include <string>
 
 #include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
 
 namespace tilebeat::testing {
 namespace {
@@ -64,6 +66,35 @@ TEST(Decoder, AT_1_AT_2_a_prompt_and_tokens_behind_its_keys_and_values_on_every_
     if (first.empty()) first = tokens;
     EXPECT_TRUE(tokens == first) << config;
   }
+  std::set<std::string> different;
+  for (const auto& [name, bytes] : first) different.insert(bytes);
+  EXPECT_GE(different.size(), 2U) << "a network that always says the same proves little";
+}
+
+TEST(Decoder, AT_1_more_words_than_a_row_has_are_found_by_row_and_place) {
+  const CommandFolder command;
+  const std::string make =
+      "'" + source_path("scripts/make-decoder") + "' --out '" + command.path("d") +
+      "' --blocks 1 --prompt 3 --steps 1 --vocabulary 32768 --width 32 --heads 1 --shared 1 "
+      "--hidden 32 --weights int8";
+  ASSERT_EQ(std::system(make.c_str()), 0);
+  auto decoder = nlohmann::json::parse(read_bytes(command.path("d/decoder.json")));
+  decoder["outputs"].push_back("s0_scores"), decoder["outputs"].push_back("token0");
+  command.write("d/decoder.json", decoder.dump());
+  const CommandResult result = command.run(
+      {"run", "--config", source_path("configs/core1.json"), "--layer", command.path("d/decoder.json")});
+  ASSERT_EQ(result.status, 0) << result.err;
+  const auto tensors = command.tensors("tilebeat-out");
+  const auto elements = [&](const std::string& name) {
+    const std::string& file = tensors.at(name + ".npy");
+    return file.substr(file.size() - 32768);
+  };
+  const std::string scores = elements("s0_scores"), token = elements("token0");
+  const auto best = std::max_element(scores.begin(), scores.end(), [](char a, char b) {
+    return static_cast<signed char>(a) < static_cast<signed char>(b);
+  });
+  EXPECT_EQ(token.find('\1'), static_cast<std::size_t>(best - scores.begin()));
+  EXPECT_EQ(std::count(token.begin(), token.end(), '\1'), 1);
 }
 
 }  // namespace

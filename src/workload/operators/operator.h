@@ -109,7 +109,7 @@ const std::vector<Operator>& operators();
 constexpr Bounds kPositiveScale{1e-30, 1e9};
 constexpr Bounds kReal{-1e12, 1e12};
 constexpr Bounds kVariance{0, 1e12};
-constexpr Bounds kEpsilon{1e-12, 1e3};
+constexpr Bounds kEpsilon{1e-15, 1e3};
 constexpr Bounds kSlope{-1e6, 1e6};
 constexpr Range kAxis{-6, 5};
 

@@ -1,6 +1,10 @@
 // Operators along one axis, and those between float32 and bytes.
 #include "workload/operators/operator.h"
 
+#include <algorithm>
+
+#include <fmt/format.h>
+
 namespace tilebeat {
 namespace {
 
