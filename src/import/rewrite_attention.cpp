@@ -150,8 +150,10 @@ void side_by_side(Writer& w, const GraphNode& node, Operand x, Operand to) {
   w.reshape(node, w.transpose(node, x, {0, 2, 1, 3}), {shape[0], shape[2], shape[1] * shape[3]}, to);
 }
 
-/// Position numbers [batch, positions], or the first one for all sequences.
 constexpr std::int64_t kMostPositions = std::int64_t{1} << 32;
+
+/// Position numbers [batch, positions], or the first one for all sequences; nothing where there is no
+/// operand.
 std::optional<Extents> positions_of(Writer& w, const GraphNode& node, std::size_t i, const Extents& shape) {
   if (!Writer::operand(node, i)) return std::nullopt;
   const Constant* found = w.data(node, i);
@@ -168,7 +170,7 @@ void rotary(Writer& w, const GraphNode& node, Attributes& attributes) {
   const bool interleaved = attributes.integer("interleaved", 0) != 0;
   std::int64_t heads = attributes.integer("num_heads", 0);
   const std::int64_t given = attributes.integer("rotary_embedding_dim", 0);
-  attributes.without_effect("scale");  // of nothing
+  if (attributes.real("scale", 1) != 1) refuse("its attribute scale");
   if (attributes.integer("is_packed_batching", 0) != 0) refuse("sequences of different lengths in one");
   const std::size_t cosines = microsoft ? 2 : 1, sines = cosines + 1, places = microsoft ? 1 : 3;
   const Operand x = node.inputs.at(0);

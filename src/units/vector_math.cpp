@@ -246,6 +246,12 @@ void VectorMath::dynamic(const VectorRun& operation, const VectorStep& step,
     append(range_.low, results), append(range_.high, results);
 }
 
+std::int64_t VectorMath::exponential_of(std::size_t distance) const {
+  std::int64_t value = 0;
+  std::memcpy(&value, parameters_.data() + distance * sizeof value, sizeof value);
+  return value;
+}
+
 void VectorMath::softmax(const VectorRun& operation, const std::vector<std::uint8_t>& a,
                          std::vector<std::uint8_t>& results) {
   constexpr std::size_t kEntries = 256;
@@ -258,10 +264,7 @@ void VectorMath::softmax(const VectorRun& operation, const std::vector<std::uint
     return softmax_shares(operation, parameters_, distances, results);
   }
   const auto exponential = [&](std::size_t i) {
-    const auto distance = to_size(greatest - element(a, i, operation.a_type));
-    std::int64_t value = 0;
-    std::memcpy(&value, parameters_.data() + distance * sizeof value, sizeof value);
-    return value;
+    return exponential_of(to_size(greatest - element(a, i, operation.a_type)));
   };
   // The 64-bit sum wraps with entries that no planner makes.
   std::uint64_t bits = 0;

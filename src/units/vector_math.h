@@ -67,6 +67,7 @@ class VectorMath {
   void respond(const VectorRow& operation, std::vector<std::uint8_t>& results) const;
   void share(const VectorRow& operation, std::size_t first, std::vector<std::uint8_t>& results) const;
   double factor(std::size_t number) const;
+  std::int64_t exponential_of(std::size_t distance) const;
   std::int32_t end_sum(std::int32_t sum, std::size_t channel, const VectorRun& operation) const;
   void pool(const VectorRun& operation, const VectorStep& step, const std::vector<std::uint8_t>& a);
   void finish_pool(const VectorRun& operation, const VectorStep& step, std::vector<std::uint8_t>& results);

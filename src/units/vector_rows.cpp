@@ -123,12 +123,7 @@ void VectorMath::share(const VectorRow& operation, std::size_t first,
                        std::vector<std::uint8_t>& results) const {
   constexpr std::size_t kEntries = 256;
   const std::int64_t greatest = *std::max_element(row_.begin(), row_.end());
-  const auto exponential = [&](std::size_t i) {
-    const auto distance = to_size(greatest - row_[i]);
-    std::int64_t value = 0;
-    std::memcpy(&value, parameters_.data() + distance * sizeof value, sizeof value);
-    return value;
-  };
+  const auto exponential = [&](std::size_t i) { return exponential_of(to_size(greatest - row_[i])); };
   std::uint64_t bits = 0;  // it wraps with entries that no planner makes
   for (std::size_t i = 0; i < row_.size(); ++i) bits += to_unsigned(exponential(i));
   const auto sum = static_cast<double>(to_signed(bits));

@@ -46,14 +46,18 @@ TEST(Decoder, OP_3_makes_eight_tokens_that_differ) {
   EXPECT_GE(tokens.size(), 4U) << "a network that always says the same proves little";
 }
 
+/// Writes d/decoder.json, and what it reads.
+void make_decoder(const CommandFolder& command, const std::string& options) {
+  const std::string make = "'" + source_path("scripts/make-decoder") + "' --out '" + command.path("d") + "' ";
+  ASSERT_EQ(std::system((make + options).c_str()), 0);
+}
+
 // Three query heads share keys; the prompt passes causally, and two tokens are made after it.
 TEST(Decoder, AT_1_AT_2_a_prompt_and_tokens_behind_its_keys_and_values_on_every_engine) {
   const CommandFolder command;
-  const std::string make =
-      "'" + source_path("scripts/make-decoder") + "' --out '" + command.path("d") +
-      "' --blocks 2 --prompt 7 --steps 2 --vocabulary 200 --width 64 --heads 3 --shared 1 "
-      "--hidden 96";
-  ASSERT_EQ(std::system(make.c_str()), 0);
+  make_decoder(command,
+               "--blocks 2 --prompt 7 --steps 2 --vocabulary 200 --width 64 --heads 3 --shared 1 "
+               "--hidden 96");
   std::map<std::string, std::string> first;
   for (const char* config :
        {"core1", "cluster4x4", "wfold_cluster4x4", "rolling_cluster4x4", "offset_cluster4x4"}) {
@@ -73,11 +77,9 @@ TEST(Decoder, AT_1_AT_2_a_prompt_and_tokens_behind_its_keys_and_values_on_every_
 
 TEST(Decoder, AT_1_more_words_than_a_row_has_are_found_by_row_and_place) {
   const CommandFolder command;
-  const std::string make =
-      "'" + source_path("scripts/make-decoder") + "' --out '" + command.path("d") +
-      "' --blocks 1 --prompt 3 --steps 1 --vocabulary 32768 --width 32 --heads 1 --shared 1 "
-      "--hidden 32 --weights int8";
-  ASSERT_EQ(std::system(make.c_str()), 0);
+  make_decoder(command,
+               "--blocks 1 --prompt 3 --steps 1 --vocabulary 32768 --width 32 --heads 1 --shared 1 "
+               "--hidden 32 --weights int8");
   auto decoder = nlohmann::json::parse(read_bytes(command.path("d/decoder.json")));
   decoder["outputs"].push_back("s0_scores"), decoder["outputs"].push_back("token0");
   command.write("d/decoder.json", decoder.dump());

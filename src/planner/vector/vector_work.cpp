@@ -225,11 +225,13 @@ TaskCost run_cost(const VectorRow& run, const VectorPiece& piece, const ChipConf
   };
   double lanes = run.pixels * (run.results() == 1 ? 2 : 3) * passes(run.channels);
   double read = static_cast<double>(piece.in_bytes);
-  if (run.kind == RowKind::kCausalSoftmax) lanes = read = 0;
-  for (std::int64_t pixel = 0; run.kind == RowKind::kCausalSoftmax && pixel < run.pixels; ++pixel) {
-    const std::int64_t seen = run.end_seen(pixel) - run.first_seen(pixel);
-    lanes += 2 * passes(seen) + passes(run.channels);
-    read += static_cast<double>(seen);
+  if (run.kind == RowKind::kCausalSoftmax) {
+    lanes = read = 0;
+    for (std::int64_t pixel = 0; pixel < run.pixels; ++pixel) {
+      const std::int64_t seen = run.end_seen(pixel) - run.first_seen(pixel);
+      lanes += 2 * passes(seen) + passes(run.channels);
+      read += static_cast<double>(seen);
+    }
   }
   return cost_of(lanes, read / width, static_cast<double>(piece.out_bytes) / width, chip);
 }
