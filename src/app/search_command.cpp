@@ -134,7 +134,7 @@ LeastWork least_work(const Workload& workload) {
     work.macs += static_cast<double>(useful_macs(workload, layer));
     const auto* conv = std::get_if<Conv2d>(&layer.operation);
     if (conv != nullptr && kernels.insert(conv->weights_source).second)
-      work.bytes += static_cast<double>(least_bytes(conv->weights, conv->codes));
+      work.bytes += static_cast<double>(conv->weights.least_bytes());
   }
   return work;
 }

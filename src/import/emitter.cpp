@@ -1,7 +1,7 @@
 #include "import/emitter.h"
 
 #include "import/problems.h"
-#include "workload/weight_codes.h"
+#include "workload/weights.h"
 
 #include <algorithm>
 #include <cmath>

@@ -1,7 +1,7 @@
 #include "import/four_bits.h"
 
 #include "base/types.h"
-#include "workload/weight_codes.h"
+#include "workload/weights.h"
 
 #include <algorithm>
 #include <cmath>

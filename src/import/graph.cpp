@@ -4,7 +4,7 @@
 #include "schema/place.h"
 #include "tilebeat/error.h"
 #include "workload/npy.h"
-#include "workload/weight_codes.h"
+#include "workload/weights.h"
 
 #include <algorithm>
 #include <array>

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <memory>
 #include <vector>
 
 namespace tilebeat {
@@ -99,7 +100,7 @@ class Convolution {
     for (std::int64_t kernel = group * (conv_.out_channels / conv_.groups); kernel < end;
          kernel += kKernels) {
       const std::int64_t width = std::min(kKernels, end - kernel);
-      const std::uint8_t* const weights = &conv_.weights.bytes[at(kernel * taps_)];
+      const std::uint8_t* const weights = &weights_->bytes[at(kernel * taps_)];
       for (std::int64_t i = 0; i < width * taps_; ++i) {
         kernels[at(i)] =
             static_cast<std::int16_t>(static_cast<std::int8_t>(weights[i]) - conv_.weight_zero_point);
@@ -118,6 +119,7 @@ class Convolution {
   }
 
   const Conv2d& conv_;
+  std::shared_ptr<const Tensor> weights_ = conv_.weights.int8();
   std::int64_t height_, width_, channels_, out_height_, out_width_, group_channels_, taps_;
   std::vector<std::int16_t> map_;
   Tensor output_;
@@ -140,8 +142,9 @@ class Scatter {
         out_(output.shape),
         map_(centred<std::int16_t>(x.tensor, x.info.zero_point)),
         sums_(at(output.elements())) {
-    weights_.reserve(conv.weights.bytes.size());
-    for (const std::uint8_t byte : conv.weights.bytes) {
+    const std::shared_ptr<const Tensor> weights = conv.weights.int8();
+    weights_.reserve(weights->bytes.size());
+    for (const std::uint8_t byte : weights->bytes) {
       weights_.push_back(static_cast<std::int16_t>(static_cast<std::int8_t>(byte) - conv.weight_zero_point));
     }
   }

@@ -52,7 +52,7 @@ Tensor reference_matmul(const std::vector<Operand>& inputs, const Conv2d& conv, 
   const std::vector<std::int16_t> b_elements =
       conv.kernels == KernelSource::kInput
           ? centred<std::int16_t>(inputs.at(1).tensor, inputs.at(1).info.zero_point)
-          : centred<std::int16_t>(conv.weights, conv.weight_zero_point);
+          : centred<std::int16_t>(*conv.weights.int8(), conv.weight_zero_point);
   Tensor made{output.shape, output.dtype, {}};
   made.bytes.reserve(to_size(output.size_bytes()));
   const Extents axes(output.shape.begin(), output.shape.end() - 2);

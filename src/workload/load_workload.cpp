@@ -257,11 +257,11 @@ void check_inputs(const LayerSource& source, Reads reads) {
 
 /// The layer described by `spec` at `place`, with its inputs.
 Layer load_layer(const LayerSpec& spec, std::vector<TensorInfo> inputs, const Place& place,
-                 Arithmetic of_workload) {
+                 Arithmetic of_workload, KnownWeights& known_weights) {
   Layer layer;
   layer.name = spec.name, layer.op = spec.op->name, layer.scene = spec.scene, layer.inputs = spec.inputs;
   const LayerSource source{spec.name, layer.op,        spec.inputs, std::move(inputs),
-                           place,     spec.arithmetic, of_workload};
+                           place,     spec.arithmetic, of_workload, known_weights};
   check_inputs(source, spec.op->reads);
   spec.form->load(source, layer);
   spec.form->set_arithmetic({source, layer.output.dtype}, layer.operation);
@@ -293,6 +293,7 @@ class PartLabels {
 void load_layers(const WorkloadSpec& spec, const std::vector<LayerGraph::Ordered>& order, const Place& root,
                  Workload& workload, ErrorList& errors) {
   std::map<std::string, TensorInfo> tensors = workload.inputs;
+  KnownWeights known_weights;
   PartLabels labels(spec);
   for (const LayerGraph::Ordered& next : order) {
     const std::size_t i = next.layer;
@@ -305,7 +306,7 @@ void load_layers(const WorkloadSpec& spec, const std::vector<LayerGraph::Ordered
     if (inputs.size() != layer.inputs.size()) continue;
     errors.attempt([&] {
       workload.layers.push_back(
-          load_layer(layer, std::move(inputs), root.key("layers").item(i), spec.arithmetic));
+          load_layer(layer, std::move(inputs), root.key("layers").item(i), spec.arithmetic, known_weights));
       workload.layers.back().scene = label;
       tensors[layer.name] = workload.layers.back().output;
     });

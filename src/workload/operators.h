@@ -3,7 +3,7 @@
 #include "base/numerics.h"
 #include "workload/host_operation.h"
 #include "workload/tensor.h"
-#include "workload/weight_codes.h"
+#include "workload/weights.h"
 
 #include <algorithm>
 #include <array>
@@ -126,9 +126,8 @@ struct Conv2d {
   KernelSource kernels = KernelSource::kWeights;
   /// int8 [Co, Kh, Kw, Ci/groups], of kMatrices [..., n, k]; uint8 files are shifted by -128 when loaded.
   /// Empty when the kernels are an input.
-  Tensor weights;
-  WeightCodesPointer codes;  ///< of weights that are stored with four bits; null: they are stored as int8
-  /// A name of the weights' source: layers that have the same share their weights.
+  Weights weights;
+  /// Names the source of the weights: layers with the same name read the same bytes, each in its own order.
   std::string weights_source;
   std::int32_t weight_zero_point = 0;  ///< of the weights, shifted along, or of the second input
   std::vector<std::int32_t> bias;      ///< empty, or one an output channel

@@ -5,8 +5,10 @@
 
 #include <algorithm>
 #include <array>
+#include <utility>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 namespace tilebeat {
 namespace {
@@ -78,64 +80,65 @@ void describe(Fields& v, WeightsSpec& s) {
   describe(v, s.source);
 }
 
-void WeightsSpec::refuse_groups(const Place& place) const {
-  const char* why = "nothing: only weights of int4 or uint4 have groups";
-  if (group) place.key("group").refuse_value(*group, why);
-  if (shift != 0) place.key("shift").refuse_value(shift, why);
-  if (scales) place.key("scales").refuse("scales of groups", why);
-  if (zero_points) place.key("zero_points").refuse("zero points of groups", why);
+void WeightsSpec::check_fields(const Place& place) const {
+  const auto refuse_groups = [&](const char* why) {
+    if (shift != 0) place.key("shift").refuse_value(shift, why);
+    if (scales) place.key("scales").refuse("scales of groups", why);
+    if (zero_points) place.key("zero_points").refuse("zero points of groups", why);
+  };
+  if (!in_four_bits()) {
+    const char* why = "nothing: only weights of int4 or uint4 have groups";
+    if (group) place.key("group").refuse_value(*group, why);
+    return refuse_groups(why);
+  }
+  if (zero_point != 0)
+    place.key("zero_point")
+        .refuse_value(zero_point, "nothing: the zero points of int4 and uint4 stand in zero_points");
+  if (!group) return refuse_groups("nothing without group");
+  if (std::count(kWeightGroups.begin(), kWeightGroups.end(), *group) == 0)
+    place.key("group").refuse_value(*group, "16, 32, 64 or 128");
+  if (!scales) place.key("scales").fail("is missing: every group has a scale");
+}
+
+std::string WeightsSpec::text(const std::vector<std::int64_t>& shape) const {
+  const auto text_of = [](const std::optional<SourceSpec>& of) {
+    if (!of) return std::string();
+    if (of->file) return fmt::format("{} bytes: {}", of->file->size(), *of->file);
+    const RandomSpec& random = *of->random;
+    return fmt::format("seed {}, {} to {}", random.seed, random.min.value_or(INT64_MIN),
+                       random.max.value_or(INT64_MAX));
+  };
+  std::string made =
+      fmt::format("{}, {}, type {}", text_of(source), fmt::join(shape, " x "), dtype ? to_int(*dtype) : -1);
+  if (!in_four_bits()) return made;
+  return made + fmt::format(", group {}, shift {}, {}, {}", group.value_or(0), shift, text_of(scales),
+                            text_of(zero_points));
 }
 
 void check_codes(const WeightsSpec& spec, const Tensor& values, const Place& place) {
-  if (spec.zero_point != 0)
-    place.key("zero_point")
-        .refuse_value(spec.zero_point, "nothing: the zero points of int4 and uint4 stand in zero_points");
-  if (!spec.group) {
-    const char* why = "nothing without group";
-    if (spec.shift != 0) place.key("shift").refuse_value(spec.shift, why);
-    if (spec.scales) place.key("scales").refuse("scales of groups", why);
-    if (spec.zero_points) place.key("zero_points").refuse("zero points of groups", why);
-  } else {
-    if (std::count(kWeightGroups.begin(), kWeightGroups.end(), *spec.group) == 0)
-      place.key("group").refuse_value(*spec.group, "16, 32, 64 or 128");
-    if (!spec.scales) place.key("scales").fail("is missing: every group has a scale");
-  }
   check_values(*spec.dtype, values, spec.source.file ? place.key("file") : place.key("random"));
 }
 
-WeightCodesPointer make_codes(const WeightsSpec& spec, const Tensor& values, std::int64_t k,
-                              const Place& place) {
-  auto made = std::make_shared<WeightCodes>();
-  made->group = spec.group.value_or(0), made->shift = spec.shift;
-  made->is_signed = is_signed(*spec.dtype), made->has_zero_points = spec.zero_points.has_value();
-  const std::int64_t kernels = values.elements() / k, group = spec.group ? *spec.group : k;
-  const std::int64_t groups = ceil_div(k, group);
-  GroupValues of;
+Weights four_bit_weights(const WeightsSpec& spec, const Tensor& values, std::int64_t k, const Place& place,
+                         std::string name) {
+  const FourBits form{spec.group.value_or(0), spec.shift, is_signed(*spec.dtype),
+                      spec.zero_points.has_value()};
+  PackedCodes packed{values.shape, k, {}, {}, {}};
+  const std::int64_t kernels = values.elements() / k,
+                     groups = spec.group ? ceil_div<std::int64_t>(k, *spec.group) : 1;
   if (spec.group) {
-    of = load_groups(spec, kernels, groups, place);
+    GroupValues of = load_groups(spec, kernels, groups, place);
+    packed.scales = std::move(of.scales), packed.zero_points = std::move(of.zero_points);
+    for (std::uint8_t& zero : packed.zero_points) zero &= 15;
   } else {
-    of.scales.assign(to_size(kernels), 1);
-    of.zero_points.assign(to_size(kernels), static_cast<std::uint8_t>(default_zero_point(made->is_signed)));
+    packed.scales.assign(to_size(kernels), 1);
+    packed.zero_points.assign(to_size(kernels),
+                              static_cast<std::uint8_t>(default_zero_point(form.is_signed)));
   }
-  made->codes = made->scales = {values.shape, DType::kUint8, values.bytes};
-  for (std::int64_t kernel = 0; kernel < kernels; ++kernel) {
-    for (std::int64_t i = 0; i < k; ++i) {
-      const std::int64_t weight = kernel * k + i, number = kernel * groups + i / group;
-      const int zero = nth(of.zero_points, number) & 15;
-      nth(made->codes.bytes, weight) =
-          static_cast<std::uint8_t>((nth(values.bytes, weight) & 15) | zero << 4);
-      nth(made->scales.bytes, weight) = nth(of.scales, number);
-    }
-  }
-  return made;
-}
-
-Tensor decoded_weights(const WeightCodes& codes) {
-  Tensor made{codes.codes.shape, DType::kInt8, codes.codes.bytes};
-  for (std::size_t i = 0; i < made.bytes.size(); ++i)
-    made.bytes[i] = static_cast<std::uint8_t>(
-        decoded_weight(codes.codes.bytes[i], codes.scales.bytes[i], codes.shift, codes.is_signed));
-  return made;
+  packed.halves.assign(to_size(ceil_div<std::int64_t>(values.elements(), 2)), 0);
+  for (std::size_t i = 0; i < values.bytes.size(); ++i)
+    packed.halves[i / 2] |= static_cast<std::uint8_t>((values.bytes[i] & 15) << (i % 2 == 0 ? 0 : 4));
+  return {form, std::move(packed), std::move(name)};
 }
 
 }  // namespace tilebeat

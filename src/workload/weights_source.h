@@ -1,10 +1,12 @@
 #pragma once
 
 #include "workload/tensor_source.h"
-#include "workload/weight_codes.h"
+#include "workload/weights.h"
 
 #include <cstdint>
 #include <optional>
+#include <string>
+#include <vector>
 
 namespace tilebeat {
 
@@ -31,19 +33,20 @@ struct WeightsSpec {
   int shift = 0;
   std::optional<SourceSpec> scales, zero_points;
 
-  /// Throws UserError if a field of groups is set.
-  void refuse_groups(const Place& place) const;
+  bool in_four_bits() const { return has_four_bits(dtype.value_or(WeightType::kInt8)); }
+  /// Throws UserError at `place`, of the weights, for a field that weights of this type do not have.
+  void check_fields(const Place& place) const;
+  /// Names the weights: specifications with the same text read the same bytes. `shape`: of the tensor in the
+  /// file.
+  std::string text(const std::vector<std::int64_t>& shape) const;
 };
 void describe(Fields& v, WeightsSpec& s);
 
-/// Throws UserError at `place`, of the weights, for a field that weights of four bits do not have, and for
-/// an element outside their range.
+/// Throws UserError at `place`, of the weights, for a value outside the range of their four bits.
 void check_codes(const WeightsSpec& spec, const Tensor& values, const Place& place);
-/// The codes of weights with these values, in kernels of `k` weights; loads their scales and zero points.
-/// Throws UserError at `place`.
-WeightCodesPointer make_codes(const WeightsSpec& spec, const Tensor& values, std::int64_t k,
-                              const Place& place);
-/// The int8 weights of codes.
-Tensor decoded_weights(const WeightCodes& codes);
+/// Weights of four bits with these values, in kernels of `k` weights; loads their scales and zero points.
+/// Throws UserError at `place`, of the weights.
+Weights four_bit_weights(const WeightsSpec& spec, const Tensor& values, std::int64_t k, const Place& place,
+                         std::string name = {});
 
 }  // namespace tilebeat

@@ -35,7 +35,7 @@ struct WorkedData {
     return workload.input_data.at("x").at((std::int64_t{h} * kTableWidth + w) * kMapChannels + channel);
   }
   std::int32_t weight(int kernel, int tap, int channel) const {
-    return conv().weights.at((std::int64_t{kernel} * kTaps + tap) * kMapChannels + channel);
+    return conv().weights.int8()->at((std::int64_t{kernel} * kTaps + tap) * kMapChannels + channel);
   }
   /// The word of a pixel: three channels and one that is filled up with the zero point, 0.
   std::uint64_t word(int h, int w) const {

@@ -93,6 +93,14 @@ TEST(DramAddressMap, HI_6_refuses_a_size_that_is_no_whole_number_of_rows) {
   EXPECT_THROW(DramAddressMap{config}, UserError);
 }
 
+TEST(DramAddressMap, HI_6_refuses_a_memory_without_channels_banks_or_bytes_in_a_burst) {
+  for (int DramConfig::*part : {&DramConfig::channels, &DramConfig::banks, &DramConfig::burst_length}) {
+    DramConfig config;
+    config.*part = 0;
+    EXPECT_THROW(DramAddressMap{config}, UserError);
+  }
+}
+
 TEST(DramConfig, HI_6_presets_are_consistent) {
   for (int preset = 0; preset < 4; ++preset) {
     const DramConfig config = dram_preset(static_cast<DramPreset>(preset));

@@ -107,14 +107,31 @@ TEST_F(TimedBank, CY_3_a_stuck_cell_is_changed_when_it_is_written) {
   EXPECT_EQ(read(8), 0x47);
 }
 
-// ---- random runs against single bytes ----
-
 /// Cells of plain memory.
 struct PlainCells : TimedCells {
   explicit PlainCells(std::size_t bytes) : memory(bytes) { cells_ = memory.data(); }
   void written(std::uint64_t, std::uint64_t) override {}
   std::vector<std::uint8_t> memory;
 };
+
+// The first port writes words in clocks 2, 4, 6 and 8, the second one in clocks 4 to 7, to the same bytes.
+TEST(TimedRuns, CY_1_two_ports_write_a_byte_in_the_order_of_time) {
+  TimedWrites row(1);
+  PlainCells bank(8);
+  row.join(0, bank);
+  WriteRun slow;
+  slow.due = slow.interval = 2 * kPeriod;
+  slow.words = 4, slow.word_bytes = 1, slow.step = 1;
+  WriteRun fast = slow;
+  fast.port = 1, fast.due = 4 * kPeriod, fast.interval = kPeriod;
+  row.add(slow, std::array<std::uint8_t, 4>{1, 2, 3, 4}.data());
+  row.add(fast, std::array<std::uint8_t, 4>{11, 12, 13, 14}.data());
+  row.commit(10 * kPeriod);
+  bank.memory.resize(4);
+  EXPECT_EQ(bank.memory, (std::vector<std::uint8_t>{11, 12, 13, 4}));
+}
+
+// ---- random runs against single bytes ----
 
 /// What a run writes, byte by byte: time, number of the run, bank, address, value.
 using ByteWrite = std::tuple<Picoseconds, int, std::size_t, std::uint64_t, std::uint8_t>;

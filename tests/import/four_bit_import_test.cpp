@@ -60,7 +60,7 @@ class FourBitImport : public OnnxImport {
       for (std::size_t i = 0; i < k; ++i) most = std::max(most, std::abs(real[i * columns + column]));
       for (std::size_t i = 0; i < k; ++i) {
         const double weight = real[i * columns + column];
-        const double made = static_cast<std::int8_t>(conv.weights.bytes[column * k + i]) * most / 127;
+        const double made = static_cast<std::int8_t>(conv.weights.int8()->bytes[column * k + i]) * most / 127;
         signal += weight * weight, noise += (made - weight) * (made - weight);
       }
     }
@@ -89,14 +89,14 @@ TEST_F(FourBitImport, DT_1_RN_2_onnx_weights_with_a_scale_a_channel_stay_int4) {
     const ImportedNetwork network = imported(model);
     const Workload workload = loaded(network);
     const Conv2d& conv = product_of(workload);
-    ASSERT_NE(conv.codes, nullptr) << "weights of four bits";
-    EXPECT_EQ(conv.codes->group, 0);
-    EXPECT_EQ(conv.codes->is_signed, is_signed);
+    ASSERT_NE(conv.weights.four_bits(), nullptr) << "weights of four bits";
+    EXPECT_EQ(conv.weights.four_bits()->group, 0);
+    EXPECT_EQ(conv.weights.four_bits()->is_signed, is_signed);
     for (std::size_t column = 0; column < 4; ++column) {
       for (std::size_t i = 0; i < 64; ++i) {
         const int code = half(i * 4 + column, 5);
         const int weight = is_signed ? (code ^ 8) - 8 : code - 8;
-        ASSERT_EQ(static_cast<std::int8_t>(conv.weights.bytes[column * 64 + i]), weight);
+        ASSERT_EQ(static_cast<std::int8_t>(conv.weights.int8()->bytes[column * 64 + i]), weight);
       }
     }
   }
@@ -208,9 +208,9 @@ TEST_F(FourBitImport, DT_1_RN_2_tflite_weights_stay_int4) {
   folder_.write("model.tflite", model.bytes({x}, {y}));
   const Workload workload = loaded(import_model(folder_.path("model.tflite"), {}));
   const Conv2d& conv = product_of(workload);
-  ASSERT_NE(conv.codes, nullptr);
+  ASSERT_NE(conv.weights.four_bits(), nullptr);
   for (std::size_t i = 0; i < 96; ++i)
-    ASSERT_EQ(static_cast<std::int8_t>(conv.weights.bytes[i]), (half(i, 5) ^ 8) - 8);
+    ASSERT_EQ(static_cast<std::int8_t>(conv.weights.int8()->bytes[i]), (half(i, 5) ^ 8) - 8);
 }
 
 }  // namespace

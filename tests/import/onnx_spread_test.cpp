@@ -112,7 +112,7 @@ TEST_F(OnnxSpread, RN_7_float_weights_behind_pairs_are_quantised_as_float32_quot
     const std::vector<float> w{0.37F, 0.11F, -0.41F, -0.5F, 0.29F, 0.63F};  // columns are kernels
     for (std::size_t i = 0; i < w.size(); ++i) {
       const float scale = channels && i >= 3 ? 0.01F : 0.02F;
-      EXPECT_EQ(static_cast<std::int8_t>(conv.weights.bytes[i]), std::nearbyint(w[i] / scale)) << i;
+      EXPECT_EQ(static_cast<std::int8_t>(conv.weights.int8()->bytes[i]), std::nearbyint(w[i] / scale)) << i;
     }
   }
 }

@@ -33,13 +33,13 @@ TEST(Subpixel, OP_2_a_kernel_a_phase) {
   Conv2d conv = transposed(3, 2, 0);
   conv.kernel = {1, 3}, conv.stride = {1, 2};
   conv.out_channels = 2, conv.weight_zero_point = 9;
-  conv.weights = {{2, 1, 3, 1}, DType::kInt8, {1, 2, 3, 4, 5, 6}};
+  conv.weights = Tensor{{2, 1, 3, 1}, DType::kInt8, {1, 2, 3, 4, 5, 6}};
   conv.bias = {70, 80};
   conv.requant = Requant{{0.5, 0.25}, 1, DType::kInt8};
   const SubpixelConv made = subpixel_conv(conv, {1, 1, 5, 2});  // of two pixels
   EXPECT_EQ(made.conv.out_channels, 4);
   EXPECT_EQ(made.conv.kernel, (std::array<int, 2>{1, 2}));
-  EXPECT_EQ(made.conv.weights.bytes, (std::vector<std::uint8_t>{3, 1, 6, 4, 9, 2, 9, 5}))
+  EXPECT_EQ(made.conv.weights.int8()->bytes, (std::vector<std::uint8_t>{3, 1, 6, 4, 9, 2, 9, 5}))
       << "phase 0 has taps 2 and 0 of both kernels, phase 1 nothing and tap 1";
   EXPECT_EQ(made.conv.bias, (std::vector<std::int32_t>{70, 80, 70, 80}));
   EXPECT_EQ(made.conv.requant->scale, (std::vector<double>{0.5, 0.25, 0.5, 0.25}));

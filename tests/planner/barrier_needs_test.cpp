@@ -85,7 +85,8 @@ TEST(BarrierNeeds, FU_9_branches_of_a_network_wait_for_what_they_read_alone) {
   const TemporaryFolder folder;
   const auto layer = [](const std::string& name, const std::string& input) {
     return R"({"name": ")" + name + R"(", "op": "matmul", "inputs": [")" + input +
-           R"("], "out_features": 16, "weights": {"random": {"seed": 1}}, "requant": {"scale": 0.01}})";
+           R"("], "out_features": 16, "weights": {"random": {"seed": )" + std::to_string(name.front()) +
+           R"(}}, "requant": {"scale": 0.01}})";
   };
   const Workload workload = load_workload(folder.write(
       "branches.json",

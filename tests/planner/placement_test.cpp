@@ -61,6 +61,35 @@ TEST_F(Placement, MA_1_kernels_that_are_a_tensor_have_their_bytes_there) {
   EXPECT_EQ(plan_.image[0].bytes, kernels.post);
 }
 
+TEST_F(Placement, MA_1_kernels_of_one_name_with_the_same_bytes_have_one_place) {
+  KernelBytes kernels = three_blocks();
+  const WeightPlace nameless = places_.place_weights("l", kernels, {0});
+  kernels.name = "w.npy";
+  const WeightPlace first = places_.place_weights("l", kernels, {0});
+  EXPECT_NE(first.blocks, nameless.blocks);
+  KernelBytes with_others = kernels;
+  with_others.post = {8, 8};
+  const WeightPlace again = places_.place_weights("m", with_others, {0});
+  EXPECT_EQ(again.blocks, first.blocks);
+  EXPECT_NE(again.post, first.post) << "each layer has post-parameters of its own";
+  EXPECT_NE(places_.place_weights("m", kernels, {0, 1}).blocks, first.blocks) << "parts begin elsewhere";
+  KernelBytes packed_otherwise = kernels;
+  packed_otherwise.block = [&kernels](std::size_t block) {
+    std::vector<std::uint8_t> bytes = kernels.block(block);
+    if (block == 2) bytes.back() = 0;
+    return bytes;
+  };
+  EXPECT_NE(places_.place_weights("m", packed_otherwise, {0}).blocks, first.blocks);
+}
+
+TEST_F(Placement, MA_1_equal_constants_have_one_place) {
+  const std::uint64_t first = places_.place_constant("constants of l", {1, 2, 3});
+  EXPECT_NE(places_.place_constant("constants of l", {1, 2, 4}), first);
+  EXPECT_EQ(places_.place_constant("constants of m", {1, 2, 3}), first);
+  EXPECT_EQ(places_.place_constant("constants of m", {}), 0U);
+  EXPECT_EQ(plan_.image.size(), 2U);
+}
+
 TEST_F(Placement, MA_1_an_engine_whose_blocks_are_longer_than_it_said_is_an_error) {
   KernelBytes kernels = three_blocks();
   kernels.layout.blocks.back() -= 1;

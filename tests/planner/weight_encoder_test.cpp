@@ -6,7 +6,7 @@
 #include "random_cases.h"
 #include "tilebeat/error.h"
 #include "units/weight_decoder.h"
-#include "workload/weight_codes.h"
+#include "workload/weights.h"
 
 #include <vector>
 

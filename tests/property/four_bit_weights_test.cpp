@@ -16,7 +16,7 @@ namespace tilebeat::testing {
 namespace {
 
 struct FourBitTally : Refusals {
-  int layers = 0, decoded = 0, grouped = 0;
+  int layers = 0, decoded = 0, grouped = 0, shared = 0;
 };
 
 void check_four_bits(Engine engine, bool fused, FourBitTally& tally) {
@@ -62,6 +62,111 @@ TEST_P(FourBitWeights, DT_1_DT_4_random_networks_fused) {
                     [&] { check_four_bits(GetParam(), true, tally); });
   EXPECT_GE(tally.layers, budget(60, 12)) << "layers with weights of four bits";
   EXPECT_GT(tally.grouped, 0) << "fusion groups";
+}
+
+// Convolutions of other strides, dilations and maps with the same weights, of four bits or int8: whatever
+// layers share, in DRAM or on their way there, every byte is right.
+void check_shared_weights(Engine engine, bool fused, FourBitTally& tally) {
+  using nlohmann::json;
+  const int channels = skewed(40), kernel = number(1, 3), layers = number(2, 4);
+  json weights{{"random", {{"seed", number(1, 1000)}}}};
+  const bool four_bits = !one_in(3);
+  if (four_bits)
+    weights.update(
+        {{"dtype", "int4"}, {"group", 16}, {"shift", number(0, 4)}, {"scales", {{"random", {{"seed", 3}}}}}});
+  json file{{"name", "shared"}, {"layers", json::array()}, {"outputs", json::array()}};
+  file["inputs"] = {
+      {{"name", "x"}, {"shape", {1, number(6, 14), number(6, 14), channels}}, {"random", {{"seed", 2}}}}};
+  std::string input = "x";
+  for (int i = 0; i < layers; ++i) {
+    const std::string name = "l" + std::to_string(i);
+    json layer{{"name", name},
+               {"op", "conv2d"},
+               {"inputs", {input}},
+               {"out_channels", channels},
+               {"kernel", {kernel, kernel}},
+               {"stride", {number(1, 2), number(1, 2)}},
+               {"pads", {2, 2, 2, 2}},
+               {"dilation", {number(1, 2), number(1, 2)}},
+               {"weights", weights},
+               {"requant", {{"scale", 0.01}}}};
+    if (one_in(2)) layer["bias"] = {{"random", {{"seed", number(1, 9)}}}};
+    file["layers"].push_back(layer), file["outputs"].push_back(name);
+    if (one_in(2)) input = name;
+  }
+  RC_LOG() << file.dump() << "\n";
+  const TemporaryFolder folder;
+  Workload workload = load_workload(folder.write("shared.json", file.dump()));
+  HardwareConfig hardware = random_chip_with(engine);
+  hardware.fused = fused;
+  if (fused) {
+    keep_last_outputs(workload);
+    hardware.fusion.keep_where_slower = true, hardware.fusion.least_main_layers = 1;
+  }
+  hardware.chip->decode_bytes_per_clock = number(1, 40);
+  const auto planned =
+      plan_or_refusal(workload, hardware,
+                      {"chip.", "NRAM", "switch_array.", "wfold.", "rolling.", "offset.", "dram."}, tally);
+  if (!planned) return;
+  check_planned_bytes(planned->plan, check_both_granularities(workload, hardware, planned->plan, 30));
+  std::int64_t placed = 0;  // bytes of kernels
+  for (const MemorySegment& segment : planned->plan.image)
+    placed += segment.what.rfind(four_bits ? "constants" : "kernels", 0) == 0 ? ssize(segment.bytes) : 0;
+  if (placed <= 3 * workload.layers.front().output.shape.back() * channels * kernel * kernel / 2)
+    ++tally.shared;
+  ++tally.layers;
+}
+
+TEST_P(FourBitWeights, MA_2_layers_with_the_same_weights_share_what_is_the_same) {
+  FourBitTally tally;
+  check_cases_until([&] { return tally.layers >= budget(60, 12) && tally.shared > 0; }, budget(40, 12),
+                    [&] { check_shared_weights(GetParam(), one_in(4), tally); });
+  EXPECT_GE(tally.layers, budget(60, 12)) << "networks";
+  EXPECT_GT(tally.shared, 0) << "networks whose kernels lie in DRAM once";
+}
+
+// Pairs of layers whose weights say the same and that an engine packs in two orders: by the granularity of
+// the map's width, by whether maps are rows, by the phases of the output.
+TEST(SharedWeights, MA_2_layers_whose_kernels_are_packed_otherwise_do_not_share) {
+  using nlohmann::json;
+  const json weights{{"dtype", "int4"},
+                     {"group", 16},
+                     {"shift", 1},
+                     {"random", {{"seed", 1}}},
+                     {"scales", {{"random", {{"seed", 3}}}}}};
+  const auto layer = [&](const char* name, const char* op, const char* input, json fields) {
+    fields.update({{"name", name},
+                   {"op", op},
+                   {"inputs", {input}},
+                   {"weights", weights},
+                   {"requant", {{"scale", 0.01}}}});
+    return fields;
+  };
+  const auto check = [&](const char* config, const json& section, std::vector<std::vector<int>> inputs,
+                         json layers) {
+    json file{
+        {"name", "pair"}, {"inputs", json::array()}, {"layers", std::move(layers)}, {"outputs", {"a", "b"}}};
+    for (std::size_t i = 0; i < inputs.size(); ++i)
+      file["inputs"].push_back(
+          {{"name", i == 0 ? "x" : "y"}, {"shape", inputs[i]}, {"random", {{"seed", 2}}}});
+    const TemporaryFolder folder;
+    json hardware = json::parse(read_bytes(std::string(TILEBEAT_SOURCE_DIR) + "/configs/" + config));
+    for (const auto& [part, fields] : section.items()) hardware[part].update(fields);
+    const HardwareConfig loaded = load_hardware(folder.write("hardware.json", hardware.dump()));
+    const Workload workload = load_workload(folder.write("pair.json", file.dump()));
+    check_both_granularities(workload, loaded, plan_network(workload, loaded).plan);
+  };
+  const json square{{"out_channels", 40}, {"kernel", {3, 3}}, {"pads", {1, 1, 1, 1}}};
+  check("wfold16x4.json", {{"wfold", {{"kernel_place", "offline"}}}}, {{1, 14, 14, 40}, {1, 1, 1, 40}},
+        {layer("a", "conv2d", "x", square), layer("b", "conv2d", "y", square)});
+  check("offset16.json", {{"offset", {{"layout", "nchw"}}}}, {{1, 1, 1, 64}, {8, 1, 1, 64}},
+        {layer("a", "fully_connected", "x", {{"out_features", 32}}),
+         layer("b", "fully_connected", "y", {{"out_features", 32}})});
+  const auto transposed = [&](const char* name, std::vector<int> stride) {
+    return layer(name, "conv_transpose", "x", {{"out_channels", 8}, {"kernel", {4, 4}}, {"stride", stride}});
+  };
+  for (const char* config : {"core1.json", "wfold16x4.json", "rolling16.json", "offset16.json"})
+    check(config, json::object(), {{1, 6, 6, 16}}, {transposed("a", {2, 3}), transposed("b", {3, 2})});
 }
 
 INSTANTIATE_TEST_SUITE_P(Engines, FourBitWeights, ::testing::ValuesIn(kEngines), engine_name);

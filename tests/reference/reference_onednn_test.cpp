@@ -37,7 +37,7 @@ std::vector<float> onednn_conv2d(const OneDnn& onednn, const Layer2d& layer) {
   const std::int64_t strides[]{c.stride[0], c.stride[1]}, dilates[]{c.dilation[0] - 1, c.dilation[1] - 1};
   const std::int64_t before[]{c.pads[0], c.pads[1]}, after[]{c.pads[2], c.pads[3]};
   std::vector<float> x = as_float(layer.x, layer.info.zero_point),
-                     w = as_float(c.weights, c.weight_zero_point);
+                     w = as_float(*c.weights.int8(), c.weight_zero_point);
   std::vector<float> y(static_cast<std::size_t>(out[0] * out[1] * out[2] * out[3]));
   dnnl_convolution_desc_t operation;
   ONEDNN(dnnl_dilated_convolution_forward_desc_init, &operation, dnnl_forward_inference,
@@ -180,7 +180,7 @@ TEST_F(ReferenceOneDnn, NU_5_fully_connected_agrees) {
     dnnl_inner_product_desc_t operation;
     ONEDNN(dnnl_inner_product_forward_desc_init, &operation, dnnl_forward_inference, &src, &wei, nullptr,
            &dst);
-    std::vector<float> elements = as_float(x, info.zero_point), weights = as_float(conv.weights, 0);
+    std::vector<float> elements = as_float(x, info.zero_point), weights = as_float(*conv.weights.int8(), 0);
     std::vector<float> sums(static_cast<std::size_t>(y.elements()));
     execute(onednn, &operation,
             {{DNNL_ARG_SRC, src, elements}, {DNNL_ARG_WEIGHTS, wei, weights}, {DNNL_ARG_DST, dst, sums}});

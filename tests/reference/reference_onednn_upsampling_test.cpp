@@ -53,7 +53,8 @@ TEST_F(UpsamplingOneDnn, OP_2_conv_transpose_agrees) {
     const auto wei =
         describe_memory(onednn, {c.out_channels, info.shape[3], c.kernel[0], c.kernel[1]}, dnnl_ohwi);
     const std::int64_t strides[]{c.stride[0], c.stride[1]}, before[]{c.pads[0], c.pads[1]};
-    std::vector<float> elements = as_float(x, info.zero_point), w = as_float(c.weights, c.weight_zero_point);
+    std::vector<float> elements = as_float(x, info.zero_point),
+                       w = as_float(*c.weights.int8(), c.weight_zero_point);
     std::vector<float> sums(static_cast<std::size_t>(y.elements()));
     dnnl_deconvolution_desc_t operation;
     ONEDNN(dnnl_deconvolution_forward_desc_init, &operation, dnnl_forward_inference,

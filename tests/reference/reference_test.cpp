@@ -29,7 +29,8 @@ std::int64_t defined_sum(const Tensor& x, std::int32_t zx, const Conv2d& c, std:
         const bool inside = h >= 0 && w >= 0 && h < x.shape[1] && w < x.shape[2];
         const std::int64_t pixel =
             inside ? x.at(((n * x.shape[1] + h) * x.shape[2] + w) * x.shape[3] + group * channels + ci) : zx;
-        const std::int64_t weight = c.weights.at(((co * c.kernel[0] + r) * c.kernel[1] + s) * channels + ci);
+        const std::int64_t weight =
+            c.weights.int8()->at(((co * c.kernel[0] + r) * c.kernel[1] + s) * channels + ci);
         sum += (pixel - zx) * (weight - c.weight_zero_point);
       }
     }

@@ -43,10 +43,9 @@ inline int give_four_bits(Workload& workload) {
     const Place place("random weights");
     const DType stored = is_signed(*spec.dtype) ? DType::kInt8 : DType::kUint8;
     const Tensor values =
-        load_tensor(spec.source, {conv->weights.shape, stored, stored, values_of(*spec.dtype)}, place);
+        load_tensor(spec.source, {conv->weights.shape(), stored, stored, values_of(*spec.dtype)}, place);
     const std::int64_t k = values.shape.back() * conv->kernel[0] * conv->kernel[1];
-    conv->codes = make_codes(spec, values, k, place);
-    conv->weights = decoded_weights(*conv->codes);
+    conv->weights = four_bit_weights(spec, values, k, place);
     conv->weight_zero_point = 0;
     ++given;
   }

@@ -2,7 +2,7 @@
 // both sides of the decoder, what is refused.
 #include "copy_engine_bench.h"
 #include "planner/layer/weight_encoder.h"
-#include "workload/weight_codes.h"
+#include "workload/weights.h"
 
 #include <cstdint>
 #include <vector>

@@ -5,6 +5,7 @@
 #include "units/vector_math.h"
 #include "units/vector_steps.h"
 
+#include <cstring>
 #include <memory>
 
 #include <gmock/gmock.h>
@@ -417,6 +418,25 @@ TEST(VectorSteps, HI_2_a_run_of_taps_is_one_burst_at_most) {
   steps.advance();
   EXPECT_EQ(steps.step().a_bytes, 32);
   EXPECT_TRUE(steps.step().last);
+}
+
+// Shares of TensorFlow Lite round halves away from zero, those of ONNX Runtime to even: four equal shares of
+// 10 or, with an exponential of 0, none.
+TEST(VectorRuntime, NU_6_shares_of_a_softmax_round_as_their_runtime_does) {
+  VectorRun run;
+  run.kind = VectorKind::kSoftmax, run.out_type = DType::kUint8;
+  std::vector<std::uint8_t> factors(257 * sizeof(float), 0);
+  const float one = 1;
+  std::memcpy(factors.data(), &one, sizeof one);
+  const auto shares = [&](Arithmetic arithmetic, float scale) {
+    run.arithmetic = arithmetic;
+    std::memcpy(factors.data() + 256 * sizeof(float), &scale, sizeof scale);
+    std::vector<std::uint8_t> results;
+    softmax_shares(run, factors, {0, 0, 0, 0, 1}, results);
+    return results;
+  };
+  EXPECT_EQ(shares(Arithmetic::kFixed, 1 / 10.0F), (std::vector<std::uint8_t>{3, 3, 3, 3, 0}));
+  EXPECT_EQ(shares(Arithmetic::kFloat32Ort, 10), (std::vector<std::uint8_t>{2, 2, 2, 2, 0}));
 }
 
 TEST(VectorRuntime, NU_6_sums_in_float32_end_with_a_shift_that_rounds_halves_up) {

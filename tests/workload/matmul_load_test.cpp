@@ -92,7 +92,7 @@ TEST(MatmulShapes, OP_1_weights_have_leading_axes) {
                        {"weights", {{"random", {{"seed", 4}}}}}};
   const Workload workload = load(file);
   EXPECT_EQ(workload.tensor("y").shape, (Shape{3, 6, 4, 5}));
-  EXPECT_EQ(std::get<Conv2d>(workload.layers[0].operation).weights.shape, (Shape{6, 5, 2}));
+  EXPECT_EQ(std::get<Conv2d>(workload.layers[0].operation).weights.shape(), (Shape{6, 5, 2}));
   file["layers"][0]["weights_axes"] = {6, 2, 1};
   EXPECT_THAT(complaint(file),
               HasSubstr("/layers/0/weights_axes: the weights with shape [6, 2, 1, 2, 5] is not allowed, "

@@ -67,7 +67,7 @@ TEST(WorkloadOperators, UI_6_fully_connected_is_a_convolution_over_the_whole_map
   EXPECT_EQ(layer.op, "fully_connected");
   EXPECT_EQ(conv.kernel, (std::array<int, 2>{4, 4}));
   EXPECT_EQ(conv.out_channels, 3);
-  EXPECT_EQ(conv.weights.shape, (Shape{3, 4, 4, 2}));
+  EXPECT_EQ(conv.weights.shape(), (Shape{3, 4, 4, 2}));
   EXPECT_EQ(useful_macs(workload, layer), 96);
 }
 
@@ -80,7 +80,7 @@ TEST(WorkloadOperators, UI_6_fully_connected_weights_are_two_dimensional) {
   EXPECT_NE(refusal([&] { load_workload(path); }).find("allowed is shape [3, 32] of int8"),
             std::string::npos);
   write_npy(folder.path("w.npy"), Tensor{{3, 32}, DType::kInt8, std::vector<std::uint8_t>(96, 5)});
-  EXPECT_EQ(std::get<Conv2d>(load_workload(path).layers[0].operation).weights.at(95), 5);
+  EXPECT_EQ(std::get<Conv2d>(load_workload(path).layers[0].operation).weights.int8()->at(95), 5);
 }
 
 TEST(WorkloadOperators, OP_1_matmul_is_a_convolution_over_rows) {
@@ -99,8 +99,8 @@ TEST(WorkloadOperators, OP_1_matmul_is_a_convolution_over_rows) {
     const Workload workload = load_workload(folder.write("w.json", file.dump()));
     const auto& conv = std::get<Conv2d>(workload.layers.at(0).operation);
     EXPECT_EQ(conv.pixels, PixelAxes::kRows);
-    EXPECT_EQ(conv.weights.shape, (Shape{3, 1, 1, 2})) << "a kernel for each column of B";
-    EXPECT_EQ(conv.weights.at(1), transposed ? 2 : 4);
+    EXPECT_EQ(conv.weights.shape(), (Shape{3, 1, 1, 2})) << "a kernel for each column of B";
+    EXPECT_EQ(conv.weights.int8()->at(1), transposed ? 2 : 4);
     EXPECT_EQ(workload.tensor("y").shape, (Shape{5, 3, 3}));
     EXPECT_EQ(useful_macs(workload, workload.layers[0]), 5 * 3 * 3 * 2);
     EXPECT_EQ(run_reference(workload).at("y").shape, (Shape{5, 3, 3}));

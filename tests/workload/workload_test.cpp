@@ -140,10 +140,57 @@ TEST_F(WorkloadLoader, NU_1_uint8_weights_are_shifted_with_their_zero_point) {
   one["weights"] = {{"file", "w.npy"}, {"zero_point", 100}};
   const Workload w = load(workload({one}));
   const auto& conv = std::get<Conv2d>(w.layers[0].operation);
-  EXPECT_EQ(conv.weights.dtype, DType::kInt8);
+  EXPECT_EQ(conv.weights.int8()->dtype, DType::kInt8);
   EXPECT_EQ(conv.weight_zero_point, -28);
   for (const auto& [index, difference] : {std::pair{0, -100}, {1, 0}, {2, 28}, {3, 155}}) {
-    EXPECT_EQ(conv.weights.at(index) - conv.weight_zero_point, difference);
+    EXPECT_EQ(conv.weights.int8()->at(index) - conv.weight_zero_point, difference);
+  }
+}
+
+TEST_F(WorkloadLoader, NU_1_layers_with_the_same_weights_share_them) {
+  write_npy(folder_.path("w.npy"), Tensor{{4, 1, 1, 4}, DType::kUint8, std::vector<std::uint8_t>(16, 9)});
+  const auto with = [](const std::string& name, const json& weights) {
+    json made = layer(name, "x");
+    made["kernel"] = {1, 1}, made["weights"] = weights;
+    return made;
+  };
+  const json file{{"file", "w.npy"}}, four_bits{{"random", {{"seed", 2}}}, {"dtype", "int4"}};
+  json other_zero = file, other_type = four_bits;
+  other_zero["zero_point"] = 3, other_type["dtype"] = "uint4";
+  const Workload w =
+      load(workload({with("a", file), with("b", other_zero), with("c", four_bits), with("d", four_bits),
+                     with("e", other_type), with("f", {{"random", {{"seed", 2}}}})}));
+  const auto conv = [&w](std::size_t number) { return std::get<Conv2d>(w.layers.at(number).operation); };
+  EXPECT_EQ(conv(0).weights.int8(), conv(1).weights.int8()) << "the same tensor in memory";
+  EXPECT_EQ(conv(0).weight_zero_point, -128);
+  EXPECT_EQ(conv(1).weight_zero_point, -125);
+  const auto held = conv(2).weights.int8();
+  EXPECT_EQ(conv(3).weights.int8(), held);
+  const auto codes = conv(2).weights.codes();
+  EXPECT_EQ(conv(3).weights.codes(), codes);
+  const Workload bytes =
+      load(workload({with("a", {{"random", {{"seed", 2}}}, {"dtype", "int8"}}),
+                     with("b", {{"random", {{"seed", 2}}}, {"dtype", "uint8"}, {"zero_point", 200}})}));
+  EXPECT_NE(std::get<Conv2d>(bytes.layers[0].operation).weights.int8()->bytes,
+            std::get<Conv2d>(bytes.layers[1].operation).weights.int8()->bytes);
+  EXPECT_EQ(std::get<Conv2d>(bytes.layers[1].operation).weight_zero_point, 72);
+  for (const std::size_t other : {4, 5}) {
+    EXPECT_NE(conv(other).weights.name(), conv(2).weights.name());
+    EXPECT_NE(conv(other).weights.int8(), held);
+  }
+  EXPECT_EQ(conv(2).weights.least_bytes(), 8);
+  EXPECT_EQ(conv(0).weights.least_bytes(), 16);
+}
+
+TEST_F(WorkloadLoader, NU_1_known_weights_are_checked_again) {
+  write_npy(folder_.path("w.npy"), Tensor{{4, 3, 3, 4}, DType::kUint8, std::vector<std::uint8_t>(144, 9)});
+  json one = layer("a", "x"), two = layer("b", "a");
+  one["weights"] = {{"file", "w.npy"}};
+  for (const auto& [field, value] :
+       {std::pair{"dtype", json("int8")}, {"zero_point", json(-1)}, {"shift", json(1)}}) {
+    two["weights"] = one["weights"];
+    two["weights"][field] = value;
+    EXPECT_NE(message(workload({one, two})).find("/layers/1/weights/"), std::string::npos) << field;
   }
 }
 
@@ -246,7 +293,7 @@ TEST_F(WorkloadLoader, UI_6_random_ranges_default_to_the_type) {
     return std::pair{low, high};
   };
   EXPECT_EQ(range(x), std::pair(0, 255));
-  EXPECT_EQ(range(conv.weights), std::pair(-127, 127));
+  EXPECT_EQ(range(*conv.weights.int8()), std::pair(-127, 127));
   EXPECT_GE(*std::min_element(conv.bias.begin(), conv.bias.end()), -1000);
   EXPECT_LE(*std::max_element(conv.bias.begin(), conv.bias.end()), 1000);
 }

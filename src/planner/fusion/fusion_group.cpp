@@ -170,7 +170,7 @@ void FusionGroup::place(DramPlaces& places, const std::map<std::string, Placemen
         parts.push_back(blocks);
         blocks += count_of(shard.weights.blocks);
       }
-      set_places(*made, places.place_weights(layer.layer->name, kernels_of(*made), parts));
+      place_kernels(*made, parts, places);
       decided.matrix = std::move(made);
       continue;
     }

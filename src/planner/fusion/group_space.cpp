@@ -31,7 +31,7 @@ FusionSummary::Totals compulsory_bytes(const Workload& workload) {
   for (const std::string& name : workload.outputs) totals.maps += workload.tensor(name).size_bytes();
   for (const Layer& layer : workload.layers) {
     if (const auto* conv = std::get_if<Conv2d>(&layer.operation))
-      totals.kernels += least_bytes(conv->weights, conv->codes);
+      totals.kernels += conv->weights.least_bytes();
   }
   return totals;
 }

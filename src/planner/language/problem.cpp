@@ -130,8 +130,7 @@ Problem transposed_problem(const Workload& workload, const Layer& layer, int blo
   SubpixelConv made = subpixel_conv(conv, layer.output.shape);
   Problem p;
   p.name = layer.name, p.block_kernels = block_kernels;
-  p.weights = std::make_shared<const Tensor>(std::move(made.conv.weights));
-  p.codes = std::move(made.conv.codes);
+  p.weights = made.conv.weights;
   p.conv = without_weights(made.conv);
   p.interleaving = made.interleaving;
   p.useful_taps = useful_taps(conv);
@@ -181,8 +180,7 @@ Problem make_problem(const Workload& workload, const Layer& layer, const Hardwar
   const auto& conv = std::get<Conv2d>(layer.operation);
   if (conv.form == ConvForm::kTransposed) return transposed_problem(workload, layer, block_kernels);
   p.conv = without_weights(conv);
-  p.weights = std::shared_ptr<const Tensor>(std::shared_ptr<const Tensor>(), &conv.weights);
-  p.codes = conv.codes;
+  p.weights = conv.weights;
   p.useful_taps = p.taps();
   p.block_kernels = block_kernels;
   if (planner.zero_inserted && conv.pixels != PixelAxes::kMatrices) {
@@ -190,9 +188,14 @@ Problem make_problem(const Workload& workload, const Layer& layer, const Hardwar
       p.conv.kernel[axis] = (conv.kernel[axis] - 1) * conv.dilation[axis] + 1;
       p.conv.dilation[axis] = 1;
     }
-    const auto dense = [&](const Tensor& weights) { return insert_zeros(conv, weights, p.conv.kernel); };
-    p.weights = std::make_shared<const Tensor>(dense(conv.weights));
-    p.codes = mapped_codes(conv.codes, dense);
+    std::vector<std::int64_t> shape = conv.weights.shape();
+    shape[1] = p.conv.kernel[0], shape[2] = p.conv.kernel[1];
+    p.weights = conv.weights.mapped(
+        shape,
+        fmt::format("with zeros inserted for a dilation of {} x {}", conv.dilation[0], conv.dilation[1]),
+        [plain = without_weights(conv), kernel = p.conv.kernel](const Tensor& weights) {
+          return insert_zeros(plain, weights, kernel);
+        });
   }
   p.input = workload.tensor(layer.inputs.front());
   p.output = layer.output;
@@ -395,9 +398,11 @@ SubpixelConv subpixel_conv(const Conv2d& conv, const std::vector<std::int64_t>& 
   c.kernel = {h.taps, w.taps};
   c.pads = {h.pad, w.pad, 0, 0};
   c.out_channels = phases * conv.out_channels;
-  const auto by_phase = [&](const Tensor& weights) { return phase_kernels(conv, weights, h, w); };
-  c.weights = by_phase(conv.weights);
-  c.codes = mapped_codes(conv.codes, by_phase);
+  c.weights = conv.weights.mapped({c.out_channels, h.taps, w.taps, conv.weights.shape().back()},
+                                  fmt::format("phases of {} x {}", h.stride, w.stride),
+                                  [plain = without_weights(conv), h, w](const Tensor& weights) {
+                                    return phase_kernels(plain, weights, h, w);
+                                  });
   c.weight_zero_point = conv.weight_zero_point;
   c.bias = repeated(conv.bias, phases);
   c.activation = conv.activation, c.requant = conv.requant;

@@ -137,9 +137,8 @@ struct Problem {
   std::string name;  ///< name of the layer
   TensorInfo input, output;
   Conv2d conv;  ///< without weights; dense when the zero-inserted baseline is asked for
-  /// [sets, Co, Kh, Kw, Ci/groups], with inserted zeros for the baseline; empty when kernels are a tensor.
-  std::shared_ptr<const Tensor> weights;
-  WeightCodesPointer codes;  ///< of weights that are stored with four bits, beside `weights`
+  /// [sets, Co, Kh, Kw, Ci/groups], with inserted zeros for the baseline; none when kernels are a tensor.
+  Weights weights;
   std::optional<KernelTensor> kernel_tensor;
   /// For a transposed convolution: each result pixel holds several output pixels.
   std::optional<Interleaving> interleaving;

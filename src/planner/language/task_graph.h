@@ -10,6 +10,7 @@
 #include <functional>
 #include <initializer_list>
 #include <map>
+#include <memory>
 #include <optional>
 #include <tuple>
 #include <utility>
@@ -222,6 +223,9 @@ class TaskGraph {
     return place_constant_ ? place_constant_(make()) : 0;
   }
 
+  /// The graph keeps `held` as long as it exists.
+  void hold(std::shared_ptr<const void> held) { held_.push_back(std::move(held)); }
+
   /// Whether `processor` has not asked this before of the content that `content` accesses, at `address`: what
   /// is done once after a load, whichever lowering meets it first. Without an access, the place alone counts.
   bool is_first_use(int processor, const std::optional<Access>& content, std::uint64_t address);
@@ -243,6 +247,7 @@ class TaskGraph {
   std::vector<BufferRole> roles_;
   std::optional<Access> also_;
   ConstantPlacer place_constant_;
+  std::vector<std::shared_ptr<const void>> held_;
   // Number of tasks before the first use, by processor, buffer, version and address.
   std::map<std::tuple<int, std::optional<BufferId>, int, std::uint64_t>, std::size_t> first_uses_;
 };

@@ -31,7 +31,7 @@ void check_board(const Problem& p) {
   if (p.kernel_tensor) refuse("a product of two tensors");
   if (p.map_order == MatrixOrder::kTransposed) refuse("transpose_a");
   if (p.interleaving) refuse("conv_transpose");
-  if (p.codes != nullptr) refuse("a layer with weights of int4 or uint4");
+  if (p.weights.four_bits() != nullptr) refuse("a layer with weights of int4 or uint4");
 }
 
 std::vector<MatrixJob> board_jobs(const Problem& p, const OperandLayouts& layouts,

@@ -179,7 +179,8 @@ std::vector<int> sizes_of(const Workload& workload, const Layer& layer, const Pr
   };
   add(conv.kernel), add(conv.stride), add(conv.dilation), add(conv.pads);
   add(workload.tensor(layer.inputs.front()).shape), add(layer.output.shape);
-  if (conv.codes != nullptr) add(std::array<int, 2>{conv.codes->group, conv.codes->has_zero_points ? 1 : 0});
+  if (const FourBits* form = conv.weights.four_bits())
+    add(std::array<int, 2>{form->group, form->has_zero_points ? 1 : 0});
   return sizes;
 }
 

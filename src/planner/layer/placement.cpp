@@ -6,7 +6,9 @@
 #include "planner/language/relayout.h"
 
 #include <algorithm>
+#include <functional>
 #include <stdexcept>
+#include <string_view>
 
 #include <fmt/format.h>
 
@@ -52,12 +54,12 @@ std::vector<std::int64_t> gaps_before(const WeightLayout& layout, const std::vec
 }  // namespace
 
 KernelBytes kernels_of(const MatrixLayer& layer) {
-  KernelBytes made{layer.weight_layout(), {}, layer.pack_post_parameters()};
+  KernelBytes made{layer.weight_layout(), {}, layer.pack_post_parameters(), layer.problem().weights.name()};
   // Weights of four bits get their places stream by stream (weight_streams.h).
-  if (!layer.problem().kernel_tensor && layer.problem().codes == nullptr) {
+  if (!layer.problem().kernel_tensor && layer.problem().weights.four_bits() == nullptr) {
     const auto blocks = to_size(layer.problem().kernel_blocks());
-    made.block = [&layer, blocks](std::size_t number) {
-      return layer.pack_block(*layer.problem().weights, to_int(number / blocks), to_int(number % blocks));
+    made.block = [&layer, blocks, weights = layer.problem().weights.int8()](std::size_t number) {
+      return layer.pack_block(*weights, to_int(number / blocks), to_int(number % blocks));
     };
   }
   return made;
@@ -123,15 +125,47 @@ std::uint64_t DramPlaces::place(const std::string& what, std::vector<std::uint8_
   return address;
 }
 
+std::uint64_t DramPlaces::place_constant(const std::string& what, std::vector<std::uint8_t> bytes) {
+  const std::vector<MemorySegment>& image = plan_.image;
+  const std::size_t hash =
+      std::hash<std::string_view>{}({reinterpret_cast<const char*>(bytes.data()), bytes.size()});
+  const auto [first, last] = constants_.equal_range(hash);
+  for (auto known = first; known != last; ++known) {
+    if (image[known->second].bytes == bytes) return image[known->second].address;
+  }
+  const std::uint64_t address = place(what, std::move(bytes));
+  if (address != 0) constants_.emplace(hash, image.size() - 1);
+  return address;
+}
+
+// The placed kernels that have all bytes of `kernels`.
+const DramPlaces::PlacedKernels* DramPlaces::same_kernels(const KernelBytes& kernels,
+                                                          const std::vector<int>& parts) const {
+  const auto known = kernels_.find({kernels.name, parts});
+  if (kernels.name.empty() || known == kernels_.end()) return nullptr;
+  for (const PlacedKernels& placed : known->second) {
+    const std::size_t blocks = kernels.layout.blocks.size() - 1;
+    bool same = placed.blocks.size() == blocks;
+    for (std::size_t block = 0; same && block < blocks; ++block)
+      same = plan_.image[placed.segment + block].bytes == kernels.block(block);
+    if (same) return &placed;
+  }
+  return nullptr;
+}
+
 WeightPlace DramPlaces::place_weights(const std::string& layer, const KernelBytes& kernels,
                                       const std::vector<int>& parts) {
   const std::vector<std::uint64_t>& begins = kernels.layout.blocks;
   WeightPlace made = unplaced(kernels.layout, hardware_);
-  if (kernels.block) {
+  const PlacedKernels* placed = kernels.block ? same_kernels(kernels, parts) : nullptr;
+  if (placed != nullptr) {
+    made.blocks = placed->blocks;
+  } else if (kernels.block) {
     const std::vector<std::int64_t> gaps = gaps_before(kernels.layout, parts, hardware_);
     auto bytes = to_signed(begins.back());
     for (const std::int64_t gap : gaps) bytes += gap;
     const std::uint64_t address = dram_.allocate(bytes);
+    const std::size_t segment = plan_.image.size();
     std::uint64_t shift = 0;
     std::size_t part = 0;
     for (std::size_t block = 0; block < made.blocks.size(); ++block) {
@@ -143,9 +177,45 @@ WeightPlace DramPlaces::place_weights(const std::string& layer, const KernelByte
                                            layer, block, packed.size(), begins[block + 1] - begins[block]));
       plan_.image.push_back({"kernels of " + layer, made.blocks[block], std::move(packed)});
     }
+    if (!kernels.name.empty()) kernels_[{kernels.name, parts}].push_back({segment, made.blocks});
   }
   made.post = place("post-parameters of " + layer, kernels.post);
   return made;
+}
+
+namespace {
+
+// A number for the order in which an engine packs the kernels of a layer, and for the records among them: a
+// hash of what it makes of weights that tell where they were.
+std::size_t order_of_packing(const MatrixLayer& layer) {
+  const Problem& p = layer.problem();
+  Tensor probe{p.weights.shape(), DType::kInt8, {}};
+  probe.bytes.resize(to_size(p.weights.elements()));
+  constexpr std::uint32_t kMix = 2654435761U;  // 2^32 by the golden ratio
+  for (std::size_t i = 0; i < probe.bytes.size(); ++i) {
+    const std::uint32_t mixed = static_cast<std::uint32_t>(i) * kMix;
+    probe.bytes[i] = static_cast<std::uint8_t>(mixed >> 24 ^ mixed >> 13);
+  }
+  std::size_t made = 0;
+  for (int set = 0; set < p.sets; ++set) {
+    for (int block = 0; block < p.kernel_blocks(); ++block) {
+      const std::vector<std::uint8_t> packed = layer.pack_block(probe, set, block);
+      const std::string_view bytes(reinterpret_cast<const char*>(packed.data()), packed.size());
+      made = made * kMix + std::hash<std::string_view>{}(bytes);
+    }
+  }
+  return made;
+}
+
+}  // namespace
+
+std::shared_ptr<PlacedStreams> DramPlaces::streams_of(const MatrixLayer& layer) {
+  const Weights& weights = layer.problem().weights;
+  if (weights.four_bits() == nullptr || weights.name().empty()) return std::make_shared<PlacedStreams>();
+  std::shared_ptr<PlacedStreams>& streams =
+      streams_[{weights.name(), order_of_packing(layer), layer.weight_layout().blocks}];
+  if (streams == nullptr) streams = std::make_shared<PlacedStreams>();
+  return streams;
 }
 
 void DramPlaces::place_programs() {
@@ -183,8 +253,7 @@ BoundCycles bound_of(const Problem& p, const Layer& layer, std::int64_t macs,
                                          : h.touched(p.out_height) * w.touched(p.out_width);
   const std::int64_t maps =
       c.pixels == PixelAxes::kMatrices ? p.input.size_bytes() : p.batch * pixels * p.channels;
-  const std::int64_t kernels =
-      p.kernel_tensor ? p.kernel_tensor->info.size_bytes() : least_bytes(c.weights, c.codes);
+  const std::int64_t kernels = p.kernel_tensor ? p.kernel_tensor->info.size_bytes() : c.weights.least_bytes();
   const std::int64_t bytes = maps + kernels + p.output.size_bytes();
   BoundCycles bound;
   bound.compute = ceil_div(macs, peak), bound.dram = dram_bound(bytes, hardware);

@@ -54,9 +54,10 @@ std::shared_ptr<Source> sums_over(const Workload& workload, const Layer& layer, 
   conv.bias.clear(), conv.activation = {}, conv.requant.reset();
   conv.product.inner = channels.size();
   if (conv.kernels == KernelSource::kWeights) {
-    const auto part = [&](const Tensor& kernels) { return kernels_over(kernels, channels); };
-    conv.weights = part(conv.weights);
-    conv.codes = mapped_codes(conv.codes, part);
+    std::vector<std::int64_t> shape = conv.weights.shape();
+    shape.back() = channels.size();
+    conv.weights = conv.weights.mapped(shape, fmt::format("channels {} to {}", channels.begin, channels.end),
+                                       [channels](const Tensor& all) { return kernels_over(all, channels); });
   }
   if (conv.pixels != PixelAxes::kMatrices)
     made->workload.inputs[layer.inputs.front()].shape.back() = channels.size();
@@ -76,13 +77,15 @@ std::shared_ptr<Source> groups_of(const Workload& workload, const Layer& layer, 
   auto made = source_of(workload, layer);
   auto& conv = std::get<Conv2d>(made->layer.operation);
   const int all = conv.groups;
-  const auto kernels = [&](Tensor weights) {
-    keep(weights.bytes, groups, all);
-    weights.shape.front() = weights.shape.front() / all * groups.size();
-    return weights;
-  };
-  conv.weights = kernels(std::move(conv.weights));
-  conv.codes = mapped_codes(conv.codes, kernels);
+  std::vector<std::int64_t> shape = conv.weights.shape();
+  shape.front() = shape.front() / all * groups.size();
+  conv.weights =
+      conv.weights.mapped(shape, fmt::format("groups {} to {} of {}", groups.begin, groups.end, all),
+                          [groups, all](Tensor weights) {
+                            keep(weights.bytes, groups, all);
+                            weights.shape.front() = weights.shape.front() / all * groups.size();
+                            return weights;
+                          });
   keep(conv.bias, groups, all);
   if (conv.requant && conv.requant->scale.size() > 1) keep(conv.requant->scale, groups, all);
   if (conv.requant && conv.requant->weight_scale.size() > 1) keep(conv.requant->weight_scale, groups, all);
@@ -170,7 +173,7 @@ std::size_t ShardedLayer::largest_number() const {
 
 ShardedLayer whole_layer(std::shared_ptr<MatrixLayer> layer, const OperandPlaces& places,
                          const HardwareConfig& hardware) {
-  if (layer->problem().codes != nullptr && hardware.chip->decode_bytes_per_clock == 0)
+  if (layer->problem().weights.four_bits() != nullptr && hardware.chip->decode_bytes_per_clock == 0)
     throw UserError(
         fmt::format("layer '{}': weights of int4 or uint4 need a decoder, chip.decode_bytes_per_clock is 0",
                     layer->problem().name));
@@ -224,7 +227,7 @@ std::vector<ShardedLayer> sharded_layers(const Workload& workload, const Layer& 
 
 KernelBytes kernels_of(const ShardedLayer& layer) {
   if (layer.shards.size() == 1) return kernels_of(*layer.shards.front().layer);
-  KernelBytes all{layer.shards.front().weights.layout, {}, {}};
+  KernelBytes all{layer.shards.front().weights.layout, {}, {}, {}};
   all.layout.blocks = {0};
   std::vector<KernelBytes> shards;
   for (const Shard& shard : layer.shards) {
@@ -234,6 +237,7 @@ KernelBytes kernels_of(const ShardedLayer& layer) {
     for (auto end = next.layout.blocks.begin() + 1; end != next.layout.blocks.end(); ++end)
       all.layout.blocks.push_back(begin + *end);
     all.post.insert(all.post.end(), next.post.begin(), next.post.end());
+    all.name += next.name.empty() ? "" : next.name + "; ";
   }
   if (layer.adds_sums()) all.post = post_parameters_of(layer.problem);
   if (shards.front().block) {
@@ -245,6 +249,8 @@ KernelBytes kernels_of(const ShardedLayer& layer) {
   }
   return all;
 }
+
+namespace {
 
 void set_places(ShardedLayer& layer, const WeightPlace& place) {
   if (layer.shards.size() == 1) {
@@ -264,6 +270,13 @@ void set_places(ShardedLayer& layer, const WeightPlace& place) {
     post += to_unsigned(weights.layout.record_bytes);
   }
   if (layer.adds_sums()) layer.post_parameters = place.post;
+}
+
+}  // namespace
+
+void place_kernels(ShardedLayer& layer, const std::vector<int>& parts, DramPlaces& places) {
+  set_places(layer, places.place_weights(layer.problem.name, kernels_of(layer), parts));
+  for (Shard& shard : layer.shards) shard.streams = places.streams_of(*shard.layer);
 }
 
 int largest_reduction_group(const MatrixLayer& layer, const ChipConfig& chip) {

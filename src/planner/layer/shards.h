@@ -109,8 +109,8 @@ std::vector<ShardedLayer> sharded_layers(const Workload& workload, const Layer& 
 
 /// The kernels of all shards one after the other, and the post-parameters. The layer outlives it.
 KernelBytes kernels_of(const ShardedLayer& layer);
-/// Sets the shards' places in DRAM to their parts of `place`.
-void set_places(ShardedLayer& layer, const WeightPlace& place);
+/// Gives the kernels of all shards their places in DRAM, as DramPlaces::place_weights.
+void place_kernels(ShardedLayer& layer, const std::vector<int>& parts, DramPlaces& places);
 
 /// A reduction group must take less than this fraction of the cycles without it, because estimates do not
 /// know all of its overhead.

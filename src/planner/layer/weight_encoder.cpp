@@ -2,7 +2,7 @@
 
 #include "base/types.h"
 #include "isa/weight_stream.h"
-#include "workload/weight_codes.h"
+#include "workload/weights.h"
 
 #include <algorithm>
 #include <optional>
@@ -23,8 +23,13 @@ constexpr std::int64_t kShort = 256;  // weights of a section that is not worth 
 class Encoder {
  public:
   explicit Encoder(const EncodableWeights& weights) : w_(weights), size_(ssize(weights.bytes)) {
+    const DecodedWeights& decoded = decoded_weights(w_.shift, w_.is_signed);
     asks_.reserve(to_size(size_));
-    for (std::int64_t i = 0; i < size_; ++i) asks_.push_back(asked(i));
+    for (std::int64_t i = 0; i < size_; ++i) asks_.push_back(asked(i, decoded));
+    alike_.assign(to_size(size_), 1);
+    for (std::int64_t i = size_ - 2; i >= 0; --i) {
+      if (nth(asks_, i) == nth(asks_, i + 1)) nth(alike_, i) = nth(alike_, i + 1) + 1;
+    }
   }
 
   std::vector<std::uint8_t> run() {
@@ -43,10 +48,9 @@ class Encoder {
   }
 
  private:
-  int asked(std::int64_t i) const {
+  int asked(std::int64_t i, const DecodedWeights& decoded) const {
     const std::uint8_t code = nth(w_.codes, i), scale = nth(w_.scales, i);
-    if (static_cast<std::uint8_t>(decoded_weight(code, scale, w_.shift, w_.is_signed)) != nth(w_.bytes, i))
-      return kPlain;
+    if (decoded[to_size(scale << 8 | code)] != nth(w_.bytes, i)) return kPlain;
     if (code == 0 && scale == 0) return kAny;
     if (!w_.has_zero_points && code >> 4 != default_zero_point(w_.is_signed)) return kPlain;
     return scale | (w_.has_zero_points ? code >> 4 << 8 : 0);
@@ -54,9 +58,10 @@ class Encoder {
   // The scale that `count` places share.
   int shared(std::int64_t begin, std::int64_t count) const {
     if (begin + count > size_) return kOther;
-    int scale = kAny;
-    for (std::int64_t i = begin; i < begin + count; ++i) {
-      const int next = asks_[to_size(i)];
+    int scale = nth(asks_, begin);
+    if (scale == kPlain) return kOther;
+    for (std::int64_t i = begin + nth(alike_, begin); i < begin + count; i += nth(alike_, i)) {
+      const int next = nth(asks_, i);
       if (next == kPlain) return kOther;
       if (next == kAny || next == scale) continue;
       if (scale != kAny) return kOther;
@@ -124,7 +129,8 @@ class Encoder {
   // Sets `best` to the section at `at` with runs of `section.run` that takes the fewest bytes a weight, if
   // that is less than `best` takes.
   void consider(std::int64_t at, WeightSection section, WeightSection& best) const {
-    std::vector<int> scales;
+    std::vector<int>& scales = scales_;
+    scales.clear();
     while (ssize(scales) < kMostWeightScales) {
       const int scale = shared(at + ssize(scales) * section.run, section.run);
       if (scale == kOther) break;
@@ -168,7 +174,8 @@ class Encoder {
     std::int64_t periods = 1;
     const std::int64_t period = section.weights_of_period();
     if (!agree(first.front(), shared(at + period, section.run))) return periods;
-    std::vector<int> scales(first.begin(), first.begin() + section.scales);
+    std::vector<int>& scales = of_period_;
+    scales.assign(first.begin(), first.begin() + section.scales);
     for (; periods < kMostWeightPeriods; ++periods) {
       for (int i = 0; i < section.scales; ++i) {
         const int scale = shared(at + periods * period + std::int64_t{i} * section.run, section.run);
@@ -225,11 +232,12 @@ class Encoder {
     }
     if (section.zero_points) add_halves(zeros);
     std::vector<std::uint8_t> codes;
-    for (std::int64_t i = 0; i < section.weights_of_frame(); ++i) {
-      const std::int64_t run = i % section.weights_of_period() / section.run;
-      const bool any = asks_[to_size(at + i)] == kAny;
-      codes.push_back(any ? nth(zeros, std::min<std::int64_t>(run, section.scales - 1))
-                          : nth(w_.codes, at + i) & 15);
+    codes.reserve(to_size(section.weights_of_frame()));
+    for (int period = 0; period < section.periods; ++period) {
+      for (int run = 0; run < section.scales; ++run) {
+        for (const std::int64_t end = at + section.run_length(run); at < end; ++at)
+          codes.push_back(nth(asks_, at) == kAny ? nth(zeros, run) : nth(w_.codes, at) & 15);
+      }
     }
     add_halves(codes);
   }
@@ -243,6 +251,8 @@ class Encoder {
   const EncodableWeights& w_;
   std::int64_t size_;
   std::vector<int> asks_;
+  std::vector<int> alike_;                       // by place: how many from it on ask the same
+  mutable std::vector<int> scales_, of_period_;  // scratch of consider and periods_of
   std::vector<std::uint8_t> stream_;
 };
 

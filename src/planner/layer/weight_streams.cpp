@@ -6,6 +6,8 @@
 #include "planner/layer/weight_encoder.h"
 
 #include <algorithm>
+#include <memory>
+#include <optional>
 
 namespace tilebeat {
 namespace {
@@ -13,13 +15,19 @@ namespace {
 // Kernel blocks of a shard in the engine's layout, with their codes.
 class CodedBlocks {
  public:
-  explicit CodedBlocks(const Shard& shard) : shard_(shard), codes_(*shard.layer->problem().codes) {}
+  /// `graph` holds weights and codes for further loads of the layer.
+  CodedBlocks(const Shard& shard, TaskGraph& graph)
+      : shard_(shard),
+        form_(*shard.layer->problem().weights.four_bits()),
+        weights_(shard.layer->problem().weights.int8()),
+        codes_(shard.layer->problem().weights.codes()) {
+    graph.hold(weights_), graph.hold(codes_);
+  }
 
   // The weights of a transfer, in its order.
   EncodableWeights of(const Transfer& transfer) {
     EncodableWeights made;
-    made.shift = codes_.shift, made.is_signed = codes_.is_signed,
-    made.has_zero_points = codes_.has_zero_points;
+    made.shift = form_.shift, made.is_signed = form_.is_signed, made.has_zero_points = form_.has_zero_points;
     const CopyShape& s = transfer.shape;
     for (std::int64_t row = 0; row < s.rows; ++row) {
       for (std::int64_t column = 0; column < s.columns; ++column)
@@ -57,13 +65,15 @@ class CodedBlocks {
       const auto pack = [&](const Tensor& weights) {
         return layer.pack_block(weights, to_int(number / blocks), to_int(number % blocks));
       };
-      last_ = {number, pack(*layer.problem().weights), pack(codes_.codes), pack(codes_.scales)};
+      last_ = {number, pack(*weights_), pack(codes_->codes), pack(codes_->scales)};
     }
     return last_;
   }
 
   const Shard& shard_;
-  const WeightCodes& codes_;
+  const FourBits form_;
+  const std::shared_ptr<const Tensor> weights_;
+  const std::shared_ptr<const WeightCodes> codes_;
   Block last_;
 };
 
@@ -75,15 +85,21 @@ std::int64_t stream_weights(std::int64_t buffer) {
   return weights;
 }
 
+WeightsOfStream weights_of(const Transfer& transfer) {
+  const CopyShape& s = transfer.shape;
+  return {transfer.source, s.run, s.columns, s.rows, s.source_column, s.source_row};
+}
+
 // Makes transfers of int8 weights read streams. Those that have no place yet get neighbouring ones.
 void read_streams(TaskGraph& graph, const Shard& shard, std::vector<Transfer>& transfers) {
-  CodedBlocks blocks(shard);
+  std::optional<CodedBlocks> blocks;
   std::vector<std::uint8_t> bytes;
   std::vector<PlacedStream*> added;
   for (const Transfer& transfer : transfers) {
-    const auto [found, is_new] = shard.streams->try_emplace({transfer.source, transfer.shape.bytes()});
+    const auto [found, is_new] = shard.streams->try_emplace(weights_of(transfer));
     if (!is_new) continue;
-    const std::vector<std::uint8_t> stream = encoded_stream(blocks.of(transfer));
+    if (!blocks) blocks.emplace(shard, graph);
+    const std::vector<std::uint8_t> stream = encoded_stream(blocks->of(transfer));
     found->second = {to_unsigned(ssize(bytes)), ssize(stream)};
     added.push_back(&found->second);
     bytes.insert(bytes.end(), stream.begin(), stream.end());
@@ -93,7 +109,7 @@ void read_streams(TaskGraph& graph, const Shard& shard, std::vector<Transfer>& t
     for (PlacedStream* stream : added) stream->address += address;
   }
   for (Transfer& transfer : transfers) {
-    const PlacedStream& stream = shard.streams->at({transfer.source, transfer.shape.bytes()});
+    const PlacedStream& stream = shard.streams->at(weights_of(transfer));
     transfer.source = stream.address, transfer.shape.stream = stream.bytes;
   }
 }
@@ -102,14 +118,14 @@ void read_streams(TaskGraph& graph, const Shard& shard, std::vector<Transfer>& t
 
 std::int64_t least_kernel_bytes(const Shard& shard) {
   const auto bytes = to_signed(shard.weights.layout.blocks.back());
-  return shard.layer->problem().codes == nullptr ? bytes : ceil_div<std::int64_t>(bytes, 2);
+  return shard.layer->problem().weights.four_bits() == nullptr ? bytes : ceil_div<std::int64_t>(bytes, 2);
 }
 
 std::vector<Transfer> weight_loads(TaskGraph& graph, const Shard& shard, const KernelGroup& group,
                                    std::uint64_t destination, std::int64_t buffer) {
   std::vector<Transfer> all = weight_transfers(*shard.layer, shard.weights, group, destination);
-  const WeightCodesPointer& codes = shard.layer->problem().codes;
-  if (codes == nullptr) return all;
+  const FourBits* form = shard.layer->problem().weights.four_bits();
+  if (form == nullptr) return all;
   const auto kernels = to_signed(kernel_transfers(*shard.layer, shard.weights, group, destination).size());
   const std::vector<Transfer> others(all.begin() + kernels, all.end());  // post-parameters
   all.resize(to_size(kernels));
@@ -124,7 +140,7 @@ std::vector<Transfer> weight_loads(TaskGraph& graph, const Shard& shard, const K
     const Problem& p = shard.layer->problem();
     const std::int64_t k = std::int64_t{p.taps()} * (p.channels / p.conv.groups);
     for (Transfer& cut : made)
-      cut.shape.stream = expected_stream_bytes(cut.shape.bytes(), k, codes->group, codes->has_zero_points);
+      cut.shape.stream = expected_stream_bytes(cut.shape.bytes(), k, form->group, form->has_zero_points);
   }
   made.insert(made.end(), others.begin(), others.end());
   return made;

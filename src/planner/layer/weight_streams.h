@@ -5,7 +5,7 @@
 
 #include <cstdint>
 #include <map>
-#include <utility>
+#include <tuple>
 #include <vector>
 
 namespace tilebeat {
@@ -17,8 +17,11 @@ struct PlacedStream {
   std::uint64_t address = 0;
   std::int64_t bytes = 0;
 };
-/// By the address of the first int8 weight, as WeightPlace::blocks counts them, and the number of weights.
-using PlacedStreams = std::map<std::pair<std::uint64_t, std::int64_t>, PlacedStream>;
+/// By the int8 weights of a stream: the address of the first one, as WeightPlace::blocks counts them, and
+/// run, columns, rows and the strides of their copy.
+using WeightsOfStream =
+    std::tuple<std::uint64_t, std::int64_t, std::int64_t, std::int64_t, std::int64_t, std::int64_t>;
+using PlacedStreams = std::map<WeightsOfStream, PlacedStream>;
 
 /// The most weights of a stream.
 constexpr std::int64_t kStreamWeights = 32768;

@@ -46,7 +46,7 @@ void MatrixPart::place(DramPlaces& places) {
       parts.push_back(first + part_of(blocks, mapping.kernel_parts, part, 1).begin);
     first += count_of(shard.weights.blocks);
   }
-  set_places(chosen_.layer, places.place_weights(mapping.layer, kernels_of(chosen_.layer), parts));
+  place_kernels(chosen_.layer, parts, places);
 }
 
 std::vector<int> MatrixPart::processors() const {

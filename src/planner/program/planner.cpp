@@ -346,20 +346,13 @@ class NetworkPlanner {
                                                         before->second, d.during));
   }
 
-  // Stores equal bytes of a network in DRAM only once.
-  std::uint64_t constant(const std::string& layer, std::vector<std::uint8_t>& bytes) {
-    const auto known = constants_.find(bytes);
-    if (known != constants_.end()) return known->second;
-    const std::uint64_t address = places_.place("constants of " + layer, bytes);
-    constants_.emplace(std::move(bytes), address);
-    return address;
-  }
-
   void lower(DecidedLayer& d) {
     if (on_host(*d.layer)) return add_host_layer(workload_, *d.layer, std::move(d.plan), made_.plan);
     const std::int64_t fetched = program_bytes();
     TaskGraph graph;
-    graph.place_constants([&](std::vector<std::uint8_t> bytes) { return constant(d.name, bytes); });
+    graph.place_constants([&](std::vector<std::uint8_t> bytes) {
+      return places_.place_constant("constants of " + d.name, std::move(bytes));
+    });
     const PlannedUse use = d.part->build(graph, d.prefetch);
     d.plan.input_bytes = use.bytes.maps, d.plan.kernel_bytes = use.bytes.kernels;
     d.plan.macs -= use.hidden_macs;
@@ -463,8 +456,6 @@ class NetworkPlanner {
   LayersChosenBefore& chosen_before_;
   std::deque<DecidedLayer> decided_;
   std::map<std::string, WeightPrefetch> prefetches_;  // by scene
-  // places of constants that instructions name
-  std::map<std::vector<std::uint8_t>, std::uint64_t> constants_;
   // by layer: kernel bytes that an earlier layer prefetches
   std::map<std::string, std::int64_t> bytes_before_;
   std::map<int, std::uint64_t> tables_held_;          // by processor: address of its unit's tables; 0: none

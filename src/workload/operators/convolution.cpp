@@ -15,18 +15,15 @@ constexpr std::int32_t kUint8ToInt8 = -128;
 constexpr Range kRandomWeights{-127, 127};
 constexpr Range kRandomBias{-1000, 1000};
 
-/// Sum of |w - zw| over one kernel's int8 weights.
-std::int64_t kernel_size(const std::uint8_t* weights, std::int64_t count, std::int32_t zero_point) {
-  constexpr std::int64_t kBlock = 4096;  // 32-bit sums inside: a large network has 10^8 weights
-  std::int64_t sum = 0;
-  for (std::int64_t begin = 0; begin < count; begin += kBlock) {
-    const std::int64_t end = std::min(begin + kBlock, count);
-    std::int32_t block = 0;
-    for (std::int64_t i = begin; i < end; ++i)
-      block += std::abs(static_cast<std::int8_t>(weights[i]) - zero_point);
-    sum += block;
+/// Transposes B to kernels: matrices [k, columns] become [columns, k].
+void transpose(Tensor& tensor, std::int64_t rows, std::int64_t columns) {
+  const std::vector<std::uint8_t> plain = tensor.bytes;
+  for (std::int64_t matrix = 0; matrix < tensor.elements(); matrix += rows * columns) {
+    for (std::int64_t row = 0; row < rows; ++row) {
+      for (std::int64_t column = 0; column < columns; ++column)
+        nth(tensor.bytes, matrix + column * rows + row) = nth(plain, matrix + row * columns + column);
+    }
   }
-  return sum;
 }
 
 /// The largest distance of an element from its zero point.
@@ -123,48 +120,45 @@ void AccumulatorForm::set_type(const Conv2d& conv, TensorInfo& output) {
   output.zero_point = conv.requant ? conv.requant->zero_point : 0;
 }
 
-void AccumulatorForm::load_weights(const std::vector<std::int64_t>& shape, const Place& layer,
+void AccumulatorForm::load_weights(const KernelShape& kernels, const LayerSource& source,
                                    Conv2d& conv) const {
-  const Place place = layer.key("weights");
-  const WeightType type = weights_.dtype.value_or(WeightType::kInt8);
-  std::optional<DType> stored;
-  if (weights_.dtype) stored = is_signed(type) ? DType::kInt8 : DType::kUint8;
-  std::optional<Range> range = has_four_bits(type) ? values_of(type) : kRandomWeights;
-  if (type == WeightType::kUint8) range.reset();
-  conv.weights = load_tensor(weights_.source, {shape, stored, DType::kInt8, range}, place);
-  const auto& [file, random] = weights_.source;
-  conv.weights_source =
-      file ? *file
-           : fmt::format("seed {}, {} to {}, {}", random->seed, random->min.value_or(INT64_MIN),
-                         random->max.value_or(INT64_MAX), fmt::join(shape, " x "));
-  if (has_four_bits(type)) return check_codes(weights_, conv.weights, place);
-  weights_.refuse_groups(place);
-  if (!is_byte(conv.weights.dtype))
-    place.key("file").refuse(fmt::format("a file of {}", dtype_name(conv.weights.dtype)), "int8 or uint8");
-  check_zero_point(weights_.zero_point, conv.weights.dtype, place.key("zero_point"));
-  conv.weight_zero_point = weights_.zero_point;
-  if (conv.weights.dtype == DType::kUint8) {
-    conv.weights.dtype = DType::kInt8;
-    conv.weight_zero_point += kUint8ToInt8;
-    for (std::uint8_t& byte : conv.weights.bytes) byte = static_cast<std::uint8_t>(byte + kUint8ToInt8);
-  }
+  const Place place = source.place.key("weights");
+  weights_.check_fields(place);
+  conv.weights_source = weights_.text(kernels.in_file);
+  const std::string name = fmt::format("{}, {}{}", conv.weights_source, fmt::join(kernels.shape, " x "),
+                                       kernels.transposed ? ", transposed" : "");
+  auto known = source.known_weights.find(name);
+  if (known == source.known_weights.end())
+    known = source.known_weights.emplace(name, read_weights(kernels, place, conv, name)).first;
+  const auto& [weights, stored] = known->second;
+  conv.weights = weights;
+  if (weights_.in_four_bits()) return;
+  check_zero_point(weights_.zero_point, stored, place.key("zero_point"));
+  conv.weight_zero_point = weights_.zero_point + (stored == DType::kUint8 ? kUint8ToInt8 : 0);
 }
 
-void AccumulatorForm::decode_weights(const Place& layer, Conv2d& conv) const {
-  if (!has_four_bits(weights_.dtype.value_or(WeightType::kInt8))) return;
-  const std::int64_t k = conv.weights.shape.back() * conv.kernel[0] * conv.kernel[1];
-  const auto text_of = [](const std::optional<SourceSpec>& source) {
-    if (!source) return std::string();
-    if (source->file) return *source->file;
-    const RandomSpec& random = *source->random;
-    return fmt::format("seed {}, {} to {}", random.seed, random.min.value_or(INT64_MIN),
-                       random.max.value_or(INT64_MAX));
-  };
-  conv.weights_source += fmt::format(", type {}, group {}, shift {}, {}, {}", to_int(*weights_.dtype),
-                                     weights_.group.value_or(0), weights_.shift, text_of(weights_.scales),
-                                     text_of(weights_.zero_points));
-  conv.codes = make_codes(weights_, conv.weights, k, layer.key("weights"));
-  conv.weights = decoded_weights(*conv.codes);
+KnownWeights::mapped_type AccumulatorForm::read_weights(const KernelShape& kernels, const Place& place,
+                                                        const Conv2d& conv, const std::string& name) const {
+  const WeightType type = weights_.dtype.value_or(WeightType::kInt8);
+  std::optional<DType> dtype;
+  if (weights_.dtype) dtype = is_signed(type) ? DType::kInt8 : DType::kUint8;
+  std::optional<Range> range = has_four_bits(type) ? values_of(type) : kRandomWeights;
+  if (type == WeightType::kUint8) range.reset();
+  Tensor values = load_tensor(weights_.source, {kernels.in_file, dtype, DType::kInt8, range}, place);
+  if (!is_byte(values.dtype))
+    place.key("file").refuse(fmt::format("a file of {}", dtype_name(values.dtype)), "int8 or uint8");
+  const DType stored = values.dtype;
+  if (weights_.in_four_bits()) check_codes(weights_, values, place);
+  const std::int64_t inner = kernels.shape.back();
+  if (kernels.transposed) transpose(values, inner, kernels.in_file.back());
+  values.shape = kernels.shape;
+  if (has_four_bits(type))
+    return {four_bit_weights(weights_, values, inner * conv.kernel[0] * conv.kernel[1], place, name), stored};
+  values.dtype = DType::kInt8;
+  if (stored == DType::kUint8) {
+    for (std::uint8_t& byte : values.bytes) byte = static_cast<std::uint8_t>(byte + kUint8ToInt8);
+  }
+  return {Weights(std::move(values), name), stored};
 }
 
 void AccumulatorForm::load_bias(const Place& layer, Conv2d& conv) const {
@@ -175,25 +169,20 @@ void AccumulatorForm::load_bias(const Place& layer, Conv2d& conv) const {
 }
 
 void check_accumulators(const Conv2d& conv, const LayerSource& source) {
-  const std::int64_t outputs = conv.out_channels;
   // Products with leading axes have several kernels per output channel.
-  const std::int64_t per_kernel = conv.weights.shape.back() * conv.kernel[0] * conv.kernel[1];
-  std::int64_t bound = 0;
-  for (std::int64_t kernel = 0; kernel * per_kernel < conv.weights.elements(); ++kernel) {
-    const std::int64_t sum =
-        kernel_size(&nth(conv.weights.bytes, kernel * per_kernel), per_kernel, conv.weight_zero_point);
-    const std::int64_t bias = conv.bias.empty() ? 0 : nth(conv.bias, kernel % outputs);
-    bound = std::max(bound, std::abs(bias) + sum * farthest(source.input()));
+  const std::int64_t per_kernel = conv.weights.shape().back() * conv.kernel[0] * conv.kernel[1];
+  std::int64_t bound = 0, kernel = 0;
+  for (const std::int64_t size : conv.weights.kernel_sizes(per_kernel, conv.weight_zero_point)) {
+    const std::int64_t bias = conv.bias.empty() ? 0 : nth(conv.bias, kernel % conv.out_channels);
+    bound = std::max(bound, std::abs(bias) + size * farthest(source.input()));
+    ++kernel;
   }
   check_bound(bound, source);
 }
 
 void check_transposed_accumulators(const Conv2d& conv, const LayerSource& source) {
-  const std::int64_t depth = conv.weights.shape.back();
-  const auto tap = [&](std::int64_t kernel, int row, int column) {
-    const std::int64_t at = ((kernel * conv.kernel[0] + row) * conv.kernel[1] + column) * depth;
-    return kernel_size(&nth(conv.weights.bytes, at), depth, conv.weight_zero_point);
-  };
+  const std::vector<std::int64_t>& taps =
+      conv.weights.kernel_sizes(conv.weights.shape().back(), conv.weight_zero_point);
   std::int64_t bound = 0;
   for (std::int64_t kernel = 0; kernel < conv.out_channels; ++kernel) {
     const std::int64_t bias = conv.bias.empty() ? 0 : nth(conv.bias, kernel);
@@ -203,7 +192,7 @@ void check_transposed_accumulators(const Conv2d& conv, const LayerSource& source
         std::int64_t sum = 0;
         for (int row = r; row < conv.kernel[0]; row += conv.stride[0]) {
           for (int column = c; column < conv.kernel[1]; column += conv.stride[1])
-            sum += tap(kernel, row, column);
+            sum += nth(taps, (kernel * conv.kernel[0] + row) * conv.kernel[1] + column);
         }
         bound = std::max(bound, std::abs(bias) + sum * farthest(source.input()));
       }
@@ -270,10 +259,9 @@ class Conv2dForm : public AccumulatorForm {
 
   /// Loads the weights, which have shape `weights` in the file.
   void load_kernels(const std::vector<std::int64_t>& weights, const LayerSource& source, Conv2d& conv) const {
-    load_weights(weights, source.place, conv);
-    conv.weights.shape = {conv.out_channels, conv.kernel[0], conv.kernel[1],
-                          source.input().shape[3] / conv.groups};
-    decode_weights(source.place, conv);
+    load_weights(
+        {weights, {conv.out_channels, conv.kernel[0], conv.kernel[1], source.input().shape[3] / conv.groups}},
+        source, conv);
     load_bias(source.place, conv);
     check_accumulators(conv, source);
   }
@@ -335,9 +323,8 @@ class ConvTransposeForm : public AccumulatorForm {
     set_type(conv, layer.output);
     check_requant(conv, "out_channels", place);
     if (conv.requant) conv.requant->rule = ProductRule::kDepthwise;
-    load_weights({conv.out_channels, conv.kernel[0], conv.kernel[1], map[3]}, place, conv);
-    conv.weights.shape = {conv.out_channels, conv.kernel[0], conv.kernel[1], map[3]};
-    decode_weights(place, conv);
+    const std::vector<std::int64_t> shape{conv.out_channels, conv.kernel[0], conv.kernel[1], map[3]};
+    load_weights({shape, shape}, source, conv);
     load_bias(place, conv);
     check_transposed_accumulators(conv, source);
     layer.operation = std::move(conv);

@@ -4,6 +4,10 @@
 #include "workload/tensor_source.h"
 #include "workload/weights_source.h"
 
+#include <cstdint>
+#include <string>
+#include <vector>
+
 namespace tilebeat {
 
 void describe(Fields& v, Requant& r);
@@ -25,17 +29,21 @@ class AccumulatorForm : public OperatorForm {
   static void check_requant(Conv2d& conv, const char* outputs, const Place& layer);
   /// Sets the type and the zero point of `output`.
   static void set_type(const Conv2d& conv, TensorInfo& output);
-  /// Sets the weights, which have shape `shape` in the file, and their zero point (SPEC NU-1). Those of four
-  /// bits are not decoded yet.
-  void load_weights(const std::vector<std::int64_t>& shape, const Place& layer, Conv2d& conv) const;
-  /// Makes int8 weights, and codes beside them, of weights of four bits that have the shape of the kernels;
-  /// does nothing for others.
-  void decode_weights(const Place& layer, Conv2d& conv) const;
+  /// The kernels' tensor in the file, and its shape as Conv2d::weights.
+  struct KernelShape {
+    std::vector<std::int64_t> in_file, shape;
+    bool transposed = false;  ///< whether the file has matrices [k, columns], not [columns, k]
+  };
+  /// Sets the weights and their zero point (SPEC NU-1).
+  void load_weights(const KernelShape& kernels, const LayerSource& source, Conv2d& conv) const;
   void load_bias(const Place& layer, Conv2d& conv) const;
 
   Conv2d conv_;  ///< without tensors
 
  private:
+  KnownWeights::mapped_type read_weights(const KernelShape& kernels, const Place& place, const Conv2d& conv,
+                                         const std::string& name) const;
+
   WeightsSpec weights_;
   std::optional<SourceSpec> bias_;
   std::optional<OutputRange> range_;

@@ -3,13 +3,19 @@
 #include "workload/workload.h"
 #include "workload/workload_values.h"
 
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace tilebeat {
+
+/// The weights of the layers that are loaded, with the type that the file or the random source gave them, by
+/// a text that tells them from others.
+using KnownWeights = std::map<std::string, std::pair<Weights, DType>>;
 
 /// A layer while it is loaded: its description, its inputs, and its place in the file.
 struct LayerSource {
@@ -17,8 +23,9 @@ struct LayerSource {
   std::vector<std::string> names;  ///< names of the inputs
   std::vector<TensorInfo> inputs;
   Place place;
-  std::optional<Arithmetic> own_arithmetic;     ///< the layer's own arithmetic
-  Arithmetic of_workload = Arithmetic::kExact;  ///< for layers that name none
+  std::optional<Arithmetic> own_arithmetic;  ///< the layer's own arithmetic
+  Arithmetic of_workload;                    ///< for layers that name none
+  KnownWeights& known_weights;               ///< of the workload: layers with the same share them
 
   const TensorInfo& input() const { return inputs.front(); }
   Place input_place(std::size_t i) const { return place.key("inputs").item(i); }

@@ -73,17 +73,6 @@ void infer(const Matrices& a, const Matrices& b, const Place& place, Conv2d& con
   check_shape(output.shape, place);
 }
 
-/// Transposes B to kernels: matrices [K, columns] become [columns, K].
-void transpose(Tensor& tensor, std::int64_t rows, std::int64_t columns) {
-  const std::vector<std::uint8_t> plain = tensor.bytes;
-  for (std::int64_t matrix = 0; matrix < tensor.elements(); matrix += rows * columns) {
-    for (std::int64_t row = 0; row < rows; ++row) {
-      for (std::int64_t column = 0; column < columns; ++column)
-        nth(tensor.bytes, matrix + column * rows + row) = nth(plain, matrix + row * columns + column);
-    }
-  }
-}
-
 class ProductForm : public AccumulatorForm {
  public:
   void describe(Fields& v) override {
@@ -142,18 +131,16 @@ class MatmulForm : public ProductForm {
     for (const std::int64_t extent : {transpose_b_ ? columns : inner, transpose_b_ ? inner : columns})
       b.shape.push_back(extent);
     start(a, b, "out_features", source, conv, layer.output);
-    load_weights(b.shape, source.place, conv);
-    if (b.order == MatrixOrder::kPlain) transpose(conv.weights, inner, columns);
     conv.product.b = MatrixOrder::kTransposed;
-    conv.weights.shape = weights_axes_;
-    conv.weights.shape.insert(conv.weights.shape.end(), {columns, inner});
+    KernelShape kernels{b.shape, weights_axes_, b.order == MatrixOrder::kPlain};
+    kernels.shape.insert(kernels.shape.end(), {columns, inner});
     if (a.order == MatrixOrder::kPlain && weights_axes_.empty()) {
       // One matrix of kernels: a convolution over all rows of A.
       conv.pixels = PixelAxes::kRows;
       conv.product = {};
-      conv.weights.shape = {columns, 1, 1, inner};
+      kernels.shape = {columns, 1, 1, inner};
     }
-    decode_weights(source.place, conv);
+    load_weights(kernels, source, conv);
     load_bias(source.place, conv);
     check_accumulators(conv, source);
     layer.operation = std::move(conv);
