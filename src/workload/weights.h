@@ -58,8 +58,10 @@ class Weights {
   using Shape = std::vector<std::int64_t>;
 
   Weights() = default;  ///< none
-  /// int8 weights. `name`: weights of the same name, unless it is empty, are the same.
-  Weights(Tensor weights, std::string name = {});  // NOLINT(google-explicit-constructor): it is the same
+  /// int8 weights. `name`: int8 weights with the same name may be the same, weights of four bits are; an
+  /// empty name says nothing.
+  Weights(Tensor weights,  // NOLINT(google-explicit-constructor): a tensor is its own weights
+          std::string name = {});
   Weights(FourBits form, PackedCodes codes, std::string name = {});
 
   const Shape& shape() const;

@@ -169,6 +169,33 @@ TEST(SharedWeights, MA_2_layers_whose_kernels_are_packed_otherwise_do_not_share)
     check(config, json::object(), {{1, 6, 6, 16}}, {transposed("a", {2, 3}), transposed("b", {3, 2})});
 }
 
+// The first stream of one layer has all channels of eight kernels, that of the other one half of the channels
+// of sixteen: as many weights from the same one on.
+TEST(SharedWeights, MA_2_loads_of_parts_of_the_channels_are_other_streams) {
+  const TemporaryFolder folder;
+  const auto layer = [](const std::string& name) {
+    return R"({"name": ")" + name +
+           R"(", "op": "matmul", "inputs": ["x"], "out_features": 64, "requant": {"scale": 0.01}, "weights":
+           {"dtype": "int4", "group": 16, "shift": 1, "random": {"seed": 1}, "scales": {"random": {"seed": 3}}}})";
+  };
+  const Workload workload = load_workload(folder.write(
+      "pair.json", R"({"name": "pair", "inputs": [{"name": "x", "shape": [4, 4096], "random": {"seed": 2}}],
+                       "layers": [)" +
+                       layer("a") + "," + layer("b") + R"(], "outputs": ["a", "b"]})"));
+  const HardwareConfig hardware = load_hardware(TILEBEAT_SOURCE_DIR "/configs/wfold16x4.json");
+  NetworkMapping asked;
+  for (const int parts : {1, 2}) {
+    MappingRequest request;
+    request.layer = parts == 1 ? "a" : "b", request.channel_parts = parts;
+    asked.layers.push_back(request);
+  }
+  const PlannedNetwork planned = plan_network(workload, hardware, asked);
+  ASSERT_EQ(planned.mappings.size(), 2U);
+  EXPECT_EQ(planned.mappings[0].channel_parts, 1);
+  EXPECT_EQ(planned.mappings[1].channel_parts, 2);
+  check_both_granularities(workload, hardware, planned.plan);
+}
+
 INSTANTIATE_TEST_SUITE_P(Engines, FourBitWeights, ::testing::ValuesIn(kEngines), engine_name);
 
 }  // namespace
