@@ -4,9 +4,11 @@
 #include "tilebeat_command.h"
 #include "vcd_reader.h"
 
+#include <algorithm>
 #include <cstdint>
 #include <cstring>
 #include <map>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -123,6 +125,15 @@ TEST(WfoldWaveform, UI_12_WF_7_figure_11_of_document_003_from_the_waveform) {
         << "the last beat's partial sums are the results of co 48";
   }
   // Right: they are read in the order of co, slave by slave, then in that of w.
+  constexpr int kOutputs = 64 / 8;  // of a unit: bytes of a line by the smallest channel granularity
+  for (const char* results : {"out", "sum"}) {
+    const std::string prefix = fmt::format("chip.cluster0.core0.engine.sl0.cu0.{}", results);
+    const std::set<std::string> paths = vcd.paths();
+    EXPECT_EQ(std::count_if(paths.begin(), paths.end(),
+                            [&](const std::string& path) { return path.rfind(prefix, 0) == 0; }),
+              kOutputs)
+        << results;
+  }
   int read = 0;
   for (std::int64_t at = drained; at < vcd.last_time(); at += kWfoldPeriod) {
     if (signal("writer.drain").at(at) != 1U) continue;

@@ -149,6 +149,7 @@ TEST_F(InterconnectTest, HI_6_outstanding_limit) {
   EXPECT_EQ(script[3].granted, released) << "at the limit the request waits for a response";
   EXPECT_EQ(cycles_of(statistics(0).read_cycles, Activity::kOutstanding), released - 13 - 0)
       << "from the cycle of the request to the grant, no beat being on the bus";
+  EXPECT_EQ(script[3].waited_for, std::vector{Activity::kOutstanding}) << "told once";
 }
 
 TEST_F(InterconnectTest, HI_6_responses_share_the_read_bus_oldest_first_then_target) {
@@ -222,6 +223,7 @@ TEST_F(InterconnectTest, HI_6_withheld_end_req_holds_back_the_target_alone) {
   EXPECT_EQ(target(0).arrivals[1].cycle, arrival + 9 + config_.request_cycles);
   EXPECT_EQ(cycles_of(statistics(1).read_cycles, Activity::kBusGrant), 0);
   EXPECT_EQ(cycles_of(statistics(1).read_cycles, Activity::kTargetQueue), b.granted - b.issued);
+  EXPECT_EQ(b.waited_for, std::vector{Activity::kTargetQueue}) << "told once";
   EXPECT_EQ(cycles_of(statistics(1).read_cycles, Activity::kDataLatency), 12);
   EXPECT_EQ(cycles_of(statistics(1).read_cycles, Activity::kBusLatency), b.first_beat - b.granted - 12);
 }

@@ -60,6 +60,14 @@ class WriteBridgeTest : public ::testing::Test {
   std::vector<std::unique_ptr<ScriptedTarget>> targets_;
 };
 
+TEST_F(WriteBridgeTest, HI_3_a_window_ends_behind_its_last_byte) {
+  build();
+  const Access& last = write(10, 0b001, 4096 - 32, 32);
+  run(100);
+  EXPECT_EQ(last.status, tlm::TLM_OK_RESPONSE);
+  EXPECT_EQ(targets_[0]->bytes.count(4095), 1U);
+}
+
 TEST_F(WriteBridgeTest, HI_3_one_burst_reaches_every_listener) {
   build();
   targets_[1]->respond_cycles = 9;  // the slowest decides

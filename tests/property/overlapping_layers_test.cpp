@@ -130,6 +130,33 @@ TEST_P(OverlappingLayersOn, FU_9_branches_take_fewer_cycles_and_keep_their_numbe
   EXPECT_EQ(clock.outputs.at("d").bytes, run.outputs.at("d").bytes);
 }
 
+// The first layer ends at a barrier, while instructions of the layers behind it are under way from DRAM.
+TEST_P(OverlappingLayersOn, FU_9_UI_4_bytes_belong_to_the_layer_in_which_they_arrive) {
+  const TemporaryFolder folder;
+  const auto pool = [](const std::string& name, const std::string& input) {
+    return R"({"name": ")" + name + R"(", "op": "max_pool", "inputs": [")" + input +
+           R"("], "kernel": [2, 2]})";
+  };
+  const Workload workload = load_workload(folder.write(
+      "pools.json",
+      R"({"name": "pools", "inputs": [{"name": "x", "shape": [1, 11, 11, 64], "random": {"seed": 1}}],
+          "layers": [)" +
+          pool("a", "x") + "," + pool("b", "a") + "," + pool("c", "a") + R"(], "outputs": ["b", "c"]})"));
+  HardwareConfig hardware = four_cores();
+  hardware.host.instruction_buffer_bytes = 256, hardware.interconnect.response_cycles = 20;
+  const Plan plan = make_plan(workload, hardware);
+  ASSERT_FALSE(plan.layers.at(1).overlaps);
+  ASSERT_TRUE(plan.layers.at(2).overlaps);
+  const SimulatedRun run = simulated(hardware, plan, Granularity::kTile);
+  // Over ports comes what is read from DRAM and, by copies and pools, from NRAM.
+  for (const json& layer : run.report.at("layers")) {
+    const auto read = [&bytes = layer.at("bytes")](const char* where) {
+      return bytes.at(where).at("read").get<std::int64_t>();
+    };
+    EXPECT_EQ(read("bus"), read("dram") + read("nram")) << layer.at("name");
+  }
+}
+
 TEST_P(OverlappingLayersOn, FU_9_of_random_networks_every_layer_keeps_its_numbers) {
   struct : Refusals {
     int overlapped = 0, several = 0;  // networks in which layers that compute overlap the ones before

@@ -101,8 +101,11 @@ OperatorCase scale_case() {
 OperatorCase elementwise_case() {
   OperatorCase c;
   Elementwise operation;
-  operation.kind = static_cast<Elementwise::Kind>(number(0, 2));
-  c.run.kind = static_cast<VectorKind>(static_cast<int>(VectorKind::kAdd) + static_cast<int>(operation.kind));
+  constexpr std::array kKinds{VectorKind::kAdd, VectorKind::kSub, VectorKind::kMul,
+                              VectorKind::kMul, VectorKind::kMax, VectorKind::kMin};
+  operation.kind = static_cast<Elementwise::Kind>(number(0, 5));
+  c.run.kind = nth(kKinds, operation.kind);
+  c.run.divide = operation.kind == Elementwise::Kind::kDiv;
   keep_shape(c, DType::kInt8);
   add_operand(c, c.layer.output.shape, random_byte_type());
   add_operand(c, c.layer.output.shape, random_byte_type());
@@ -290,8 +293,8 @@ TEST(VectorOperators, HI_2_table) {
 TEST(VectorOperators, HI_2_scale_and_requantize) {
   check_operator(60, scale_case);
 }
-TEST(VectorOperators, HI_2_add_sub_mul) {
-  check_operator(60, elementwise_case);
+TEST(VectorOperators, HI_2_OP_2_two_operands) {
+  check_operator(80, elementwise_case);
 }
 TEST(VectorOperators, HI_2_NU_2_sums) {
   check_operator(80, sums_case);

@@ -85,6 +85,7 @@ struct Access {
   Cycle responded = -1;  ///< cycle of BEGIN_RESP
   Picoseconds responded_ps = -1;
   tlm::tlm_response_status status = tlm::TLM_INCOMPLETE_RESPONSE;
+  std::vector<Activity> waited_for = {};  ///< what it was told, one after the other, while it was not granted
 };
 
 /// Issues the bursts of a script one after the other, each as early as its cycle and the protocol allow. A
@@ -158,6 +159,10 @@ class ScriptedInitiator : public sc_core::sc_module {
     if (phase == tlm::END_REQ) {
       under_way_.at(&burst)->granted = context_.clock.cycle_of(now_ps());
       granted_.notify(to_sc_time(1));
+      return tlm::TLM_ACCEPTED;
+    }
+    if (phase == kStillWaiting) {
+      under_way_.at(&burst)->waited_for.push_back(BurstPool::extension(burst).waits_for);
       return tlm::TLM_ACCEPTED;
     }
     if (phase != tlm::BEGIN_RESP) return tlm::TLM_ACCEPTED;  // an extended phase: ignorable

@@ -135,6 +135,22 @@ TEST(WfoldEngine, WF_8_output_drain_of_tiles_that_are_shorter_than_their_results
   EXPECT_LE(cycles_of(run.beats, Activity::kOutputDrain), 6 * drain);
 }
 
+// The first tile leaves its half from `adder_stages` after its last beat on; the beats of the third one begin
+// in the cycle after that.
+TEST(WfoldEngine, WF_8_a_half_is_free_in_the_cycle_after_its_last_results_left) {
+  const auto released = [](int tiles, int out_channels) {
+    EngineCase c = dense(16, out_channels, 16 * tiles);
+    c.conv.kernel[0] = c.conv.kernel[1] = 1, c.conv.width = 16 * tiles, c.conv.height = 1;
+    c.config.write_queue = 4096;
+    return run_engine(c).released;
+  };
+  const Cycle stages = EngineCase{}.config.adder_stages;
+  for (const int kernels : {1, 2, 4}) {  // of a slave: beats of a tile
+    const Cycle drain = 16 * kernels;
+    EXPECT_EQ(released(3, 16 * kernels) - released(1, 16 * kernels), stages + drain - 1 + kernels) << kernels;
+  }
+}
+
 TEST(WfoldEngine, WF_7_a_full_write_queue_holds_the_third_buffers_back) {
   // One cycle more of the drain for each request that has to wait; a longer queue never takes more.
   Cycle before = -1;
