@@ -29,8 +29,10 @@ class UsersMemory : public sc_core::sc_module {
   tlm_utils::simple_target_socket<UsersMemory> socket;
   sc_core::sc_time latency;
   bool grants = false;
+  std::uint64_t granted_bytes = ~std::uint64_t{0};  ///< from address 0 on; what lies behind them is elsewhere
   std::uint64_t wrong_from = ~std::uint64_t{0};  ///< accesses from this address on are answered with an error
   int transports = 0, under_way = 0, most = 0;
+  int across = 0;  ///< accesses that begin inside of what is granted and end behind it
   std::map<std::uint64_t, std::uint32_t> sizes;  ///< number of accesses by their bytes
 
   UsersMemory(const sc_core::sc_module_name& name, std::size_t bytes, sc_core::sc_time an_access)
@@ -45,15 +47,22 @@ class UsersMemory : public sc_core::sc_module {
   }
 
  private:
+  static constexpr std::uint64_t kGap = 4096;
+
   unsigned debug(tlm::tlm_generic_payload& payload) {
     const std::uint64_t address = payload.get_address(), length = payload.get_data_length();
-    if (address + length > bytes_.size()) return 0;
-    if (payload.is_read()) std::copy_n(&bytes_[address], length, payload.get_data_ptr());
-    if (payload.is_write()) std::copy_n(payload.get_data_ptr(), length, &bytes_[address]);
+    if (address + length + kGap > bytes_.size()) return 0;
+    for (std::uint64_t i = 0; i < length; ++i) {
+      std::uint8_t& cell = bytes_[address + i + (address + i < granted_bytes ? 0 : kGap)];
+      std::uint8_t& byte = payload.get_data_ptr()[i];
+      payload.is_read() ? byte = cell : cell = byte;
+    }
     return static_cast<unsigned>(length);
   }
   void transport(tlm::tlm_generic_payload& payload, sc_core::sc_time&) {
     ++transports, ++sizes[payload.get_data_length()];
+    const std::uint64_t first = payload.get_address(), end = first + payload.get_data_length();
+    if (first < granted_bytes && granted_bytes < end) ++across;
     most = std::max(most, ++under_way);
     sc_core::wait(latency);
     --under_way;
@@ -62,14 +71,15 @@ class UsersMemory : public sc_core::sc_module {
     payload.set_response_status(right ? tlm::TLM_OK_RESPONSE : tlm::TLM_ADDRESS_ERROR_RESPONSE);
   }
   bool direct(tlm::tlm_generic_payload&, tlm::tlm_dmi& granted) {
-    granted.set_start_address(0), granted.set_end_address(bytes_.size() - 1);
+    granted.set_start_address(0),
+        granted.set_end_address(std::min<std::uint64_t>(granted_bytes, bytes_.size() - kGap) - 1);
     granted.set_dmi_ptr(bytes_.data());
     granted.allow_read_write();
     granted.set_read_latency(latency), granted.set_write_latency(latency);
     return grants;
   }
 
-  std::vector<std::uint8_t> bytes_;
+  std::vector<std::uint8_t> bytes_;  // with a gap behind those that are granted
 };
 
 /// A top level of a processor, a chip and a memory.
@@ -197,6 +207,20 @@ TEST(ExternalMemory, AP_3_direct_access_takes_the_granted_latency_and_can_be_wit
     });
   };
   EXPECT_EQ(run(true), run(false)) << "the latency is the same by either way";
+}
+
+// What is granted ends inside of bursts of programs, weights and maps, which are sent then.
+TEST(ExternalMemory, AP_3_direct_access_is_used_inside_of_what_was_granted) {
+  for (const std::uint64_t end : {29000, 41000}) {
+    const std::string across = in_child([&] {
+      ExternalTop top("configs/cluster4.json");
+      top.memory.grants = true, top.memory.granted_bytes = end;
+      run_own_inputs(top);
+      if (top.chip.result().counter("dram0", "direct") == 0) throw std::runtime_error("no direct access");
+      return std::to_string(top.memory.across);
+    });
+    EXPECT_NE(across, "0") << end;
+  }
 }
 
 // Both controllers fill their queues, and none sends more.

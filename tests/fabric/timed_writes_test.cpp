@@ -153,6 +153,8 @@ TEST(TimedWritesProperty, CY_1_runs_write_what_their_words_would_write_one_by_on
     int value = 0;
     // A bank's port writes in the order in which it is told to.
     std::vector<std::vector<Picoseconds>> free_at(2, std::vector<Picoseconds>(count, 0));
+    WriteRun line;  // words at one time, at which the banks behind theirs are free; without words: none
+    line.words = 0;
     for (int step = 0; step < 60; ++step) {
       if (one_in(3)) now += kPeriod * number(0, 4);
       WriteRun run;
@@ -167,15 +169,27 @@ TEST(TimedWritesProperty, CY_1_runs_write_what_their_words_would_write_one_by_on
       run.interval = kPeriod * number(1, 2);
       run.step = static_cast<std::uint64_t>(number(0, 9));
       run.address = static_cast<std::uint64_t>(number(0, 150));
+      const std::uint32_t behind = line.bank + line.words;
+      const bool continues = line.words > 0 && behind < count && one_in(2);
+      if (continues) {  // the next words of the line
+        run = line, run.bank = behind, run.walk = WriteRun::Walk::kAcrossBanks;
+        run.words = run.together = static_cast<std::uint32_t>(number(1, static_cast<int>(count - behind)));
+      }
       std::vector<Picoseconds>& free = free_at[run.port];
-      run.due = now + kPeriod * number(1, 6);
+      if (!continues) run.due = now + kPeriod * number(1, 6);
       if (run.walk == WriteRun::Walk::kInBank) {
         run.due = std::max(run.due, free[run.bank]);
-        free[run.bank] = run.due + run.words * run.interval;
-      } else {
+      } else if (!continues) {
         run.due = std::max(run.due, *std::max_element(free.begin(), free.end()));
-        std::fill(free.begin(), free.end(), run.due + run.words * run.interval);
       }
+      line = run;
+      const bool is_free =
+          std::all_of(free.begin() + run.bank, free.end(), [&](Picoseconds at) { return at <= run.due; });
+      if (run.words > run.together || !(is_free || continues)) line.words = 0;
+      if (run.walk == WriteRun::Walk::kInBank)
+        free[run.bank] = run.due + run.words * run.interval;
+      else
+        std::fill(free.begin(), free.end(), run.due + run.words * run.interval);
       std::vector<std::uint8_t> bytes(std::size_t{run.words} * run.word_bytes);
       for (auto& byte : bytes) byte = static_cast<std::uint8_t>(++value);
       std::size_t bank = run.bank;

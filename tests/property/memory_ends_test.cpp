@@ -26,6 +26,7 @@ struct EndCase {
   std::function<bool(Instruction& instruction, std::uint64_t end)> move;  ///< so that it would end at `end`
   std::function<std::uint64_t(const ChipConfig& chip)> memory_end;
   const char* message;
+  std::uint64_t bytes;  ///< from its first to its last one
 };
 void PrintTo(const EndCase& c, std::ostream* out) {
   *out << c.name;
@@ -61,35 +62,44 @@ std::uint64_t wram_end(const ChipConfig& chip) {
 
 class MemoryEnds : public ::testing::TestWithParam<EndCase> {};
 
-TEST_P(MemoryEnds, HI_2_CY_3_the_last_byte_is_used_and_the_next_refused_alike) {
-  const EndCase& c = GetParam();
+/// Runs a layer whose instruction ends so many bytes behind the memory; `message`: as `expect_same_end`.
+void run_beyond(const EndCase& c, std::uint64_t beyond, const char* message) {
   ConvShape shape;
   shape.height = 2, shape.width = 3, shape.channels = 8, shape.out_channels = 4;
   const HardwareConfig hardware = load_hardware(source_path(fmt::format("configs/{}.json", c.config)));
-  for (const int beyond : {0, 1}) {
-    Plan plan = make_plan(conv_workload(shape), hardware);
-    ProgramImage& program = plan.programs.front();
-    int moved = 0;
-    for (Instruction& instruction : program.instructions)
-      moved += c.move(instruction, c.memory_end(*hardware.chip) + static_cast<std::uint64_t>(beyond)) ? 1 : 0;
-    ASSERT_EQ(moved, 1);
-    write_back(plan, program);
-    expect_same_end(hardware, plan, beyond == 0 ? nullptr : c.message);
-  }
+  Plan plan = make_plan(conv_workload(shape), hardware);
+  ProgramImage& program = plan.programs.front();
+  int moved = 0;
+  for (Instruction& instruction : program.instructions)
+    moved += c.move(instruction, c.memory_end(*hardware.chip) + beyond) ? 1 : 0;
+  ASSERT_EQ(moved, 1);
+  write_back(plan, program);
+  expect_same_end(hardware, plan, message);
+}
+
+TEST_P(MemoryEnds, HI_2_CY_3_the_last_byte_is_used_and_the_next_refused_alike) {
+  run_beyond(GetParam(), 0, nullptr);
+  run_beyond(GetParam(), 1, GetParam().message);
+}
+
+TEST_P(MemoryEnds, HI_2_CY_3_what_lies_behind_the_memory_is_refused_at_its_first_byte) {
+  const EndCase& c = GetParam();
+  const std::uint64_t end =
+      c.memory_end(*load_hardware(source_path(fmt::format("configs/{}.json", c.config))).chip);
+  run_beyond(c, 4096, fmt::format("no memory at address {:#x}", end + 4096 - c.bytes).c_str());
 }
 
 INSTANTIATE_TEST_SUITE_P(
     Engines, MemoryEnds,
-    ::testing::Values(EndCase{"results_of_the_rolling_unit", "rolling16",
-                              results_of<rolling::RollingRun>(2, 3), nram_end,
-                              "rolling.results: no memory at address 0x40000080000, rolling.run"},
-                      EndCase{"kernels_of_the_rolling_unit", "rolling16", kernels_of<rolling::RollingRun>,
-                              wram_end, "no memory at address 0x80000100000, rolling.run"},
-                      EndCase{"results_of_the_offset_engine", "offset16",
-                              results_of<offset_table::OffsetRun>(2, 3), nram_end,
-                              "offset.results: no memory at address 0x40000080000, offset.run"},
-                      EndCase{"kernels_of_the_offset_engine", "offset16", kernels_of<offset_table::OffsetRun>,
-                              wram_end, "offset.kernels: no memory at address 0x80000100000, offset.run"}),
+    ::testing::Values(
+        EndCase{"results_of_the_rolling_unit", "rolling16", results_of<rolling::RollingRun>(2, 3), nram_end,
+                "rolling.results: no memory at address 0x40000080000, rolling.run", 96},
+        EndCase{"kernels_of_the_rolling_unit", "rolling16", kernels_of<rolling::RollingRun>, wram_end,
+                "no memory at address 0x80000100000, rolling.run", 32},
+        EndCase{"results_of_the_offset_engine", "offset16", results_of<offset_table::OffsetRun>(2, 3),
+                nram_end, "offset.results: no memory at address 0x40000080000, offset.run", 96},
+        EndCase{"kernels_of_the_offset_engine", "offset16", kernels_of<offset_table::OffsetRun>, wram_end,
+                "offset.kernels: no memory at address 0x80000100000, offset.run", 32}),
     [](const auto& test) { return test.param.name; });
 
 }  // namespace

@@ -107,9 +107,11 @@ OperatorCase elementwise_case() {
   c.run.kind = nth(kKinds, operation.kind);
   c.run.divide = operation.kind == Elementwise::Kind::kDiv;
   keep_shape(c, DType::kInt8);
-  add_operand(c, c.layer.output.shape, random_byte_type());
-  add_operand(c, c.layer.output.shape, random_byte_type());
-  operation.input_scales = {random_factor(), random_factor()};
+  const bool wide = one_in(4);  // accumulators
+  for (double& scale : operation.input_scales) {
+    add_operand(c, c.layer.output.shape, wide ? DType::kInt32 : random_byte_type());
+    scale = random_factor() * (wide ? 1e-8 : 1);
+  }
   operation.relu = c.run.relu = one_in(2);
   operation.requant = random_requant_of(c);
   for (const double factor : {operation.input_scales[0], operation.input_scales[1], operation.requant.scale})

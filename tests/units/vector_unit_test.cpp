@@ -452,5 +452,22 @@ TEST(VectorRuntime, NU_6_sums_in_float32_end_with_a_shift_that_rounds_halves_up)
   EXPECT_EQ(sum(-3), -1);
 }
 
+TEST(VectorRuntime, NU_6_both_operands_count_in_sums_and_differences) {
+  VectorRun run;
+  std::vector<std::uint8_t> whole(24, 0);
+  whole[0] = 3, whole[8] = 5, whole[16] = 1;  // (3 x + 5 y) / 2
+  std::vector<std::uint8_t> real(24, 0);
+  for (const auto& [at, value] : {std::pair{0, 3.0F}, {8, 5.0F}, {16, 2.0F}})
+    std::memcpy(real.data() + at, &value, sizeof value);
+  for (const auto& [arithmetic, factors] :
+       {std::pair{Arithmetic::kFloat32, whole}, {Arithmetic::kFloat32Ort, real}}) {
+    run.arithmetic = arithmetic;
+    run.kind = VectorKind::kAdd;
+    EXPECT_EQ(combine(run, factors, 4, 2), 11);
+    run.kind = VectorKind::kSub;
+    EXPECT_EQ(combine(run, factors, 4, 2), 1);
+  }
+}
+
 }  // namespace
 }  // namespace tilebeat::testing
