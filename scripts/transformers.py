@@ -86,10 +86,13 @@ class Transformer:
         down = self.project(f"{prefix}_down", active, self.width, self.hidden // 2, seed + 5)
         return self.residual(f"{prefix}_sum2", x, down)
 
-    def file(self, outputs):
+    def file(self, outputs, steps=None):
         lines = ["{", *comment_lines(self.comment), f' "name": "{self.name}",', ' "inputs": [']
         lines.append(",\n".join(f"  {text(x)}" for x in self.inputs) + "\n ],\n \"layers\": [")
         lines.append(",\n".join(f"  {text(layer)}" for layer in self.layers) + "\n ],")
+        if steps:
+            lines.append(' "steps": {' + ", ".join(f'"{key}": {text(value)}' for key, value in steps.items() if key != "layers") + ',\n  "layers": [')
+            lines.append(",\n".join(f"   {text(layer)}" for layer in steps["layers"]) + "\n  ]\n },")
         return "\n".join(lines) + f'\n "outputs": {text(outputs)}\n}}\n'
 
 

@@ -1,4 +1,5 @@
 #include "report/report.h"
+#include "report/scenes.h"
 
 #include <algorithm>
 #include <string>
@@ -123,6 +124,19 @@ Json layer_json(const LayerResult& layer) {
   return made;
 }
 
+Json scenes_json(const std::vector<SceneResult>& scenes) {
+  Json list = Json::array();
+  for (const SceneResult& scene : scenes)
+    list.push_back({{"name", scene.scene},
+                    {"cycles", scene.cycles},
+                    {"macs", scene.macs},
+                    {"dram_read_bytes", scene.dram_read},
+                    {"dram_write_bytes", scene.dram_write},
+                    {"energy_pj", scene.picojoules},
+                    {"limit", {{"bound", scene.limit}, {"cycles", scene.limited}}}});
+  return list;
+}
+
 Json host_layers_json(const std::vector<HostLayerResult>& layers) {
   Json list = Json::array();
   for (const HostLayerResult& layer : layers)
@@ -185,6 +199,8 @@ Json frame_json(const RunResult& run, const Json& hardware) {
   if (run.losses) report["total"]["lost_macs"] = losses_json(*run.losses);
   report["layers"] = Json::array();
   for (const LayerResult& layer : run.layers) report["layers"].push_back(layer_json(layer));
+  if (const std::vector<SceneResult> scenes = scenes_of(run); !scenes.empty())
+    report["scenes"] = scenes_json(scenes);
   if (!run.host_layers.empty()) report["host_layers"] = host_layers_json(run.host_layers);
   if (!run.graph.empty()) report["graph"] = graph_json(run.graph);
   report["cores"] = Json::array();

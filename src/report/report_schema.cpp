@@ -238,6 +238,19 @@ Json fields() {
       {"peak_macs_per_clock", count("multiply-accumulates of all arrays in a cycle")},
       {"total", total()},
       {"layers", list("in the order of their completion", layer())},
+      {"scenes",
+       list("of a run of several programs, the sums over the layers of each; a step of a workload is one",
+            object("a scene", {{"name", text("as in `scene` of its layers")},
+                               {"cycles", count("of its layers")},
+                               {"macs", count("useful multiply-accumulates")},
+                               {"dram_read_bytes", count("bytes read from DRAM")},
+                               {"dram_write_bytes", count("bytes written to DRAM")},
+                               {"energy_pj", amount("energy in pJ")},
+                               {"limit", object("what limits the layers that take most of its cycles",
+                                                {{"bound",
+                                                  {{"enum", {"compute", "beats", "dram", "port"}},
+                                                   {"description", "the largest of their bound_cycles"}}},
+                                                 {"cycles", count("of these layers")}})}}))},
       {"host_layers",
        list("computed by the host in float32: in no cycles of the chip, and none of its transfers",
             object("a layer", {{"name", text("of the layer")},
@@ -295,7 +308,8 @@ Json fields() {
 nlohmann::ordered_json report_schema() {
   Json schema = object("What a run measured, written as report.json.", fields());
   // Optional: files of this version from before these existed are valid as well.
-  for (const char* later : {"outputs", "provenance", "energy", "graph", "memory_over_time", "host_layers"})
+  for (const char* later :
+       {"outputs", "provenance", "energy", "graph", "memory_over_time", "host_layers", "scenes"})
     schema["required"].erase(std::find(schema["required"].begin(), schema["required"].end(), later));
   Json result{{"$schema", "http://json-schema.org/draft-07/schema#"}, {"title", "tilebeat report"}};
   result.update(schema);

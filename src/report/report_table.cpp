@@ -1,4 +1,5 @@
 #include "report/report.h"
+#include "report/scenes.h"
 #include "report/text_table.h"
 
 #include <algorithm>
@@ -21,12 +22,10 @@ std::string estimate_text(const LayerResult& layer) {
   return fmt::format("{:+.1f} %", 100 * error);
 }
 
-// The name of the bound that limits a layer; of equal bounds the simplest one.
-const char* limit_of(const LayerResult& layer) {
-  const Cycle largest = layer.bound_cycles();
-  if (layer.bound.compute == largest) return "mac";
-  if (layer.bound.beats == largest) return "beat";
-  return layer.bound.dram == largest ? "dram" : "port";
+// The bound that limits a layer, as short as a column has room for.
+std::string bound_text(const LayerResult& layer) {
+  const std::string limit = limit_of(layer);
+  return limit == "compute" ? "mac" : limit == "beats" ? "beat" : limit;
 }
 
 // Adds two columns where layers stand for those of a float network.
@@ -70,7 +69,7 @@ std::string layers_table(const RunResult& run) {
   for (const LayerResult& l : run.layers) {
     rows.push_back(
         {l.scene == "main" ? l.name : fmt::format("{}/{}", l.scene, l.name), grouped(l.cycles),
-         clock.microseconds(l.cycles), fmt::format("{} {}", grouped(l.bound_cycles()), limit_of(l)),
+         clock.microseconds(l.cycles), fmt::format("{} {}", grouped(l.bound_cycles()), bound_text(l)),
          estimate_text(l), grouped(l.beats), grouped(l.array_cycles() - l.beats), grouped(l.macs),
          fmt::format("{:.1f} %", 100 * l.utilization), clock.tops(l.macs, l.cycles),
          grouped(l.bytes.dram_read), grouped(l.bytes.dram_write), clock.gigabytes(l.bytes, l.cycles),
@@ -83,6 +82,23 @@ std::string layers_table(const RunResult& run) {
                   grouped(run.bytes.dram_write), clock.gigabytes(run.bytes, run.cycles), "",
                   run.passed() ? "" : "FAILED"});
   return format_rows(rows);
+}
+
+// The programs of the run, where there are several.
+std::string scenes_table(const RunResult& run) {
+  const std::vector<SceneResult> scenes = scenes_of(run);
+  if (scenes.empty()) return "";
+  const Clock clock{run.clock_mhz};
+  std::vector<std::vector<std::string>> rows{
+      {"scene", "cycles", "us", "MACs", "TOPS", "DRAM read", "DRAM write", "uJ", "limited most by"}};
+  for (const SceneResult& s : scenes)
+    rows.push_back({s.scene, grouped(s.cycles), clock.microseconds(s.cycles), grouped(s.macs),
+                    clock.tops(s.macs, s.cycles), grouped(s.dram_read), grouped(s.dram_write),
+                    fmt::format("{:.4g}", s.picojoules * 1e-6),
+                    fmt::format("{}, {:.0f} % of its cycles", s.limit,
+                                100 * static_cast<double>(s.limited) /
+                                    static_cast<double>(std::max<Cycle>(1, s.cycles)))});
+  return "\nScene by scene, one program after the other:\n" + format_rows(rows);
 }
 
 // The layers of the host, apart from those of the chip.
@@ -163,7 +179,7 @@ std::string report_table(const RunResult& run) {
   std::string text =
       fmt::format("{} on {} ({} dataflow, {} granularity, peak {} MACs a cycle)\n\n", run.workload,
                   run.hardware, run.dataflow, run.granularity, grouped(run.peak_macs_per_clock));
-  text += layers_table(run) + host_table(run);
+  text += layers_table(run) + scenes_table(run) + host_table(run);
   const std::string arrays = run.cores == 1 ? fmt::format("array's {}", grouped(run.cycles))
                                             : fmt::format("arrays' {} x {}", run.cores, grouped(run.cycles));
   text += fmt::format("\nWhere the PE {} cycles went:\n", arrays) + activity_table(run);

@@ -1,6 +1,7 @@
 #include "base/types.h"
 #include "schema/place.h"
 #include "tilebeat/error.h"
+#include "workload/steps.h"
 #include "workload/tensor_source.h"
 #include "workload/workload_file.h"
 
@@ -18,6 +19,11 @@
 
 namespace tilebeat {
 namespace {
+
+Place place_of(const WorkloadSpec& spec, std::size_t layer, const Place& root) {
+  const std::optional<OfStep>& of_step = spec.layers[layer].of_step;
+  return of_step ? of_step->place : root.key("layers").item(layer);
+}
 
 /// The layers of a workload and their readers.
 class LayerGraph {
@@ -75,7 +81,7 @@ class LayerGraph {
     }
     for (std::size_t i = 0; i < spec_.layers.size(); ++i) {
       const LayerSpec& layer = spec_.layers[i];
-      add_name(layer.name, i, root_.key("layers").item(i));
+      add_name(layer.name, i, place_of(spec_, i, root_));
       const auto scene = std::find(scenes.begin(), scenes.end(), layer.scene);
       scene_.push_back(to_size(scene - scenes.begin()));
       if (scene == scenes.end()) scenes.push_back(layer.scene);
@@ -91,7 +97,7 @@ class LayerGraph {
   }
 
   void connect(std::size_t layer) {
-    const Place place = root_.key("layers").item(layer).key("inputs");
+    const Place place = place_of(spec_, layer, root_).key("inputs");
     for (std::size_t i = 0; i < spec_.layers[layer].inputs.size(); ++i)
       errors_.attempt([&] { connect(layer, spec_.layers[layer].inputs[i], place.item(i)); });
   }
@@ -127,8 +133,9 @@ class LayerGraph {
     path.push_back(layer);
     std::vector<std::string> names;
     for (const std::size_t entry : path) names.push_back(shown(spec_.layers[entry].name));
-    root_.key("layers").item(layer).key("inputs").fail(
-        fmt::format("layers read each other in a cycle: {}", fmt::join(names, " reads ")));
+    place_of(spec_, layer, root_)
+        .key("inputs")
+        .fail(fmt::format("layers read each other in a cycle: {}", fmt::join(names, " reads ")));
   }
 
   static constexpr std::size_t kNoLayer = SIZE_MAX;
@@ -295,9 +302,12 @@ void load_layers(const WorkloadSpec& spec, const std::vector<LayerGraph::Ordered
   std::map<std::string, TensorInfo> tensors = workload.inputs;
   KnownWeights known_weights;
   PartLabels labels(spec);
+  int step = 0;
   for (const LayerGraph::Ordered& next : order) {
     const std::size_t i = next.layer;
     const LayerSpec& layer = spec.layers[i];
+    if (layer.of_step && layer.of_step->step > step) errors.raise();  // later steps have the same errors
+    step = layer.of_step ? layer.of_step->step : 0;
     const std::string& label = labels.of(layer.scene, next.part);
     std::vector<TensorInfo> inputs;
     for (const std::string& input : layer.inputs) {
@@ -305,8 +315,10 @@ void load_layers(const WorkloadSpec& spec, const std::vector<LayerGraph::Ordered
     }
     if (inputs.size() != layer.inputs.size()) continue;
     errors.attempt([&] {
-      workload.layers.push_back(
-          load_layer(layer, std::move(inputs), root.key("layers").item(i), spec.arithmetic, known_weights));
+      checked_in_step(layer.of_step, [&] {
+        workload.layers.push_back(
+            load_layer(layer, std::move(inputs), place_of(spec, i, root), spec.arithmetic, known_weights));
+      });
       workload.layers.back().scene = label;
       tensors[layer.name] = workload.layers.back().output;
     });

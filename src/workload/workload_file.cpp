@@ -2,6 +2,7 @@
 
 #include "base/types.h"
 #include "schema/json_file.h"
+#include "workload/steps.h"
 
 #include <algorithm>
 
@@ -177,6 +178,40 @@ struct ExpectedValue {
   }
 };
 
+/// Objects by name.
+template <class T>
+struct NamedValues {
+  std::map<std::string, T>& value;
+  void read(const Json& json, const Place& place) {
+    if (!json.is_object()) place.refuse_value(json, R"(an object: {"name": {...}})");
+    for (const auto& [name, entry] : json.items()) {
+      const Place here = place.key(name);
+      ObjectValue<T>{value[read_name(name, here)]}.read(entry, here);
+    }
+  }
+  OrderedJson write() const { return OrderedJson::object(); }
+  OrderedJson schema() const {
+    T entry;
+    return {{"type", "object"}, {"additionalProperties", ObjectValue<T>{entry}.schema()}};
+  }
+};
+
+/// Layers that are read once the numbers of a step are known.
+struct LayersOfSteps {
+  std::vector<Json>& value;
+  void read(const Json& json, const Place& place) {
+    check_list(json, place, kTensorNames);
+    for (std::size_t i = 0; i < json.size(); ++i) {
+      if (!json[i].is_object()) place.item(i).refuse_value(json[i], "a layer, an object");
+    }
+    value.assign(json.begin(), json.end());
+  }
+  OrderedJson write() const { return OrderedJson::array(); }
+  OrderedJson schema() const {
+    return list_schema({{"type", "object"}, {"required", {"name", "op", "inputs"}}}, kTensorNames);
+  }
+};
+
 }  // namespace
 
 void describe(Fields& v, InputSpec& s) {
@@ -212,6 +247,29 @@ void describe(Fields& v, ExpectedTotalSpec& s) {
   v.number("tolerance_percent", s.tolerance_percent, kTolerance, kToleranceText);
 }
 
+void describe(Fields& v, StepNumberSpec& s) {
+  v.required().integer("from", s.from, {-kMostOfNumber, kMostOfNumber}, "value in the first step");
+  v.integer("by", s.by, {-kMostOfNumber, kMostOfNumber}, "what every step adds");
+}
+
+void describe(Fields& v, CarriedSpec& s) {
+  v.required().name("from", s.from, "what the first step reads: a workload input or a layer of `layers`");
+  v.required().name("next", s.next, "what the others read: this layer of the step before");
+}
+
+void describe(Fields& v, StepsSpec& s) {
+  v.required().integer("count", s.count, {1, 65536}, "steps");
+  v.special("numbers", NamedValues<StepNumberSpec>{s.numbers},
+            "by name a number that changes from step to step: layers say \"$name\", \"$name + 3\" or "
+            "\"$name - 3\" in place of a number");
+  v.special("carried", NamedValues<CarriedSpec>{s.carried},
+            "by the name that layers read it under, a tensor that a step takes over from the one before");
+  v.required().special("layers", LayersOfSteps{s.layers},
+                       "layers as above, without `scene`; layer `y` of step 2 is called y.2");
+  v.names("outputs", s.outputs, {0, kTensorNames.high},
+          "layers of which every step's output is written, besides the workload's `outputs`");
+}
+
 void describe(Fields& v, WorkloadSpec& s) {
   v.name("name", s.name, "name of the workload, shown in reports");
   v.choice("arithmetic", s.arithmetic, kArithmeticNames,
@@ -220,6 +278,9 @@ void describe(Fields& v, WorkloadSpec& s) {
   const auto layer = [](LayerSpec& entry) { return LayerValue{entry}; };
   using Layers = ListValue<std::vector<LayerSpec>, decltype(layer)>;
   v.required().special("layers", Layers{s.layers, kTensorNames, layer}, "layers, in any order");
+  v.optional_object("steps", s.steps,
+                    "layers that are computed again and again behind the others, each time as a scene step1, "
+                    "step2, ...");
   v.optional_names("outputs", s.outputs, kTensorNames,
                    "layers whose outputs are written; without it those that no layer reads");
   v.special(
@@ -238,6 +299,7 @@ WorkloadSpec read_workload_file(const std::string& path) {
   const Json document = read_json_file(path);
   check_file_kind(document, FileKind::kWorkload, path);
   read_document(document, path, spec);
+  if (spec.steps) expand_steps(*spec.steps, Place(path, "/steps"), spec);
   return spec;
 }
 

@@ -14,6 +14,12 @@ namespace tilebeat {
 // A workload file as written (SPEC UI-6), before tensors are loaded and names resolved. Every field is
 // declared once, in `describe`.
 
+/// A copy of a layer of the steps.
+struct OfStep {
+  Place place;   ///< of the layer in `steps`
+  int step = 1;  ///< from 1 on
+};
+
 /// A layer as written. Its fields besides the common ones depend on the operator.
 struct LayerSpec {
   std::string name;
@@ -22,6 +28,7 @@ struct LayerSpec {
   std::optional<Arithmetic> arithmetic;
   const Operator* op = nullptr;  ///< once it is read
   std::unique_ptr<OperatorForm> form;
+  std::optional<OfStep> of_step;  ///< none: the layer is an entry of `layers`
 };
 
 void describe(Fields& v, LayerSpec& s);
@@ -60,11 +67,35 @@ struct ExpectedTotalSpec {
   double tolerance_percent = 0;
 };
 
+/// The greatest magnitude of what a number of the steps consists of.
+constexpr std::int64_t kMostOfNumber = std::int64_t{1} << 31;
+
+/// A number that changes from step to step.
+struct StepNumberSpec {
+  std::int64_t from = 0, by = 0;
+};
+
+/// A tensor that a step takes over from the one before.
+struct CarriedSpec {
+  std::string from;  ///< what the first step reads: a workload input or a layer before the steps
+  std::string next;  ///< what the others read: this layer of the step before
+};
+
+/// Layers that are computed again and again, over tensors that may grow (SPEC AT-3).
+struct StepsSpec {
+  int count = 1;
+  std::map<std::string, StepNumberSpec> numbers;
+  std::map<std::string, CarriedSpec> carried;
+  std::vector<Json> layers;  ///< as written
+  std::vector<std::string> outputs;
+};
+
 struct WorkloadSpec {
   std::string name = "workload";
   Arithmetic arithmetic = Arithmetic::kExact;
   std::vector<InputSpec> inputs;
   std::vector<LayerSpec> layers;
+  std::optional<StepsSpec> steps;  ///< its layers are among `layers` once the file is read
   std::optional<std::vector<std::string>> outputs;
   std::map<std::string, ExpectedSpec> expected;
   std::optional<ExpectedTotalSpec> expected_total;
@@ -75,6 +106,9 @@ void describe(Fields& v, InputSpec& s);
 void describe(Fields& v, FloatReferenceSpec& s);
 void describe(Fields& v, ExpectedSpec& s);
 void describe(Fields& v, ExpectedTotalSpec& s);
+void describe(Fields& v, StepNumberSpec& s);
+void describe(Fields& v, CarriedSpec& s);
+void describe(Fields& v, StepsSpec& s);
 void describe(Fields& v, WorkloadSpec& s);
 
 /// Reads and checks the file by itself. Throws UserError.

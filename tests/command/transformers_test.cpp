@@ -52,8 +52,34 @@ void make_decoder(const CommandFolder& command, const std::string& options) {
   ASSERT_EQ(std::system((make + options).c_str()), 0);
 }
 
-// Three query heads share keys; the prompt passes causally, and two tokens are made after it.
-TEST(Decoder, AT_1_AT_2_a_prompt_and_tokens_behind_its_keys_and_values_on_every_engine) {
+/// The prompt and the steps are programs of their own, whose sums are those of the run.
+void check_scenes(const nlohmann::json& report) {
+  const nlohmann::json& scenes = report.at("scenes");
+  ASSERT_EQ(scenes.size(), 3U);
+  std::int64_t cycles = 0, macs = 0, read = 0, written = 0;
+  double energy = 0;
+  for (const nlohmann::json& scene : scenes) {
+    cycles += scene.at("cycles").get<std::int64_t>(), macs += scene.at("macs").get<std::int64_t>();
+    read += scene.at("dram_read_bytes").get<std::int64_t>();
+    written += scene.at("dram_write_bytes").get<std::int64_t>();
+    energy += scene.at("energy_pj").get<double>();
+    EXPECT_LE(scene.at("limit").at("cycles"), scene.at("cycles"));
+    EXPECT_GT(scene.at("limit").at("cycles"), 0);
+  }
+  EXPECT_EQ(scenes[0].at("name"), "main");
+  EXPECT_EQ(scenes[2].at("name"), "step2");
+  EXPECT_EQ(report.at("layers").back().at("scene"), "step2");
+  const nlohmann::json& total = report.at("total");
+  EXPECT_EQ(cycles, total.at("cycles"));
+  EXPECT_EQ(macs, total.at("macs"));
+  EXPECT_EQ(read, total.at("dram_read_bytes"));
+  EXPECT_EQ(written, total.at("dram_write_bytes"));
+  const auto all = report.at("energy").at("pj").at("total").get<double>();
+  EXPECT_NEAR(energy, all, 1e-6 * all);
+}
+
+// Three query heads share keys; the prompt passes causally, and two tokens are made after it, each in a step.
+TEST(Decoder, AT_1_AT_2_AT_3_a_prompt_and_tokens_behind_its_keys_and_values_on_every_engine) {
   const CommandFolder command;
   make_decoder(command,
                "--blocks 2 --prompt 7 --steps 2 --vocabulary 200 --width 64 --heads 3 --shared 1 "
@@ -69,6 +95,7 @@ TEST(Decoder, AT_1_AT_2_a_prompt_and_tokens_behind_its_keys_and_values_on_every_
     ASSERT_EQ(tokens.size(), 3U);
     if (first.empty()) first = tokens;
     EXPECT_TRUE(tokens == first) << config;
+    check_scenes(command.report(config));
   }
   std::set<std::string> different;
   for (const auto& [name, bytes] : first) different.insert(bytes);
@@ -81,7 +108,7 @@ TEST(Decoder, AT_1_more_words_than_a_row_has_are_found_by_row_and_place) {
                "--blocks 1 --prompt 3 --steps 1 --vocabulary 32768 --width 32 --heads 1 --shared 1 "
                "--hidden 32 --weights int8");
   auto decoder = nlohmann::json::parse(read_bytes(command.path("d/decoder.json")));
-  decoder["outputs"].push_back("s0_scores"), decoder["outputs"].push_back("token0");
+  decoder["outputs"].push_back("prompt_scores"), decoder["outputs"].push_back("prompt_token");
   command.write("d/decoder.json", decoder.dump());
   const CommandResult result = command.run(
       {"run", "--config", source_path("configs/core1.json"), "--layer", command.path("d/decoder.json")});
@@ -91,7 +118,7 @@ TEST(Decoder, AT_1_more_words_than_a_row_has_are_found_by_row_and_place) {
     const std::string& file = tensors.at(name + ".npy");
     return file.substr(file.size() - 32768);
   };
-  const std::string scores = elements("s0_scores"), token = elements("token0");
+  const std::string scores = elements("prompt_scores"), token = elements("prompt_token");
   const auto best = std::max_element(scores.begin(), scores.end(), [](char a, char b) {
     return static_cast<signed char>(a) < static_cast<signed char>(b);
   });

@@ -34,7 +34,7 @@ std::string section_of(const page::RunFacts& run, std::size_t index, bool severa
   html += several ? fmt::format("<details>\n<summary><b>{}</b> <span class=\"note\">{}</span></summary>\n",
                                 title_of(run), note)
                   : fmt::format("<h2>{}</h2>\n<p class=\"note\">{}</p>\n", title_of(run), note);
-  html += failures(run) + page::totals(run) + page::limits(run) + page::floor_plan(run);
+  html += failures(run) + page::totals(run) + page::limits(run) + page::scenes(run) + page::floor_plan(run);
   html +=
       page::cycles_by_layer(run) + page::host_layers(run) + page::losses_by_layer(run) + page::roofline(run);
   html += report.contains("graph") ? page::graph(run) : "";

@@ -17,6 +17,8 @@ std::string limits(const RunFacts& run);
 std::string floor_plan(const RunFacts& run);
 /// A bar per layer: its cycles, divided into busy cycles and stalls of the matrix arrays.
 std::string cycles_by_layer(const RunFacts& run);
+/// The programs of the run, each with what limits it; empty where there is one.
+std::string scenes(const RunFacts& run);
 /// The layers of the host; empty where it computes none.
 std::string host_layers(const RunFacts& run);
 /// Bars per layer: the bytes of every memory.

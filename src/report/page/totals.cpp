@@ -234,4 +234,32 @@ std::string limits(const RunFacts& run) {
   return html + bounds(run, sums);
 }
 
+std::string scenes(const RunFacts& run) {
+  const Json& report = run.cited.report();
+  if (!report.contains("scenes")) return "";
+  std::string html =
+      "<h3>Scene by scene</h3>\n<p>Scenes are programs that run one after the other. The last column says "
+      "which lower bound is the largest one of the layers with most of their cycles.</p>\n"
+      "<table><thead><tr><th>scene</th><th class=\"n\">cycles</th><th class=\"n\">MACs</th><th "
+      "class=\"n\">DRAM read</th><th class=\"n\">DRAM write</th><th class=\"n\">energy</th><th>limited "
+      "most by</th></tr></thead><tbody>\n";
+  for (std::size_t i = 0; i < report["scenes"].size(); ++i) {
+    const std::string scene = fmt::format("/scenes/{}", i);
+    const double share =
+        ratio(run.cited.number(scene + "/limit/cycles"), run.cited.number(scene + "/cycles"));
+    const double joules = run.cited.number(scene + "/energy_pj") * 1e-12;
+    html += fmt::format(
+        "<tr><td class=\"name\">{}</td><td class=\"n\">{}</td><td class=\"n\">{}</td><td "
+        "class=\"n\">{}</td><td class=\"n\">{}</td><td class=\"n\">{}</td><td>{}, {} of its "
+        "cycles</td></tr>\n",
+        escaped(run.cited.at(scene + "/name").get<std::string>()), run.cited.count(scene + "/cycles"),
+        run.cited.short_count(scene + "/macs"), run.cited.short_count(scene + "/dram_read_bytes"),
+        run.cited.short_count(scene + "/dram_write_bytes"),
+        run.cited.computed(fmt::format("scenes/{}/joules", i), joules, four_digits(joules) + "J"),
+        escaped(run.cited.at(scene + "/limit/bound").get<std::string>()),
+        run.cited.computed(fmt::format("scenes/{}/limited", i), share, percent(share)));
+  }
+  return html + "</tbody></table>\n";
+}
+
 }  // namespace tilebeat::page
