@@ -1,5 +1,6 @@
 // What an engine says that a run reads: no byte more than the run needs, so that checks of reads refuse no
 // planned program (SPEC HI-2, CY-3).
+#include "../data/temporary_folder.h"
 #include "config/hardware_config.h"
 #include "conv_workload.h"
 #include "engines/wfold/config.h"
@@ -49,6 +50,25 @@ INSTANTIATE_TEST_SUITE_P(
                       Layer{"wfold_without_records", "wfold16x4", 64, 64, 1, 1, false},
                       Layer{"wfold_kernels_for_some_slaves_folded_in_place", "wfold16x4", 8, 20, 1, 2, true}),
     [](const auto& layer) { return layer.param.name; });
+
+/// A resize of a map to so many rows and columns.
+class DeclaredReadsOfResize : public ::testing::TestWithParam<const char*> {};
+
+TEST_P(DeclaredReadsOfResize, HI_2_OP_2_are_rows_and_columns_of_its_map) {
+  const HardwareConfig hardware = load_hardware(std::string(TILEBEAT_SOURCE_DIR) + "/configs/core1.json");
+  const TemporaryFolder folder;
+  const Workload workload = load_workload(folder.write("resize.json", fmt::format(R"({{
+    "inputs": [{{"name": "x", "shape": [2, 5, 7, 8], "random": {{"seed": 1}}}}],
+    "layers": [{{"name": "y", "op": "resize", "inputs": ["x"], "size": [9, 4], "mode": "{}"}}]}})",
+                                                                                  GetParam())));
+  const Plan plan = make_plan(workload, hardware);
+  SimulationOptions options;
+  options.check_reads = UninitialisedReads::kRefused;
+  EXPECT_THAT(simulate_in_child(hardware, plan, options).failures, ::testing::IsEmpty());
+}
+
+INSTANTIATE_TEST_SUITE_P(Modes, DeclaredReadsOfResize, ::testing::Values("nearest", "bilinear"),
+                         [](const auto& mode) { return std::string(mode.param); });
 
 }  // namespace
 }  // namespace tilebeat::testing

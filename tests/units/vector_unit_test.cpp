@@ -393,6 +393,11 @@ TEST_F(VectorUnitTest, HI_2_refuses_int32_where_bytes_are_needed) {
   run.out_type = DType::kInt32;
   EXPECT_THAT(refusal(run), HasSubstr("vector.run: table of int32 elements"));
 }
+TEST_F(VectorUnitTest, HI_2_NU_6_refuses_accumulators_in_the_arithmetic_of_a_runtime) {
+  VectorRun run = pool(4);
+  run.kind = VectorKind::kAdd, run.arithmetic = Arithmetic::kFloat32, run.a_type = DType::kInt32;
+  EXPECT_THAT(refusal(run), HasSubstr("vector.run: add has no such types of elements"));
+}
 TEST_F(VectorUnitTest, HI_2_refuses_exponentials_that_sum_to_zero) {
   VectorRun run = pool(1);
   run.kind = VectorKind::kSoftmax;
