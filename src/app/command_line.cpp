@@ -136,7 +136,7 @@ void define_run(CLI::App& app, RunCommand& c) {
       ->check(kNotEmpty)
       ->excludes("--program")
       ->type_name("FILE");
-  add_plan_cache(app, c.plan_cache)->excludes("--program");
+  add_extrapolate(app, c.extrapolate)->excludes(add_plan_cache(app, c.plan_cache)->excludes("--program"));
   app.add_option("--tables", c.tables, "tables of addresses, as `tilebeat tables` writes them")
       ->check(kNotEmpty)
       ->excludes("--program")

@@ -15,6 +15,22 @@
 
 namespace tilebeat {
 
+CLI::Option* add_extrapolate(CLI::App& app, std::string& steps) {
+  const auto wrong = [](const std::string& text) {
+    const bool is_number = !text.empty() && text.size() < 6 && text.front() != '0' &&
+                           text.find_first_not_of("0123456789") == std::string::npos;
+    if (is_number && std::stoi(text) >= 3 && std::stoi(text) < 65536) return std::string();
+    return fmt::format("\"{}\" is not allowed, allowed is 3 to 65535", text);
+  };
+  return app
+      .add_option("--extrapolate", steps,
+                  "simulate the first steps of the workload alone, so many, at least 3, and say what all of "
+                  "them would take by the line that fits these best")
+      ->check(wrong)
+      ->excludes("--program")
+      ->type_name("STEPS");
+}
+
 std::vector<const CLI::Option*> options_of(const CLI::App& command) {
   std::vector<const CLI::Option*> options = command.get_options();
   for (const CLI::App* group : command.get_subcommands({})) {

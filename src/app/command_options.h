@@ -21,6 +21,8 @@ inline const CLI::Validator kNotEmpty(
 void add_files(CLI::App& app, std::string& config, std::string& layer);
 /// Adds `--plan-cache`.
 CLI::Option* add_plan_cache(CLI::App& app, std::string& folder);
+/// Adds `--extrapolate`.
+CLI::Option* add_extrapolate(CLI::App& app, std::string& steps);
 // Define the options of commands.
 void define_sweep(CLI::App& app, SweepCommand& command);
 void define_search(CLI::App& app, SearchCommand& command);

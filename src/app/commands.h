@@ -46,7 +46,8 @@ struct RunCommand {
   bool vcd_accumulators = false;
   /// "refuse" or "allow", of reads by `program` of bytes that nobody wrote; empty: they are refused
   std::string uninitialised;
-  std::string check;                ///< "on" or "off"; empty: on up to kCheckedMacs
+  std::string extrapolate;  ///< steps of the workload that are simulated, the others are not; empty: all
+  std::string check;        ///< "on" or "off"; empty: on up to kCheckedMacs
   std::vector<std::string> inputs;  ///< NAME=FILE
   std::vector<std::string> faults;  ///< [PLACE:]BANK:BYTE:MASK[@CYCLE]
   FaultCampaign campaign;

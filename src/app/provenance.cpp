@@ -67,6 +67,7 @@ void visit_options(Command& command, const Visit& visit) {
   visit("config", command.config), visit("layer", command.layer), visit("program", command.program);
   visit("uninitialised", command.uninitialised);
   visit("mapping", command.mapping), visit("tables", command.tables), visit("check", command.check);
+  visit("extrapolate", command.extrapolate);
   visit("inputs", command.inputs), visit("faults", command.faults);
 }
 

@@ -13,9 +13,11 @@
 #include "program/program_file.h"
 #include "reference/reference.h"
 #include "report/report.h"
+#include "report/scenes.h"
 #include "system/simulation.h"
 #include "tilebeat/error.h"
 #include "workload/npy.h"
+#include "workload/steps.h"
 
 #include <algorithm>
 #include <array>
@@ -211,6 +213,39 @@ InputFiles input_files(const std::vector<std::string>& options) {
   return files;
 }
 
+/// What runs of a workload with --extrapolate.
+struct Loaded {
+  std::optional<Workload> workload;  ///< none: a program runs
+  NetworkMapping asked;
+  int all_steps = 0;  ///< steps of the file where only the first ones are simulated
+};
+
+Loaded load(const RunCommand& command, const InputFiles& given) {
+  Loaded loaded;
+  if (!command.mapping.empty()) loaded.asked = load_mapping(command.mapping);
+  if (!command.program.empty()) return loaded;
+  if (command.extrapolate.empty()) {
+    loaded.workload = load_workload(command.layer, given);
+    return loaded;
+  }
+  FirstSteps first = load_first_steps(command.layer, given, std::stoi(command.extrapolate));
+  const auto is_left_out = [&](const std::string& layer) { return first.left_out.count(layer) > 0; };
+  const auto erase = [](auto& list, const auto& wanted) {
+    list.erase(std::remove_if(list.begin(), list.end(), wanted), list.end());
+  };
+  erase(loaded.asked.layers, [&](const MappingRequest& request) { return is_left_out(request.layer); });
+  erase(loaded.asked.groups, [&](const GroupRequest& request) {
+    return std::any_of(request.layers.begin(), request.layers.end(), is_left_out);
+  });
+  loaded.workload = std::move(first.workload), loaded.all_steps = first.all;
+  return loaded;
+}
+
+void extrapolate(const RunCommand& command, int all_steps, RunResult& result) {
+  if (all_steps > 0 && result.failures.empty())
+    result.extrapolated = extrapolated(result, std::stoi(command.extrapolate), all_steps);
+}
+
 /// What runs, and the files that it was read from.
 HandPrograms programs_of(const RunCommand& command, const std::optional<Workload>& workload,
                          const HardwareConfig& hardware, const NetworkMapping& asked, PlanCache& cache) {
@@ -281,10 +316,9 @@ int run_on(const RunCommand& command, HardwareConfig loaded, const std::optional
   const HardwareConfig hardware = std::move(loaded);
   const std::unique_ptr<StepServer> steps = StepServer::of_environment();
   SimulationOptions options = options_of(command, hardware, steps != nullptr);
-  std::optional<Workload> workload;
   const InputFiles given = input_files(command.inputs);
-  if (command.program.empty()) workload = load_workload(command.layer, given);
-  const NetworkMapping asked = command.mapping.empty() ? NetworkMapping{} : load_mapping(command.mapping);
+  Loaded loaded_work = load(command, given);
+  std::optional<Workload>& workload = loaded_work.workload;
   Progress progress;
   const std::int64_t macs = workload ? macs_of(*workload) : 0;
   const bool check = workload && checks_outputs(command, macs);
@@ -296,7 +330,7 @@ int run_on(const RunCommand& command, HardwareConfig loaded, const std::optional
   if (check) reference.emplace(*workload);
   if (macs > kAnnouncedMacs) progress.announce(fmt::format("planning {} layers", workload->layers.size()));
   PlanCache cache(command.plan_cache);
-  HandPrograms made = programs_of(command, workload, hardware, asked, cache);
+  HandPrograms made = programs_of(command, workload, hardware, loaded_work.asked, cache);
   for (const auto& [name, file] : given) made.files.push_back(file);
   Plan& plan = made.plan;
   if (ahead && ahead->used() == 0)
@@ -336,6 +370,7 @@ int run_on(const RunCommand& command, HardwareConfig loaded, const std::optional
     }
     if (!check) workload.reset();  // weights are large
     result = simulate(hardware, std::move(plan), options);
+    extrapolate(command, loaded_work.all_steps, result);
     progress.clear();
     Interruption::say(fmt::format(
         "\ntilebeat: interrupted after the simulation of {} clocks, before its outputs were written\n",

@@ -137,6 +137,18 @@ Json scenes_json(const std::vector<SceneResult>& scenes) {
   return list;
 }
 
+// Every key says that its number was not simulated.
+Json extrapolated_json(const Extrapolated& run) {
+  return {{"simulated_steps", run.simulated},
+          {"steps", run.steps},
+          {"largest_deviation", run.deviation},
+          {"extrapolated_cycles", run.cycles},
+          {"extrapolated_dram_read_bytes", run.dram_read},
+          {"extrapolated_dram_write_bytes", run.dram_write},
+          {"extrapolated_energy_pj", run.picojoules},
+          {"extrapolated_last_step_cycles", run.last_step_cycles}};
+}
+
 Json host_layers_json(const std::vector<HostLayerResult>& layers) {
   Json list = Json::array();
   for (const HostLayerResult& layer : layers)
@@ -201,6 +213,7 @@ Json frame_json(const RunResult& run, const Json& hardware) {
   for (const LayerResult& layer : run.layers) report["layers"].push_back(layer_json(layer));
   if (const std::vector<SceneResult> scenes = scenes_of(run); !scenes.empty())
     report["scenes"] = scenes_json(scenes);
+  if (run.extrapolated) report["extrapolated"] = extrapolated_json(*run.extrapolated);
   if (!run.host_layers.empty()) report["host_layers"] = host_layers_json(run.host_layers);
   if (!run.graph.empty()) report["graph"] = graph_json(run.graph);
   report["cores"] = Json::array();

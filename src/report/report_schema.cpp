@@ -180,6 +180,7 @@ Json provenance() {
                      {"mapping", text("--mapping")},
                      {"uninitialised", text("--uninitialised")},
                      {"tables", text("--tables")},
+                     {"extrapolate", text("--extrapolate")},
                      {"check", text("--check")},
                      {"inputs", list("--input", text("NAME=FILE"))},
                      {"faults", list("--fault", text("a broken cell"))}});
@@ -228,6 +229,37 @@ Json memory_over_time() {
                                                            "the slice, by lines of the memory"))}}))}});
 }
 
+Json scenes() {
+  return list(
+      "of a run of several programs, the sums over the layers of each; a step of a workload is one",
+      object("a scene",
+             {{"name", text("as in `scene` of its layers")},
+              {"cycles", count("of its layers")},
+              {"macs", count("useful multiply-accumulates")},
+              {"dram_read_bytes", count("bytes read from DRAM")},
+              {"dram_write_bytes", count("bytes written to DRAM")},
+              {"energy_pj", amount("energy in pJ")},
+              {"limit", object("the kind of lower bound whose layers take most of its cycles",
+                               {{"bound",
+                                 {{"enum", {"compute", "beats", "dram", "port"}},
+                                  {"description", "the largest of bound_cycles of each of these layers"}}},
+                                {"cycles", count("of these layers")}})}}));
+}
+
+Json extrapolated() {
+  return object(
+      "with --extrapolate, what a run of all steps would come to: by the line "
+      "that fits those of this run best, not simulated",
+      {{"simulated_steps", count("the steps of this run")},
+       {"steps", count("of the workload")},
+       {"largest_deviation", amount("of the cycles of a step of this run from the line, as a share of them")},
+       {"extrapolated_cycles", count("of all layers and steps")},
+       {"extrapolated_dram_read_bytes", count("of all layers and steps")},
+       {"extrapolated_dram_write_bytes", count("of all layers and steps")},
+       {"extrapolated_energy_pj", amount("pJ of all layers and steps")},
+       {"extrapolated_last_step_cycles", count("of the last step")}});
+}
+
 Json fields() {
   return {
       {"tilebeat_report", {{"const", kReportVersion}, {"description", "version of this schema"}}},
@@ -238,19 +270,8 @@ Json fields() {
       {"peak_macs_per_clock", count("multiply-accumulates of all arrays in a cycle")},
       {"total", total()},
       {"layers", list("in the order of their completion", layer())},
-      {"scenes",
-       list("of a run of several programs, the sums over the layers of each; a step of a workload is one",
-            object("a scene", {{"name", text("as in `scene` of its layers")},
-                               {"cycles", count("of its layers")},
-                               {"macs", count("useful multiply-accumulates")},
-                               {"dram_read_bytes", count("bytes read from DRAM")},
-                               {"dram_write_bytes", count("bytes written to DRAM")},
-                               {"energy_pj", amount("energy in pJ")},
-                               {"limit", object("what limits the layers that take most of its cycles",
-                                                {{"bound",
-                                                  {{"enum", {"compute", "beats", "dram", "port"}},
-                                                   {"description", "the largest of their bound_cycles"}}},
-                                                 {"cycles", count("of these layers")}})}}))},
+      {"scenes", scenes()},
+      {"extrapolated", extrapolated()},
       {"host_layers",
        list("computed by the host in float32: in no cycles of the chip, and none of its transfers",
             object("a layer", {{"name", text("of the layer")},
@@ -308,8 +329,8 @@ Json fields() {
 nlohmann::ordered_json report_schema() {
   Json schema = object("What a run measured, written as report.json.", fields());
   // Optional: files of this version from before these existed are valid as well.
-  for (const char* later :
-       {"outputs", "provenance", "energy", "graph", "memory_over_time", "host_layers", "scenes"})
+  for (const char* later : {"outputs", "provenance", "energy", "graph", "memory_over_time", "host_layers",
+                            "scenes", "extrapolated"})
     schema["required"].erase(std::find(schema["required"].begin(), schema["required"].end(), later));
   Json result{{"$schema", "http://json-schema.org/draft-07/schema#"}, {"title", "tilebeat report"}};
   result.update(schema);

@@ -90,15 +90,28 @@ std::string scenes_table(const RunResult& run) {
   if (scenes.empty()) return "";
   const Clock clock{run.clock_mhz};
   std::vector<std::vector<std::string>> rows{
-      {"scene", "cycles", "us", "MACs", "TOPS", "DRAM read", "DRAM write", "uJ", "limited most by"}};
+      {"scene", "cycles", "us", "MACs", "TOPS", "DRAM read", "DRAM write", "uJ", "most cycles limited by"}};
   for (const SceneResult& s : scenes)
     rows.push_back({s.scene, grouped(s.cycles), clock.microseconds(s.cycles), grouped(s.macs),
                     clock.tops(s.macs, s.cycles), grouped(s.dram_read), grouped(s.dram_write),
                     fmt::format("{:.4g}", s.picojoules * 1e-6),
-                    fmt::format("{}, {:.0f} % of its cycles", s.limit,
+                    fmt::format("{}, {:.0f} %", s.limit,
                                 100 * static_cast<double>(s.limited) /
                                     static_cast<double>(std::max<Cycle>(1, s.cycles)))});
   return "\nScene by scene, one program after the other:\n" + format_rows(rows);
+}
+
+std::string extrapolated_text(const RunResult& run) {
+  if (!run.extrapolated) return "";
+  const Extrapolated& all = *run.extrapolated;
+  return fmt::format(
+      "\nNOT SIMULATED: {} of {} steps. Extrapolated by the line that fits the first {} best, all take {} "
+      "cycles "
+      "({} us), read {} and write {} bytes of DRAM and take {:.4g} uJ; extrapolated, the last one takes {} "
+      "cycles. Simulated steps are up to {:.1f} % away from the line.\n",
+      all.steps - all.simulated, all.steps, all.simulated, grouped(all.cycles),
+      Clock{run.clock_mhz}.microseconds(all.cycles), grouped(all.dram_read), grouped(all.dram_write),
+      all.picojoules * 1e-6, grouped(all.last_step_cycles), 100 * all.deviation);
 }
 
 // The layers of the host, apart from those of the chip.
@@ -179,7 +192,7 @@ std::string report_table(const RunResult& run) {
   std::string text =
       fmt::format("{} on {} ({} dataflow, {} granularity, peak {} MACs a cycle)\n\n", run.workload,
                   run.hardware, run.dataflow, run.granularity, grouped(run.peak_macs_per_clock));
-  text += layers_table(run) + scenes_table(run) + host_table(run);
+  text += layers_table(run) + scenes_table(run) + extrapolated_text(run) + host_table(run);
   const std::string arrays = run.cores == 1 ? fmt::format("array's {}", grouped(run.cycles))
                                             : fmt::format("arrays' {} x {}", run.cores, grouped(run.cycles));
   text += fmt::format("\nWhere the PE {} cycles went:\n", arrays) + activity_table(run);

@@ -192,6 +192,17 @@ struct MemoryOverTime {
   std::vector<HeldByMemory> memories;  ///< memories that held anything
 };
 
+/// What a run of all steps of a workload would come to, of which the first ones were simulated (SPEC AT-3):
+/// each number of a later step lies on the line that fits those of the simulated ones best.
+struct Extrapolated {
+  int simulated = 0, steps = 0;
+  std::int64_t cycles = 0, dram_read = 0, dram_write = 0;  ///< of everything, simulated or not
+  double picojoules = 0;
+  Cycle last_step_cycles = 0;
+  double deviation =
+      0;  ///< how far the cycles of a simulated step are from the line at most, as a share of them
+};
+
 /// Everything a run found out, as plain values.
 struct RunResult {
   std::string workload, hardware, granularity, dataflow;
@@ -205,6 +216,7 @@ struct RunResult {
   MemoryBytes bytes;
   std::int64_t results = 0, decoded = 0, activations = 0;  ///< as in LayerResult
   EnergyResult energy;
+  std::optional<Extrapolated> extrapolated;  ///< where it was asked for
   std::vector<LayerResult> layers;
   std::vector<HostLayerResult> host_layers;  ///< in the order in which they were computed
   std::vector<CoreResult> core_results;      ///< cores of a chip

@@ -2,8 +2,10 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <string_view>
-#include <utility>
+
+#include <fmt/format.h>
 
 namespace tilebeat {
 namespace {
@@ -17,7 +19,77 @@ std::size_t limit_index(const LayerResult& layer) {
   return layer.bound.dram == largest ? 2 : 3;
 }
 
+/// A number of the steps as a straight line over their numbers, 1, 2, ...: the one that fits best by least
+/// squares.
+class StepLine {
+ public:
+  explicit StepLine(const std::vector<double>& of_steps) {
+    const double count = static_cast<double>(of_steps.size());
+    centre_ = (count + 1) / 2;
+    double squares = 0;
+    for (std::size_t i = 0; i < of_steps.size(); ++i) {
+      const double place = static_cast<double>(i) + 1 - centre_;
+      mean_ += of_steps[i] / count, slope_ += place * of_steps[i], squares += place * place;
+    }
+    slope_ /= squares;
+  }
+  /// Its value at a step, at least 0: no step takes less than nothing.
+  double at(int step) const { return std::max(0.0, mean_ + slope_ * (step - centre_)); }
+  /// The sum over the steps from `first` to `last`.
+  double sum(int first, int last) const {
+    double sum = 0;
+    for (int step = first; step <= last; ++step) sum += at(step);
+    return sum;
+  }
+
+ private:
+  double mean_ = 0, slope_ = 0, centre_ = 0;
+};
+
+/// Sums over the programs of step `step`; behind layers on the host there are several.
+SceneResult step_of(const std::vector<SceneResult>& scenes, int step) {
+  const std::string label = fmt::format("step{}", step);
+  SceneResult sum;
+  for (const SceneResult& scene : scenes) {
+    if (scene.scene != label && scene.scene.rfind(label + ".", 0) != 0) continue;
+    sum.cycles += scene.cycles, sum.picojoules += scene.picojoules;
+    sum.dram_read += scene.dram_read, sum.dram_write += scene.dram_write;
+  }
+  return sum;
+}
+
 }  // namespace
+
+Extrapolated extrapolated(const RunResult& run, int simulated, int steps) {
+  const std::vector<SceneResult> scenes = scenes_of(run);
+  std::vector<SceneResult> of_steps;
+  for (int step = 1; step <= simulated; ++step) of_steps.push_back(step_of(scenes, step));
+  const auto line = [&of_steps](auto number) {
+    std::vector<double> numbers;
+    for (const SceneResult& step : of_steps) numbers.push_back(static_cast<double>(step.*number));
+    return StepLine(numbers);
+  };
+  const auto of_all = [&](auto number, double measured) {
+    return measured + line(number).sum(simulated + 1, steps);
+  };
+  const auto whole = [&](auto number, std::int64_t measured) {
+    return std::int64_t{std::llround(of_all(number, static_cast<double>(measured)))};
+  };
+  Extrapolated made;
+  made.simulated = simulated, made.steps = steps;
+  made.cycles = whole(&SceneResult::cycles, run.cycles);
+  made.dram_read = whole(&SceneResult::dram_read, run.bytes.dram_read);
+  made.dram_write = whole(&SceneResult::dram_write, run.bytes.dram_write);
+  made.picojoules = of_all(&SceneResult::picojoules, run.energy.parts.total());
+  const StepLine cycles = line(&SceneResult::cycles);
+  made.last_step_cycles = std::llround(cycles.at(steps));
+  for (int step = 1; step <= simulated; ++step) {
+    const auto measured = static_cast<double>(of_steps[static_cast<std::size_t>(step) - 1].cycles);
+    if (measured > 0)
+      made.deviation = std::max(made.deviation, std::abs(cycles.at(step) - measured) / measured);
+  }
+  return made;
+}
 
 std::string limit_of(const LayerResult& layer) {
   return std::string(kLimits.at(limit_index(layer)));

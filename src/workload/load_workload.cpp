@@ -30,7 +30,10 @@ class LayerGraph {
  public:
   LayerGraph(const WorkloadSpec& spec, const std::string& file) : spec_(spec), root_(file) {
     collect_names();
-    for (std::size_t i = 0; i < spec.layers.size(); ++i) connect(i);
+    for (std::size_t i = 0; i < spec.layers.size(); ++i) {
+      if (begins_step(i)) errors_.raise();  // later steps have the same errors
+      connect(i);
+    }
     errors_.raise();
   }
 
@@ -99,7 +102,17 @@ class LayerGraph {
   void connect(std::size_t layer) {
     const Place place = place_of(spec_, layer, root_).key("inputs");
     for (std::size_t i = 0; i < spec_.layers[layer].inputs.size(); ++i)
-      errors_.attempt([&] { connect(layer, spec_.layers[layer].inputs[i], place.item(i)); });
+      errors_.attempt([&] {
+        checked_in_step(spec_.layers[layer].of_step,
+                        [&] { connect(layer, spec_.layers[layer].inputs[i], place.item(i)); });
+      });
+  }
+
+  bool begins_step(std::size_t layer) const {
+    const auto step = [this](std::size_t i) {
+      return spec_.layers[i].of_step ? spec_.layers[i].of_step->step : 0;
+    };
+    return layer > 0 && step(layer) != step(layer - 1);
   }
 
   void connect(std::size_t layer, const std::string& name, const Place& place) {
@@ -399,11 +412,8 @@ void load_float_references(const WorkloadSpec& spec, const Place& root, Workload
   }
 }
 
-}  // namespace
-
-Workload load_workload(const std::string& path, const InputFiles& given) {
-  refuse_model(path);
-  WorkloadSpec spec = read_workload_file(path);
+/// The workload of a file that has been read.
+Workload load(WorkloadSpec spec, const std::string& path, const InputFiles& given) {
   replace_inputs(given, path, spec);
   const Place root(path);
   Workload workload;
@@ -420,6 +430,49 @@ Workload load_workload(const std::string& path, const InputFiles& given) {
   // Float references belong to the inputs that the file names.
   if (given.empty()) load_float_references(spec, root, workload);
   return workload;
+}
+
+/// Removes layers that no other ones read, and what is expected of them and of the whole.
+void leave_out(const std::set<std::string>& names, Workload& workload) {
+  const auto is_left_out = [&names](const std::string& name) { return names.count(name) > 0; };
+  const auto erase = [&](auto& list, const auto& name_of) {
+    list.erase(std::remove_if(list.begin(), list.end(),
+                              [&](const auto& entry) { return is_left_out(name_of(entry)); }),
+               list.end());
+  };
+  erase(workload.layers, [](const Layer& layer) { return layer.name; });
+  erase(workload.outputs, [](const std::string& name) { return name; });
+  if (workload.outputs.empty()) workload.outputs.push_back(workload.layers.back().name);
+  workload.expected_cycles.total.reset();
+  for (const std::string& name : names) {
+    workload.expected.erase(name), workload.expected_cycles.layers.erase(name);
+    workload.float_references.erase(name);
+  }
+}
+
+}  // namespace
+
+Workload load_workload(const std::string& path, const InputFiles& given) {
+  refuse_model(path);
+  return load(read_workload_file(path), path, given);
+}
+
+FirstSteps load_first_steps(const std::string& path, const InputFiles& given, int most) {
+  refuse_model(path);
+  WorkloadSpec spec = read_workload_file(path);
+  FirstSteps first;
+  first.all = spec.steps ? spec.steps->count : 0;
+  if (first.all <= most)
+    throw UserError(one_line(fmt::format(
+        "--extrapolate {}: fewer steps than {} has are expected, which are {}", most, path, first.all)));
+  std::set<std::string> left_out;
+  for (const LayerSpec& layer : spec.layers) {
+    if (layer.of_step && layer.of_step->step > most) left_out.insert(layer.name);
+  }
+  first.workload = load(std::move(spec), path, given);
+  leave_out(left_out, first.workload);
+  first.left_out = std::move(left_out);
+  return first;
 }
 
 }  // namespace tilebeat

@@ -14,6 +14,8 @@
 namespace tilebeat {
 namespace {
 
+constexpr std::int64_t kMostLayersOfSteps = 1 << 20;
+
 template <class Map>
 std::vector<std::string> keys_of(const Map& map) {
   std::vector<std::string> keys;
@@ -51,28 +53,73 @@ class StepLayers {
   /// The name in this step of a layer of the steps.
   std::string named(const std::string& name) const { return fmt::format("{}.{}", name, step_); }
 
-  /// Throws UserError unless carried tensors and outputs are layers of the steps, under names of their own.
+  /// Checks what does not change from step to step. Throws UserError.
   void check_names(const WorkloadSpec& workload) const {
     ErrorList errors;
     std::set<std::string> before;
     for (const InputSpec& input : workload.inputs) before.insert(input.name);
     for (const LayerSpec& layer : workload.layers) before.insert(layer.name);
+    for (std::size_t i = 0; i < steps_.layers.size(); ++i) {
+      const Place place = place_.key("layers").item(i).key("name");
+      errors.attempt([&] { check_name(steps_.layers[i], before, place); });
+    }
     for (const auto& [name, carried] : steps_.carried) {
       const Place place = place_.key("carried").key(name);
       errors.attempt([&, &name = name, &carried = carried] {
-        if (own_.count(name) + before.count(name) > 0)
+        if (before.count(name) > 0 || own_.count(name.substr(0, name.rfind('.'))) > 0)
           place.refuse(shown(name), "a name that no input and no layer has");
         need(carried.from, before, place.key("from"), "a workload input or a layer before the steps");
         need(carried.next, own_, place.key("next"), "a layer of the steps");
       });
     }
-    for (std::size_t i = 0; i < steps_.outputs.size(); ++i)
-      errors.attempt(
-          [&] { need(steps_.outputs[i], own_, place_.key("outputs").item(i), "a layer of the steps"); });
+    std::set<std::string> written;
+    for (std::size_t i = 0; i < steps_.outputs.size(); ++i) {
+      const std::string& name = steps_.outputs[i];
+      const Place place = place_.key("outputs").item(i);
+      errors.attempt([&] {
+        need(name, own_, place, "a layer of the steps");
+        if (!written.insert(name).second) place.refuse(shown(name), "each name once");
+      });
+    }
+    errors.raise();
+  }
+
+  /// Throws UserError for numbers and carried tensors that no layer has; the layers are right.
+  void check_use() const {
+    std::set<std::string> read;
+    std::string text;
+    for (const Json& layer : steps_.layers) {
+      for (const Json& input : layer["inputs"]) read.insert(input.get<std::string>());
+      text += layer.dump();
+    }
+    ErrorList errors;
+    for (const auto& entry : steps_.carried) {
+      if (read.count(entry.first) == 0)
+        errors.attempt(
+            [&] { place_.key("carried").key(entry.first).fail("no layer of the steps reads it"); });
+    }
+    for (const auto& entry : steps_.numbers) {
+      const std::string use = "\"$" + entry.first;
+      if (text.find(use + '"') == std::string::npos && text.find(use + ' ') == std::string::npos)
+        errors.attempt([&] { place_.key("numbers").key(entry.first).fail("no layer of the steps has it"); });
+    }
     errors.raise();
   }
 
  private:
+  /// The number of a step is put behind a layer's name.
+  static void check_name(const Json& layer, const std::set<std::string>& before, const Place& place) {
+    constexpr std::size_t kMost = 128 - 6;
+    const auto found = layer.find("name");
+    if (found == layer.end() || !found->is_string()) return;
+    const auto name = found->get<std::string>();
+    if (before.count(name) > 0)
+      place.refuse(shown(name), "a name that no input and no layer before the steps has");
+    if (name.size() > kMost)
+      place.refuse(shown(name),
+                   fmt::format("a name of at most {} letters, as the number of a step follows", kMost));
+  }
+
   static void need(const std::string& name, const std::set<std::string>& known, const Place& place,
                    const char* what) {
     if (known.count(name) > 0) return;
@@ -102,7 +149,7 @@ class StepLayers {
     return step_ == 1 ? carried->second.from : fmt::format("{}.{}", carried->second.next, step_ - 1);
   }
 
-  /// `json` with a number for every text that begins with a dollar sign.
+  /// `json` with a number for every text that begins with a dollar sign, where a number can stand.
   Json with_numbers(const Json& json, const Place& place) const {
     if (json.is_string()) {
       const auto& text = json.get_ref<const std::string&>();
@@ -110,7 +157,9 @@ class StepLayers {
     }
     Json made = json;
     if (json.is_object()) {
-      for (const auto& [key, value] : json.items()) made[key] = with_numbers(value, place.key(key));
+      static const std::set<std::string> texts{"comment", "name", "op", "inputs", "file"};
+      for (const auto& [key, value] : json.items())
+        if (texts.count(key) == 0) made[key] = with_numbers(value, place.key(key));
     } else if (json.is_array()) {
       for (std::size_t i = 0; i < json.size(); ++i) made[i] = with_numbers(json[i], place.item(i));
     }
@@ -160,12 +209,29 @@ void expand_steps(const StepsSpec& steps, const Place& place, WorkloadSpec& work
           .key("scene")
           .refuse(shown(scene), "a label that does not begin with \"step\", as those of `steps` do");
   }
+  const auto most = kMostLayersOfSteps / std::max<std::int64_t>(1, ssize(steps.layers));
+  if (steps.count > most)
+    place.key("count").refuse(std::to_string(steps.count),
+                              fmt::format("1 to {}, as {} layers a step are at most {} in all", most,
+                                          steps.layers.size(), kMostLayersOfSteps));
   StepLayers(steps, place, 1).check_names(workload);
-  if (!steps.outputs.empty() && !workload.outputs) workload.outputs.emplace();
+  const bool has_outputs = workload.outputs.has_value();
+  const std::set<std::string> before =
+      has_outputs ? std::set<std::string>(workload.outputs->begin(), workload.outputs->end())
+                  : std::set<std::string>();
+  if (!steps.outputs.empty() && !has_outputs) workload.outputs.emplace();
   for (int step = 1; step <= steps.count; ++step) {
     const StepLayers layers(steps, place, step);
     layers.add_to(workload);
-    for (const std::string& output : steps.outputs) workload.outputs->push_back(layers.named(output));
+    if (step == 1) layers.check_use();
+    for (std::size_t i = 0; i < steps.outputs.size(); ++i) {
+      const std::string name = layers.named(steps.outputs[i]);
+      if (before.count(name) > 0)
+        place.key("outputs").item(i).refuse(
+            shown(steps.outputs[i]),
+            fmt::format("a layer whose {} the workload's outputs do not name", name));
+      workload.outputs->push_back(name);
+    }
   }
 }
 

@@ -185,6 +185,7 @@ struct NamedValues {
   void read(const Json& json, const Place& place) {
     if (!json.is_object()) place.refuse_value(json, R"(an object: {"name": {...}})");
     for (const auto& [name, entry] : json.items()) {
+      if (name == kCommentKey) continue;
       const Place here = place.key(name);
       ObjectValue<T>{value[read_name(name, here)]}.read(entry, here);
     }
@@ -208,7 +209,10 @@ struct LayersOfSteps {
   }
   OrderedJson write() const { return OrderedJson::array(); }
   OrderedJson schema() const {
-    return list_schema({{"type", "object"}, {"required", {"name", "op", "inputs"}}}, kTensorNames);
+    return list_schema({{"type", "object"},
+                        {"required", {"name", "op", "inputs"}},
+                        {"properties", {{"name", name_schema()}, {"op", choice_schema(all_names())}}}},
+                       kTensorNames);
   }
 };
 
@@ -253,7 +257,8 @@ void describe(Fields& v, StepNumberSpec& s) {
 }
 
 void describe(Fields& v, CarriedSpec& s) {
-  v.required().name("from", s.from, "what the first step reads: a workload input or a layer of `layers`");
+  v.required().name("from", s.from,
+                    "what the first step reads: a workload input, or a layer that is none of the steps");
   v.required().name("next", s.next, "what the others read: this layer of the step before");
 }
 
@@ -266,8 +271,10 @@ void describe(Fields& v, StepsSpec& s) {
             "by the name that layers read it under, a tensor that a step takes over from the one before");
   v.required().special("layers", LayersOfSteps{s.layers},
                        "layers as above, without `scene`; layer `y` of step 2 is called y.2");
-  v.names("outputs", s.outputs, {0, kTensorNames.high},
-          "layers of which every step's output is written, besides the workload's `outputs`");
+  v.names(
+      "outputs", s.outputs, {0, kTensorNames.high},
+      "layers of which every step's output is written, besides the workload's `outputs`; with these alone "
+      "no others are");
 }
 
 void describe(Fields& v, WorkloadSpec& s) {

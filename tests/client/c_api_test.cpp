@@ -289,7 +289,7 @@ TEST(CApi, AP_1_any_command_runs) {
 }
 
 TEST(CApi, AP_1_a_run_tells_what_share_is_simulated) {
-  const std::string layer = TILEBEAT_SOURCE_DIR "/models/mobilenet_v2.json";
+  const std::string layer = TILEBEAT_SOURCE_DIR "/models/alexnet.json";
   tilebeat_job job = job_of(kConfig, layer);
   std::vector<std::pair<double, std::string>> told;
   job.user = &told;

@@ -164,6 +164,22 @@ TEST(WfoldWaveform, UI_12_WF_7_figure_11_of_document_003_from_the_waveform) {
   EXPECT_TRUE(bytes == tensor);
 }
 
+TEST(WfoldWaveform, UI_3_results_alone_are_those_of_the_whole_waveform) {
+  const Example1 example;
+  ASSERT_EQ(example.run({"--vcd", "all.vcd", "--vcd-signals", "*"}).status, 0);
+  const Vcd all(read_bytes(example.folder.path("all.vcd")));
+  for (const char* pattern : {"sl0.cu0.sum*", "sl0.cu0.out*", "sl0.third.h0_k*"}) {
+    ASSERT_EQ(example.run({"--vcd", "some.vcd", "--vcd-signals", std::string("*") + pattern}).status, 0);
+    const Vcd some(read_bytes(example.folder.path("some.vcd")));
+    std::size_t changes = 0;
+    for (const std::string& path : some.paths()) {
+      EXPECT_EQ(some.signal(path).changes, all.signal(path).changes) << path;
+      changes += path == "chip.clk" ? 0 : some.signal(path).changes.size();
+    }
+    EXPECT_GT(changes, 8U) << pattern;
+  }
+}
+
 TEST(WfoldWaveform, UI_12_WF_2_lines_are_broadcast_at_full_width) {
   const Example1 example;
   ASSERT_EQ(example.run({"--vcd", "wave.vcd", "--vcd-signals", "*"}).status, 0);

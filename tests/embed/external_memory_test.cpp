@@ -209,6 +209,20 @@ TEST(ExternalMemory, AP_3_direct_access_takes_the_granted_latency_and_can_be_wit
   EXPECT_EQ(run(true), run(false)) << "the latency is the same by either way";
 }
 
+TEST(ExternalMemory, AP_3_direct_access_is_kept_where_another_region_is_withdrawn) {
+  ExternalTop top("configs/switch16.json", "models/worked_dilated.json");
+  top.memory.grants = true, top.memory.granted_bytes = 1 << 20;
+  simulate_software(top, [&](Cpu& cpu) {
+    cpu.read(0, 64);
+    const int before = top.memory.transports;
+    cpu.read(0, 64);
+    EXPECT_EQ(top.memory.transports, before) << "it was granted";
+    top.memory.socket->invalidate_direct_mem_ptr(1 << 21, (1 << 22) - 1);
+    cpu.read(0, 64);
+    EXPECT_EQ(top.memory.transports, before);
+  });
+}
+
 // What is granted ends inside of bursts of programs, weights and maps, which are sent then.
 TEST(ExternalMemory, AP_3_direct_access_is_used_inside_of_what_was_granted) {
   for (const std::uint64_t end : {29000, 41000}) {

@@ -9,6 +9,7 @@
 #include <array>
 #include <memory>
 #include <tuple>
+#include <utility>
 #include <vector>
 
 #include <gtest/gtest.h>
@@ -113,6 +114,29 @@ struct PlainCells : TimedCells {
   void written(std::uint64_t, std::uint64_t) override {}
   std::vector<std::uint8_t> memory;
 };
+
+/// Cells of which some are watched.
+struct WatchedCells : TimedCells {
+  WatchedCells(std::size_t bytes, std::uint64_t begin, std::uint64_t end) : memory(bytes) {
+    cells_ = memory.data();
+    watched_begin_ = begin, watched_end_ = end;
+  }
+  void written(std::uint64_t begin, std::uint64_t end) override { told.emplace_back(begin, end); }
+  std::vector<std::uint8_t> memory;
+  std::vector<std::pair<std::uint64_t, std::uint64_t>> told;
+};
+
+// Six words of two bytes, eight bytes apart, of which two lie among the watched bytes.
+TEST(TimedRuns, CY_3_words_of_a_run_are_told_where_they_are_watched) {
+  TimedWrites row(1);
+  WatchedCells bank(64, 16, 32);
+  row.join(0, bank);
+  WriteRun run;
+  run.due = run.interval = kPeriod, run.address = 4, run.step = 8, run.words = 6, run.word_bytes = 2;
+  row.add(run, std::vector<std::uint8_t>(12, 1).data());
+  row.commit(10 * kPeriod);
+  EXPECT_EQ(bank.told, (std::vector<std::pair<std::uint64_t, std::uint64_t>>{{20, 22}, {28, 30}}));
+}
 
 // The first port writes words in clocks 2, 4, 6 and 8, the second one in clocks 4 to 7, to the same bytes.
 TEST(TimedRuns, CY_1_two_ports_write_a_byte_in_the_order_of_time) {

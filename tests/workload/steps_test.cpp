@@ -1,6 +1,7 @@
 // `steps` of a workload: layers that are written once and computed again and again (SPEC AT-3).
 #include "../data/temporary_folder.h"
 #include "reference/reference.h"
+#include "report_schema.h"
 #include "workload/workload.h"
 
 #include <string>
@@ -121,6 +122,10 @@ TEST_F(WorkloadSteps, AT_3_UI_2_numbers_that_do_not_exist_are_refused) {
   }
   EXPECT_THAT(message_after([](json& steps) { steps.erase("numbers"); }),
               HasSubstr("as the steps have no `numbers`"));
+  EXPECT_THAT(message_after([](json& steps) {
+                steps["numbers"]["pas"] = {{"from", 1}};
+              }),
+              HasSubstr("/steps/numbers/pas: no layer of the steps has it"));
 }
 
 TEST_F(WorkloadSteps, AT_3_UI_2_a_number_that_leaves_its_range_is_refused_where_it_stands) {
@@ -151,8 +156,8 @@ TEST_F(WorkloadSteps, AT_3_UI_2_names_that_do_not_exist_or_are_taken_are_refused
               HasSubstr("/steps/carried/sum: \"sum\" is not allowed"));
   EXPECT_THAT(message_after([](json& steps) { steps["outputs"] = {"adde"}; }),
               HasSubstr("/steps/outputs/0: \"adde\" is not allowed"));
-  EXPECT_THAT(message_after([](json& steps) { steps["layers"][0]["inputs"][0] = "row"; }),
-              HasSubstr("/steps/layers/0/inputs/0: \"row\" is not allowed"));
+  EXPECT_THAT(message_after([](json& steps) { steps["layers"][1]["inputs"][0] = "row"; }),
+              HasSubstr("/steps/layers/1/inputs/0: \"row\" is not allowed"));
   EXPECT_THAT(message_after([](json& steps) { steps["layers"][1]["name"] = "longer"; }),
               HasSubstr("/steps/layers/1/name: \"longer.1\" is not allowed"));
   json scene = growing();
@@ -164,10 +169,64 @@ TEST_F(WorkloadSteps, AT_3_UI_2_names_that_do_not_exist_or_are_taken_are_refused
               HasSubstr("/steps/layers/0: 7 is not allowed"));
 }
 
+TEST_F(WorkloadSteps, AT_3_UI_2_names_that_would_meet_are_refused) {
+  const auto carried = [&](const char* name) {
+    return message_after([name](json& steps) { steps["carried"][name] = steps["carried"]["rows"]; });
+  };
+  EXPECT_THAT(carried("longer.2"), HasSubstr("/steps/carried/longer.2: \"longer.2\" is not allowed"));
+  EXPECT_THAT(carried("row"), HasSubstr("/steps/carried/row: no layer of the steps reads it"));
+  EXPECT_THAT(message_after([](json& steps) { steps["layers"][1]["name"] = "first"; }),
+              HasSubstr("/steps/layers/1/name: \"first\" is not allowed, allowed is a name that no input and "
+                        "no layer before"));
+  EXPECT_THAT(message_after([](json& steps) { steps["layers"][1]["name"] = std::string(123, 'n'); }),
+              HasSubstr("allowed is a name of at most 122 letters"));
+  EXPECT_THAT(message_after([](json& steps) {
+                steps["outputs"] = {"sum", "sum"};
+              }),
+              HasSubstr("/steps/outputs/1: \"sum\" is not allowed, allowed is each name once"));
+  json twice = growing();
+  twice["outputs"] = {"longer.2"};
+  EXPECT_THAT(message(twice),
+              HasSubstr("/steps/outputs/0: \"longer\" is not allowed, allowed is a layer whose longer.2 "));
+}
+
+TEST_F(WorkloadSteps, AT_3_texts_may_begin_with_a_dollar_sign) {
+  json file = growing();
+  file["steps"]["comment"] = "$past rows", file["steps"]["layers"][0]["comment"] = "$past, and one more";
+  file["steps"]["numbers"]["comment"] = "$", file["steps"]["carried"]["comment"] = {"one", "two"};
+  EXPECT_EQ(load(file).layers.size(), 1U + 3 * 7);
+  EXPECT_THAT(message_after([](json& steps) { steps["layers"][0]["op"] = "$past"; }),
+              HasSubstr("/steps/layers/0/op: \"$past\""));
+  EXPECT_THAT(message_after([](json& steps) { steps["layers"][1]["inputs"][0] = "$past"; }),
+              HasSubstr("/steps/layers/1/inputs/0: \"$past\""));
+}
+
+TEST_F(WorkloadSteps, AT_3_UI_2_as_many_layers_as_fit_are_accepted) {
+  EXPECT_THAT(message_after([](json& steps) {
+                while (steps["layers"].size() < 32) {
+                  json more = steps["layers"][3];
+                  more["name"] = "more" + std::to_string(steps["layers"].size());
+                  steps["layers"].push_back(more);
+                }
+                steps["count"] = 32769;
+              }),
+              HasSubstr("/steps/count: 32769 is not allowed, allowed is 1 to 32768, as 32 layers a step are "
+                        "at most 1048576 in all"));
+}
+
+TEST_F(WorkloadSteps, AT_3_UI_6_the_schema_accepts_numbers_of_steps) {
+  EXPECT_THAT(testing::schema_violations(json::parse(workload_schema().dump()), growing()),
+              ::testing::IsEmpty());
+}
+
 TEST_F(WorkloadSteps, AT_3_UI_13_an_error_of_all_steps_is_told_once) {
   const std::string told = message_after([](json& steps) { steps["layers"][0]["axes"] = 2; });
   EXPECT_THAT(told, HasSubstr("/steps/layers/0/axes: key \"axes\" of op concat is not allowed"));
   EXPECT_EQ(told.find('\n'), std::string::npos) << told;
+  const std::string unknown = message_after([](json& steps) { steps["layers"][1]["inputs"][0] = "row"; });
+  EXPECT_EQ(unknown.find('\n'), std::string::npos) << unknown;
+  const std::string later = message_after([](json& steps) { steps["layers"][1]["inputs"][0] = "added.2"; });
+  EXPECT_THAT(later, HasSubstr("/steps/layers/1/inputs/0: \"added.2\" is not allowed"));
 }
 
 }  // namespace

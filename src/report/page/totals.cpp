@@ -234,15 +234,38 @@ std::string limits(const RunFacts& run) {
   return html + bounds(run, sums);
 }
 
+namespace {
+
+std::string extrapolated(const RunFacts& run) {
+  if (!run.cited.report().contains("extrapolated")) return "";
+  const std::string at = "/extrapolated/";
+  const auto number = [&](const std::string& key) {
+    return fmt::format("{} (extrapolated)", run.cited.count(at + "extrapolated_" + key));
+  };
+  const double joules = run.cited.number(at + "extrapolated_energy_pj") * 1e-12;
+  return fmt::format(
+      "<p><b>Not simulated:</b> this run computed the first {} of {} steps. By the lines that fit them best, "
+      "all "
+      "steps take {} cycles, read {} and write {} bytes of DRAM and take {} (extrapolated), and the last "
+      "step "
+      "takes {} cycles. The simulated steps are up to {} away from the line.</p>\n",
+      run.cited.count(at + "simulated_steps"), run.cited.count(at + "steps"), number("cycles"),
+      number("dram_read_bytes"), number("dram_write_bytes"),
+      run.cited.computed("extrapolated/joules", joules, four_digits(joules) + "J"),
+      number("last_step_cycles"), run.cited.share(at + "largest_deviation"));
+}
+
+}  // namespace
+
 std::string scenes(const RunFacts& run) {
   const Json& report = run.cited.report();
-  if (!report.contains("scenes")) return "";
+  if (!report.contains("scenes")) return extrapolated(run);
   std::string html =
       "<h3>Scene by scene</h3>\n<p>Scenes are programs that run one after the other. The last column says "
-      "which lower bound is the largest one of the layers with most of their cycles.</p>\n"
+      "which kind of lower bound limits the layers that take most of a scene's cycles.</p>\n"
       "<table><thead><tr><th>scene</th><th class=\"n\">cycles</th><th class=\"n\">MACs</th><th "
-      "class=\"n\">DRAM read</th><th class=\"n\">DRAM write</th><th class=\"n\">energy</th><th>limited "
-      "most by</th></tr></thead><tbody>\n";
+      "class=\"n\">DRAM read</th><th class=\"n\">DRAM write</th><th class=\"n\">energy</th><th>most "
+      "cycles limited by</th></tr></thead><tbody>\n";
   for (std::size_t i = 0; i < report["scenes"].size(); ++i) {
     const std::string scene = fmt::format("/scenes/{}", i);
     const double share =
@@ -250,8 +273,8 @@ std::string scenes(const RunFacts& run) {
     const double joules = run.cited.number(scene + "/energy_pj") * 1e-12;
     html += fmt::format(
         "<tr><td class=\"name\">{}</td><td class=\"n\">{}</td><td class=\"n\">{}</td><td "
-        "class=\"n\">{}</td><td class=\"n\">{}</td><td class=\"n\">{}</td><td>{}, {} of its "
-        "cycles</td></tr>\n",
+        "class=\"n\">{}</td><td class=\"n\">{}</td><td class=\"n\">{}</td><td>{}, "
+        "{}</td></tr>\n",
         escaped(run.cited.at(scene + "/name").get<std::string>()), run.cited.count(scene + "/cycles"),
         run.cited.short_count(scene + "/macs"), run.cited.short_count(scene + "/dram_read_bytes"),
         run.cited.short_count(scene + "/dram_write_bytes"),
@@ -259,7 +282,7 @@ std::string scenes(const RunFacts& run) {
         escaped(run.cited.at(scene + "/limit/bound").get<std::string>()),
         run.cited.computed(fmt::format("scenes/{}/limited", i), share, percent(share)));
   }
-  return html + "</tbody></table>\n";
+  return html + "</tbody></table>\n" + extrapolated(run);
 }
 
 }  // namespace tilebeat::page
