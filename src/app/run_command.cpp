@@ -213,11 +213,11 @@ InputFiles input_files(const std::vector<std::string>& options) {
   return files;
 }
 
-/// What runs of a workload with --extrapolate.
+/// What was asked for, once it is read.
 struct Loaded {
   std::optional<Workload> workload;  ///< none: a program runs
-  NetworkMapping asked;
-  int all_steps = 0;  ///< steps of the file where only the first ones are simulated
+  NetworkMapping asked;  ///< of the mapping file, without what it says of steps that are not simulated
+  int all_steps = 0;     ///< steps of the file where only the first ones are simulated
 };
 
 Loaded load(const RunCommand& command, const InputFiles& given) {

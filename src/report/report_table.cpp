@@ -106,8 +106,8 @@ std::string extrapolated_text(const RunResult& run) {
   const Extrapolated& all = *run.extrapolated;
   return fmt::format(
       "\nNOT SIMULATED: {} of {} steps. Extrapolated by the line that fits the first {} best, all take {} "
-      "cycles "
-      "({} us), read {} and write {} bytes of DRAM and take {:.4g} uJ; extrapolated, the last one takes {} "
+      "cycles ({} us), read {} and write {} bytes of DRAM and take {:.4g} uJ; extrapolated, the last one "
+      "takes {} "
       "cycles. Simulated steps are up to {:.1f} % away from the line.\n",
       all.steps - all.simulated, all.steps, all.simulated, grouped(all.cycles),
       Clock{run.clock_mhz}.microseconds(all.cycles), grouped(all.dram_read), grouped(all.dram_write),

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <map>
 #include <string_view>
 
 #include <fmt/format.h>
@@ -46,24 +47,26 @@ class StepLine {
   double mean_ = 0, slope_ = 0, centre_ = 0;
 };
 
-/// Sums over the programs of step `step`; behind layers on the host there are several.
-SceneResult step_of(const std::vector<SceneResult>& scenes, int step) {
-  const std::string label = fmt::format("step{}", step);
-  SceneResult sum;
+/// Sums over the programs of each step, of which there are `steps`; behind layers on the host a step has
+/// several, "step1" and "step1.2".
+std::vector<SceneResult> steps_of(const std::vector<SceneResult>& scenes, int steps) {
+  std::map<std::string, std::size_t> numbers;
+  for (int step = 1; step <= steps; ++step) numbers.emplace(fmt::format("step{}", step), numbers.size());
+  std::vector<SceneResult> sums(numbers.size());
   for (const SceneResult& scene : scenes) {
-    if (scene.scene != label && scene.scene.rfind(label + ".", 0) != 0) continue;
+    const auto number = numbers.find(scene.scene.substr(0, scene.scene.find('.')));
+    if (number == numbers.end()) continue;
+    SceneResult& sum = sums[number->second];
     sum.cycles += scene.cycles, sum.picojoules += scene.picojoules;
     sum.dram_read += scene.dram_read, sum.dram_write += scene.dram_write;
   }
-  return sum;
+  return sums;
 }
 
 }  // namespace
 
 Extrapolated extrapolated(const RunResult& run, int simulated, int steps) {
-  const std::vector<SceneResult> scenes = scenes_of(run);
-  std::vector<SceneResult> of_steps;
-  for (int step = 1; step <= simulated; ++step) of_steps.push_back(step_of(scenes, step));
+  const std::vector<SceneResult> of_steps = steps_of(scenes_of(run), simulated);
   const auto line = [&of_steps](auto number) {
     std::vector<double> numbers;
     for (const SceneResult& step : of_steps) numbers.push_back(static_cast<double>(step.*number));

@@ -78,16 +78,14 @@ class LayerGraph {
 
  private:
   void collect_names() {
-    std::vector<std::string> scenes;
+    std::map<std::string, std::size_t> scenes;
     for (std::size_t i = 0; i < spec_.inputs.size(); ++i) {
       add_name(spec_.inputs[i].name, kNoLayer, root_.key("inputs").item(i));
     }
     for (std::size_t i = 0; i < spec_.layers.size(); ++i) {
       const LayerSpec& layer = spec_.layers[i];
       add_name(layer.name, i, place_of(spec_, i, root_));
-      const auto scene = std::find(scenes.begin(), scenes.end(), layer.scene);
-      scene_.push_back(to_size(scene - scenes.begin()));
-      if (scene == scenes.end()) scenes.push_back(layer.scene);
+      scene_.push_back(scenes.try_emplace(layer.scene, scenes.size()).first->second);
     }
     reads_.resize(spec_.layers.size());
     readers_.resize(spec_.layers.size());
@@ -338,27 +336,32 @@ void load_layers(const WorkloadSpec& spec, const std::vector<LayerGraph::Ordered
   }
 }
 
-const Layer* find_layer(const Workload& workload, const std::string& name) {
-  const auto found = std::find_if(workload.layers.begin(), workload.layers.end(),
-                                  [&name](const Layer& layer) { return layer.name == name; });
-  return found == workload.layers.end() ? nullptr : &*found;
-}
+/// The layers of a workload, which exists unchanged meanwhile.
+class NamedLayers {
+ public:
+  explicit NamedLayers(const Workload& workload) {
+    for (const Layer& layer : workload.layers) layers_.emplace(layer.name, &layer);
+  }
+  const Layer& need(const std::string& name, const Place& place) const {
+    if (const auto found = layers_.find(name); found != layers_.end()) return *found->second;
+    std::vector<std::string> known;
+    for (const auto& entry : layers_) known.push_back(entry.first);
+    place.refuse(shown(name),
+                 fmt::format("the name of a layer, the nearest is \"{}\"", nearest_name(name, known)));
+  }
 
-const Layer& need_layer(const Workload& workload, const std::string& name, const Place& place) {
-  if (const Layer* layer = find_layer(workload, name)) return *layer;
-  std::vector<std::string> known;
-  for (const Layer& layer : workload.layers) known.push_back(layer.name);
-  place.refuse(shown(name),
-               fmt::format("the name of a layer, the nearest is \"{}\"", nearest_name(name, known)));
-}
+ private:
+  std::map<std::string, const Layer*> layers_;
+};
 
 void name_outputs(const WorkloadSpec& spec, const Place& root, Workload& workload) {
+  const NamedLayers layers(workload);
   if (spec.outputs) {
     std::set<std::string> seen;
     for (std::size_t i = 0; i < spec.outputs->size(); ++i) {
       const std::string& name = (*spec.outputs)[i];
       const Place place = root.key("outputs").item(i);
-      need_layer(workload, name, place);
+      layers.need(name, place);
       if (!seen.insert(name).second) place.refuse(shown(name), "each name once");
       workload.outputs.push_back(name);
     }
@@ -372,12 +375,13 @@ void name_outputs(const WorkloadSpec& spec, const Place& root, Workload& workloa
 }
 
 void load_expected(const WorkloadSpec& spec, const Place& root, Workload& workload) {
+  const NamedLayers layers(workload);
   if (spec.expected_total)
     workload.expected_cycles.total =
         CycleTarget{spec.expected_total->cycles, spec.expected_total->tolerance_percent};
   for (const auto& [name, expected] : spec.expected) {
     const Place place = root.key("expected").key(name);
-    const Layer& layer = need_layer(workload, name, place);
+    const Layer& layer = layers.need(name, place);
     const TensorInfo& output = layer.output;
     if (expected.cycles && on_host(layer))
       place.key("cycles").fail("the host computes the layer, in no cycles of the chip");
@@ -396,10 +400,11 @@ void load_expected(const WorkloadSpec& spec, const Place& root, Workload& worklo
 }
 
 void load_float_references(const WorkloadSpec& spec, const Place& root, Workload& workload) {
+  const NamedLayers layers(workload);
   for (std::size_t i = 0; i < spec.float_references.size(); ++i) {
     const FloatReferenceSpec& reference = spec.float_references[i];
     const Place place = root.key("float_references").item(i);
-    const TensorInfo& output = need_layer(workload, reference.layer, place.key("layer")).output;
+    const TensorInfo& output = layers.need(reference.layer, place.key("layer")).output;
     Tensor tensor = load_npy(*reference.file, place.key("file"));
     if (!same_but_ones(tensor.shape, output.shape) || tensor.dtype != DType::kFloat32)
       place.key("file").refuse(
@@ -464,7 +469,7 @@ FirstSteps load_first_steps(const std::string& path, const InputFiles& given, in
   first.all = spec.steps ? spec.steps->count : 0;
   if (first.all <= most)
     throw UserError(one_line(fmt::format(
-        "--extrapolate {}: fewer steps than {} has are expected, which are {}", most, path, first.all)));
+        "--extrapolate {} is not allowed: {} has {} steps, fewer are expected", most, path, first.all)));
   std::set<std::string> left_out;
   for (const LayerSpec& layer : spec.layers) {
     if (layer.of_step && layer.of_step->step > most) left_out.insert(layer.name);

@@ -109,15 +109,13 @@ class StepLayers {
  private:
   /// The number of a step is put behind a layer's name.
   static void check_name(const Json& layer, const std::set<std::string>& before, const Place& place) {
-    constexpr std::size_t kMost = 128 - 6;
     const auto found = layer.find("name");
     if (found == layer.end() || !found->is_string()) return;
     const auto name = found->get<std::string>();
     if (before.count(name) > 0)
       place.refuse(shown(name), "a name that no input and no layer before the steps has");
-    if (name.size() > kMost)
-      place.refuse(shown(name),
-                   fmt::format("a name of at most {} letters, as the number of a step follows", kMost));
+    if (is_name(name) && !is_name(name + ".65536"))
+      place.refuse(shown(name), "a name that leaves room for the number of a step, six letters");
   }
 
   static void need(const std::string& name, const std::set<std::string>& known, const Place& place,

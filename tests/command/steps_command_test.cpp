@@ -185,7 +185,7 @@ TEST_F(StepsCommand, AT_3_UI_2_there_must_be_more_steps_than_are_simulated) {
     EXPECT_EQ(refused.status, 2);
     EXPECT_THAT(refused.err,
                 HasSubstr(fmt::format(
-                    "--extrapolate {}: fewer steps than w.json has are expected, which are 4", steps)));
+                    "--extrapolate {} is not allowed: w.json has 4 steps, fewer are expected", steps)));
   }
   for (const char* steps : {"2", "0x3", "03", "+3", " 3", "3.0", "many"}) {
     const CommandResult refused = run(growing(8), {"--extrapolate", steps}, "out");

@@ -7,6 +7,7 @@
 #include "random_engine.h"
 #include "random_network.h"
 
+#include <optional>
 #include <string>
 
 #include <gtest/gtest.h>
@@ -19,6 +20,20 @@ struct FourBitTally : Refusals {
   int layers = 0, decoded = 0, grouped = 0, shared = 0;
 };
 
+/// Plans for hardware that decodes weights; nothing: it refuses the workload. Where layers are fused, only
+/// the last outputs are written.
+std::optional<PlannedNetwork> plan_with_decoder(bool fused, Workload& workload, HardwareConfig& hardware,
+                                                FourBitTally& tally) {
+  hardware.fused = fused;
+  if (fused) {
+    keep_last_outputs(workload);
+    hardware.fusion.keep_where_slower = true, hardware.fusion.least_main_layers = 1;
+  }
+  hardware.chip->decode_bytes_per_clock = number(1, 40);
+  return plan_or_refusal(workload, hardware,
+                         {"chip.", "NRAM", "switch_array.", "wfold.", "rolling.", "offset.", "dram."}, tally);
+}
+
 void check_four_bits(Engine engine, bool fused, FourBitTally& tally) {
   const RandomNetwork network(number(1, 4));
   RC_LOG() << network.text() << "\n";
@@ -26,15 +41,7 @@ void check_four_bits(Engine engine, bool fused, FourBitTally& tally) {
   const int given = give_four_bits(workload);
   if (given == 0) return;
   HardwareConfig hardware = random_chip_with(engine);
-  hardware.fused = fused;
-  if (fused) {
-    keep_last_outputs(workload);
-    hardware.fusion.keep_where_slower = true, hardware.fusion.least_main_layers = 1;
-  }
-  hardware.chip->decode_bytes_per_clock = number(1, 40);
-  const auto planned =
-      plan_or_refusal(workload, hardware,
-                      {"chip.", "NRAM", "switch_array.", "wfold.", "rolling.", "offset.", "dram."}, tally);
+  const auto planned = plan_with_decoder(fused, workload, hardware, tally);
   if (!planned) return;
   const SimulatedRun run = check_both_granularities(workload, hardware, planned->plan, 30);
   check_planned_bytes(planned->plan, run);
@@ -98,15 +105,7 @@ void check_shared_weights(Engine engine, bool fused, FourBitTally& tally) {
   const TemporaryFolder folder;
   Workload workload = load_workload(folder.write("shared.json", file.dump()));
   HardwareConfig hardware = random_chip_with(engine);
-  hardware.fused = fused;
-  if (fused) {
-    keep_last_outputs(workload);
-    hardware.fusion.keep_where_slower = true, hardware.fusion.least_main_layers = 1;
-  }
-  hardware.chip->decode_bytes_per_clock = number(1, 40);
-  const auto planned =
-      plan_or_refusal(workload, hardware,
-                      {"chip.", "NRAM", "switch_array.", "wfold.", "rolling.", "offset.", "dram."}, tally);
+  const auto planned = plan_with_decoder(fused, workload, hardware, tally);
   if (!planned) return;
   check_planned_bytes(planned->plan, check_both_granularities(workload, hardware, planned->plan, 30));
   std::int64_t placed = 0;  // bytes of kernels

@@ -179,7 +179,7 @@ TEST_F(WorkloadSteps, AT_3_UI_2_names_that_would_meet_are_refused) {
               HasSubstr("/steps/layers/1/name: \"first\" is not allowed, allowed is a name that no input and "
                         "no layer before"));
   EXPECT_THAT(message_after([](json& steps) { steps["layers"][1]["name"] = std::string(123, 'n'); }),
-              HasSubstr("allowed is a name of at most 122 letters"));
+              HasSubstr("allowed is a name that leaves room for the number of a step, six letters"));
   EXPECT_THAT(message_after([](json& steps) {
                 steps["outputs"] = {"sum", "sum"};
               }),

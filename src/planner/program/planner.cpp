@@ -348,7 +348,7 @@ class NetworkPlanner {
 
   void lower(DecidedLayer& d) {
     if (on_host(*d.layer)) return add_host_layer(workload_, *d.layer, std::move(d.plan), made_.plan);
-    const std::int64_t fetched = program_bytes();
+    const std::int64_t fetched = program_bytes(d.layer->scene);
     TaskGraph graph;
     graph.place_constants([&](std::vector<std::uint8_t> bytes) {
       return places_.place_constant("constants of " + d.name, std::move(bytes));
@@ -383,7 +383,7 @@ class NetworkPlanner {
     d.plan.ends = count_of(workers);
     for (const int processor : workers)
       program_of(d.layer->scene, processor).push_back({{}, {}, {}, LayerEnd{number}});
-    d.plan.instruction_bytes = program_bytes() - fetched;
+    d.plan.instruction_bytes = program_bytes(d.layer->scene) - fetched;
     made_.plan.layers.push_back(std::move(d.plan));
     d.part.reset();
   }
@@ -418,11 +418,13 @@ class NetworkPlanner {
     for (const int processor : workers)
       program_of(d.layer->scene, processor).push_back({{}, {}, {}, operation});
   }
-  // Bytes of all programs so far.
-  std::int64_t program_bytes() const {
+  // Bytes of a scene's programs so far. Scenes are planned one after the other: those of this one are the
+  // last.
+  std::int64_t program_bytes(const std::string& scene) const {
+    const auto& programs = made_.plan.programs;
     std::int64_t bytes = 0;
-    for (const ProgramImage& program : made_.plan.programs)
-      bytes += ssize(program.instructions) * kInstructionBytes;
+    for (auto program = programs.rbegin(); program != programs.rend() && program->label == scene; ++program)
+      bytes += ssize(program->instructions) * kInstructionBytes;
     return bytes;
   }
   // Counts the tables that the task's unit reads, unless they are those that it has read last.
@@ -434,10 +436,8 @@ class NetworkPlanner {
   }
   std::vector<Instruction>& program_of(const std::string& scene, int processor) {
     auto& programs = made_.plan.programs;
-    const auto found = std::find_if(programs.begin(), programs.end(), [&](const ProgramImage& p) {
-      return p.label == scene && p.processor == processor;
-    });
-    if (found != programs.end()) return found->instructions;
+    for (auto program = programs.rbegin(); program != programs.rend() && program->label == scene; ++program)
+      if (program->processor == processor) return program->instructions;
     programs.push_back({scene, processor, 0, {}});
     return programs.back().instructions;
   }

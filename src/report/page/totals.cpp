@@ -245,10 +245,8 @@ std::string extrapolated(const RunFacts& run) {
   const double joules = run.cited.number(at + "extrapolated_energy_pj") * 1e-12;
   return fmt::format(
       "<p><b>Not simulated:</b> this run computed the first {} of {} steps. By the lines that fit them best, "
-      "all "
-      "steps take {} cycles, read {} and write {} bytes of DRAM and take {} (extrapolated), and the last "
-      "step "
-      "takes {} cycles. The simulated steps are up to {} away from the line.</p>\n",
+      "all steps take {} cycles, read {} and write {} bytes of DRAM and take {} (extrapolated), and the last "
+      "step takes {} cycles. The simulated steps are up to {} away from the line.</p>\n",
       run.cited.count(at + "simulated_steps"), run.cited.count(at + "steps"), number("cycles"),
       number("dram_read_bytes"), number("dram_write_bytes"),
       run.cited.computed("extrapolated/joules", joules, four_digits(joules) + "J"),
@@ -273,8 +271,7 @@ std::string scenes(const RunFacts& run) {
     const double joules = run.cited.number(scene + "/energy_pj") * 1e-12;
     html += fmt::format(
         "<tr><td class=\"name\">{}</td><td class=\"n\">{}</td><td class=\"n\">{}</td><td "
-        "class=\"n\">{}</td><td class=\"n\">{}</td><td class=\"n\">{}</td><td>{}, "
-        "{}</td></tr>\n",
+        "class=\"n\">{}</td><td class=\"n\">{}</td><td class=\"n\">{}</td><td>{}, {}</td></tr>\n",
         escaped(run.cited.at(scene + "/name").get<std::string>()), run.cited.count(scene + "/cycles"),
         run.cited.short_count(scene + "/macs"), run.cited.short_count(scene + "/dram_read_bytes"),
         run.cited.short_count(scene + "/dram_write_bytes"),
