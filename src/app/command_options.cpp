@@ -24,8 +24,8 @@ CLI::Option* add_extrapolate(CLI::App& app, std::string& steps) {
   };
   return app
       .add_option("--extrapolate", steps,
-                  "simulate the first steps of the workload alone, so many, at least 3, and say what all of "
-                  "them would take by the line that fits these best")
+                  "simulate only the first STEPS steps of the workload, at least 3, and say what all would "
+                  "take by the line that fits these best")
       ->check(wrong)
       ->excludes("--program")
       ->type_name("STEPS");
