@@ -46,7 +46,7 @@ def random_engine(rng, geometry):
               "beat_queue": pick([16, 16, 8, 1, 2, 3, 5]), "write_queue": pick([16, 16, 8, 1, 2, 4]), "post_latency_cycles": pick([4, 4, 0, 1, 7]),
               "record_kernels": pick([LARGEST["RECORDS"] // columns, 1, 2, 3]) * columns}
     if rng.random() < 0.2:
-        engine.update({"addresses": "computed", "divider_cycles": pick([8, 1, 2, 3]), "multiplier_cycles": pick([1, 1, 2, 5])})
+        engine.update({"addresses": "computed", "divider_cycles": pick([8, 1, 2, 3]), "multiplier_cycles": pick([1, 1, 2, 5]), "address_queue": pick([4, 4, 1, 2, 3, 8])})
     return engine
 
 
@@ -110,7 +110,7 @@ def settings(hardware):
     cache = engine.get("cache", {})
     result = {"scope": "chip.cluster0.core0.", "tables": "chip.noc.cluster0.core0.tables", "processor": "cluster0.core0.control",
               "fifo": int(cache.get("replacement") == "fifo"), "computed": int(engine.get("addresses") == "computed"), "divider": engine.get("divider_cycles", 8),
-              "multiplier": engine.get("multiplier_cycles", 1), "table_bytes": engine.get("table_bytes", 16384), "burst_bytes": hardware.get("dma", {}).get("burst_bytes", 1024),
+              "multiplier": engine.get("multiplier_cycles", 1), "address_queue": engine.get("address_queue", 4), "table_bytes": engine.get("table_bytes", 16384), "burst_bytes": hardware.get("dma", {}).get("burst_bytes", 1024),
               "outstanding": hardware.get("dma", {}).get("max_outstanding", 8), "beat_queue": engine.get("beat_queue", 16), "hit_latency": cache.get("hit_latency_cycles", 2), "misses": cache.get("misses", 8),
               "write_queue": engine.get("write_queue", 16), "post_latency": engine.get("post_latency_cycles", 4)}
     for port, name in (("lines", "nram"), ("kernels", "wram")):

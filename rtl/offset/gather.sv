@@ -18,6 +18,7 @@ module gather #(
     input  logic                             option_computed,
     input  logic [15:0]                      option_divider,
     input  logic [15:0]                      option_multiplier,
+    input  logic [15:0]                      option_address_queue,
     input  logic [31:0]                      option_table_bytes,
     input  logic [15:0]                      option_burst_bytes,
     input  logic [15:0]                      option_outstanding,
@@ -68,7 +69,7 @@ module gather #(
   assign shape = shape_bits;
   assign beat = beat_bits;
 
-  logic segment_ends, record_there, table_there, offset_there, base_made, offset_made, set_free, ready;
+  logic segment_ends, record_there, table_there, offset_there, base_made, offset_made, ready;
   logic [127:0] record;
   logic [31:0] thread, loading_group, offset, displacement, distance;
   logic [R-1:0] active;
@@ -134,11 +135,11 @@ module gather #(
       .reset(reset),
       .option_divider(option_divider),
       .option_multiplier(option_multiplier),
+      .option_address_queue(option_address_queue),
       .valid(valid && !walked && option_computed),
       .begins(begins),
       .job_bits(job_bits),
       .shape_bits(shape_bits),
-      .set_free(set_free),
       .step(done),
       .last_of_group(beat.last_of_group),
       .base_made(base_made),
@@ -156,7 +157,6 @@ module gather #(
       .computed(option_computed),
       .there(option_computed ? base_made : record_there),
       .record(record),
-      .set_free(set_free),
       .thread(thread),
       .loading_group(loading_group),
       .step(done && beat.last_of_group),

@@ -12,7 +12,6 @@ module thread_registers #(
     // A record of the table.
     input  logic                              there,         // it is in the cache, or its base has been computed
     input  logic [127:0]                      record,
-    output logic                              set_free,      // registers for the next one
     output logic [31:0]                       thread,        // the next one
     output logic [31:0]                       loading_group,
     // The group at work.
@@ -41,7 +40,7 @@ module thread_registers #(
   logic [63:0] mask;
   logic [31:0] base, rows_mask, columns_mask;
   logic signed [31:0] h, w, tap_h, tap_w;
-  logic ends, reads;
+  logic ends, reads, set_free;  // there are registers for the next thread
 
   always_comb begin
     thread = loading_group * shape.group_threads + {16'd0, place};

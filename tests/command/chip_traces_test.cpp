@@ -148,6 +148,14 @@ TEST(ChipTimeline, UI_3_a_track_for_every_unit_that_works) {
     ASSERT_EQ(timeline.tracks.count(track), 1U) << track;
     EXPECT_FALSE(timeline.tracks.at(track).empty()) << track;
   }
+  // What a unit does is work of a layer, and so many bytes or products, whichever unit it is.
+  for (const char* unit : {"core0.iodma", "core0.vector", "core0.load", "core0.parameter", "core0.store",
+                           "core0.engine.switch", "memory.gdma"}) {
+    for (const TimelineSlice& slice : timeline.tracks.at(std::string("cluster0/") + unit)) {
+      EXPECT_TRUE(slice.args.contains("layer")) << unit << " " << slice.name;
+      EXPECT_TRUE(slice.args.contains("bytes") || slice.args.contains("macs")) << unit << " " << slice.name;
+    }
+  }
   for (const char* counter : {"cluster0/core0.iodma buffer", "cluster0/core0.load landing buffer",
                               "cluster0/core0.engine.switch utilization", "chip/dram0 read"})
     EXPECT_GT(timeline.counters.at(counter).size(), 1U) << counter;

@@ -56,14 +56,15 @@ TEST(OffsetWaveform, OT_1_OT_4_UI_3_taps_channels_hits_and_misses_beat_by_beat) 
     "layers": [{"name": "conv1", "op": "conv2d", "inputs": ["x"], "out_channels": 16, "kernel": [3, 3],
                 "weights": {"random": {"seed": 4}}}],
     "outputs": ["conv1"]})");
-  const CommandResult result = folder.run(
-      {"run", "--config", source_path(kOffsetConfig), "--layer", "layer.json", "--vcd", "wave.vcd"});
+  const CommandResult result =
+      folder.run({"run", "--config", source_path(kOffsetConfig), "--layer", "layer.json", "--granularity",
+                  "clock", "--vcd", "wave.vcd", "--vcd-signals", "*"});
   ASSERT_EQ(result.status, 0) << result.err;
   const Vcd vcd(read_bytes(folder.path("wave.vcd")));
   const auto signal = [&](const char* name) -> const VcdSignal& {
     return vcd.signal(std::string("chip.cluster0.core0.offset.lanes.") + name);
   };
-  std::vector<BeatSeen> beats;
+  std::vector<BeatSeen> beats, multiplied;
   const VcdSignal& beat = signal("beat");
   const std::int64_t end = beat.changes.back().first;
   for (std::int64_t time = beat.first_known(); time < end; time += kOffsetPeriod) {
@@ -77,8 +78,15 @@ TEST(OffsetWaveform, OT_1_OT_4_UI_3_taps_channels_hits_and_misses_beat_by_beat) 
                             beats.back().kernel_column == seen.kernel_column &&
                             beats.back().channel == seen.channel;
     if (!same_place) beats.push_back(seen);  // a beat with bank conflicts takes several cycles
+    if (value("valid") != 1) continue;
+    multiplied.push_back(seen);
+    const bool is_last = beat.at(time + kOffsetPeriod) != 1U ||
+                         signal("channel").at(time + kOffsetPeriod) != seen.channel ||
+                         signal("kernel_column").at(time + kOffsetPeriod) != seen.kernel_column;
+    EXPECT_TRUE(is_last) << "operands are multiplied in a beat's last cycle";
   }
   EXPECT_EQ(beats, expected());
+  EXPECT_EQ(multiplied, expected());
   EXPECT_EQ(folder.report().at("layers").at(0).at("beats"), 18);
 }
 

@@ -112,6 +112,8 @@ TEST_F(MalformedFile, UI_2_hardware_fields) {
        "/dataflow: \"wfold\" is not allowed, allowed is dilated, or a file with `chip`"},
       {R"({"dataflow": "systolic"})", "/dataflow: \"systolic\" is not allowed"},
       {R"({"wfold": {"pci": 24}})", "/wfold/pci: 24 is not allowed, allowed is a power of two"},
+      {R"({"offset": {"port_bytes": 3}})", "/offset/port_bytes: 3 is not allowed, allowed is a power of two"},
+      {R"({"offset": {"address_queue": 0}})", "/offset/address_queue: 0 is not allowed, allowed is a whole number from 1 to 64"},
       {R"({"wfold": {"pci": 128}})", "/wfold/pci: 128 is not allowed, allowed is at most line_bytes (64)"},
       {R"({"wfold": {"first_buffer_lines": 4}})", "/wfold/first_buffer_lines: 4 is not allowed"},
       {R"({"wfold": {"read_mode": "random"}})", "/wfold/read_mode: \"random\""},

@@ -20,7 +20,7 @@ inline HardwareConfig random_offset_chip(int clusters = 2, int cores = 2) {
   c.block_channels = skewed(24);
   c.thread_order = static_cast<offset_table::ThreadOrder>(number(0, 1));
   c.addresses = one_in(5) ? offset_table::Addresses::kComputed : offset_table::Addresses::kTables;
-  c.divider_cycles = number(1, 12), c.multiplier_cycles = number(1, 4);
+  c.divider_cycles = number(1, 12), c.multiplier_cycles = number(1, 4), c.address_queue = number(1, 6);
   c.cache.line_bytes = 4 << number(0, 5);
   c.cache.ways = number(1, 4);
   c.cache.bytes = c.cache.line_bytes * c.cache.ways * (1 << number(0, 5));

@@ -393,10 +393,15 @@ TEST_F(VectorUnitTest, HI_2_refuses_int32_where_bytes_are_needed) {
   run.out_type = DType::kInt32;
   EXPECT_THAT(refusal(run), HasSubstr("vector.run: table of int32 elements"));
 }
-TEST_F(VectorUnitTest, HI_2_NU_6_refuses_accumulators_in_the_arithmetic_of_a_runtime) {
+TEST_F(VectorUnitTest, HI_2_NU_6_refuses_sums_of_accumulators_in_the_arithmetic_of_a_runtime) {
   VectorRun run = pool(4);
   run.kind = VectorKind::kAdd, run.arithmetic = Arithmetic::kFloat32, run.a_type = DType::kInt32;
   EXPECT_THAT(refusal(run), HasSubstr("vector.run: add has no such types of elements"));
+}
+TEST_F(VectorUnitTest, HI_2_NU_6_refuses_products_of_accumulators_in_the_arithmetic_of_a_runtime) {
+  VectorRun run = pool(4);
+  run.kind = VectorKind::kMul, run.arithmetic = Arithmetic::kFloat32, run.a_type = DType::kInt32;
+  EXPECT_THAT(refusal(run), HasSubstr("vector.run: mul has no such types of elements"));
 }
 TEST_F(VectorUnitTest, HI_2_refuses_exponentials_that_sum_to_zero) {
   VectorRun run = pool(1);
@@ -423,6 +428,47 @@ TEST(VectorSteps, HI_2_a_run_of_taps_is_one_burst_at_most) {
   steps.advance();
   EXPECT_EQ(steps.step().a_bytes, 32);
   EXPECT_TRUE(steps.step().last);
+}
+
+TEST(VectorSteps, OP_2_a_range_begins_with_its_first_burst_and_has_one_result) {
+  VectorRun run;
+  run.kind = VectorKind::kRange;
+  run.a_type = run.out_type = DType::kFloat32;
+  run.rows = run.columns = 1, run.channels = 40;
+  VectorSteps steps(run, 16, 64);
+  EXPECT_TRUE(steps.step().parameters) << "the range so far";
+  std::vector<int> results;
+  for (const bool first : {true, false, false}) {
+    steps.advance();
+    EXPECT_EQ(steps.step().first, first);
+    results.push_back(steps.step().results);
+  }
+  EXPECT_EQ(results, (std::vector<int>{0, 0, kRangeReals}));
+}
+
+std::vector<std::uint8_t> float32_bytes(const std::vector<float>& reals) {
+  std::vector<std::uint8_t> bytes(reals.size() * sizeof(float));
+  std::memcpy(bytes.data(), reals.data(), bytes.size());
+  return bytes;
+}
+
+TEST(VectorMath, OP_2_float32_of_two_operands) {
+  VectorRun run;
+  run.a_type = run.b_type = run.out_type = DType::kFloat32;
+  VectorStep step;
+  step.results = 2;
+  const auto made = [&](VectorKind kind, bool divide) {
+    run.kind = kind, run.divide = divide;
+    std::vector<std::uint8_t> results;
+    VectorMath().run(Operation(run), step, float32_bytes({3, -2}), float32_bytes({0.5, 4}), results);
+    return results;
+  };
+  EXPECT_EQ(made(VectorKind::kAdd, false), float32_bytes({3.5, 2}));
+  EXPECT_EQ(made(VectorKind::kSub, false), float32_bytes({2.5, -6}));
+  EXPECT_EQ(made(VectorKind::kMul, false), float32_bytes({1.5, -8}));
+  EXPECT_EQ(made(VectorKind::kMul, true), float32_bytes({6, -0.5}));
+  EXPECT_EQ(made(VectorKind::kMin, false), float32_bytes({0.5, -2}));
+  EXPECT_EQ(made(VectorKind::kMax, false), float32_bytes({3, 4}));
 }
 
 // Shares of TensorFlow Lite round halves away from zero, those of ONNX Runtime to even: four equal shares of

@@ -139,6 +139,7 @@ void LockStep::set_options(const Settings& settings) {
   model_->option_computed = settings.number("computed");
   model_->option_divider = settings.number("divider");
   model_->option_multiplier = settings.number("multiplier");
+  model_->option_address_queue = settings.number("address_queue");
   model_->option_table_bytes = settings.number("table_bytes");
   model_->option_burst_bytes = settings.number("burst_bytes");
   model_->option_outstanding = settings.number("outstanding");

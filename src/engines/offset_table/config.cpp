@@ -39,11 +39,14 @@ void describe(V& v, OffsetConfig& c) {
            "from tables that were compiled ahead, or from a generator that divides and multiplies");
   v.integer("divider_cycles", c.divider_cycles, {1, 64}, "cycles of the generator's divider, not pipelined");
   v.integer("multiplier_cycles", c.multiplier_cycles, {1, 64}, "cycles of its multiplier, pipelined");
+  v.integer("address_queue", c.address_queue, {1, 64},
+            "offsets of the generator that are under way or wait for their beats");
   v.object("cache", c.cache, "the line cache in front of NRAM");
   v.integer("table_bytes", c.table_bytes, {256, 1 << 24},
             "bytes of the table cache; larger tables stream through halves of it");
   v.integer("beat_queue", c.beat_queue, {1, 1024}, "beats that wait between the tags and the lanes");
-  v.integer("port_bytes", c.port_bytes, {1, 256}, "bytes of an access to NRAM or WRAM, one a cycle each");
+  v.integer("port_bytes", c.port_bytes, {1, 256},
+            "bytes of an access to NRAM or WRAM, one a cycle each; a power of two");
   v.integer("drain_bytes", c.drain_bytes, {4, 1024}, "bytes of sums that leave the lanes a cycle");
   v.integer("write_queue", c.write_queue, {1, 4096}, "rows of results that wait to be written");
   v.integer("post_latency_cycles", c.post_latency_cycles, {0, 1024},
@@ -54,6 +57,7 @@ void describe(V& v, OffsetConfig& c) {
 
 void check_engine(const OffsetConfig& c, const HardwareConfig& hardware, const Place& root) {
   const Place place = root.key("offset"), cache = place.key("cache");
+  need_power_of_two(c.port_bytes, place.key("port_bytes"));
   need_power_of_two(c.cache.line_bytes, cache.key("line_bytes"));
   need_power_of_two(c.cache.banks, cache.key("banks"));
   need(c.cache.bytes % (c.cache.line_bytes * c.cache.ways) == 0, cache.key("bytes"), c.cache.bytes,

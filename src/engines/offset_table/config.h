@@ -55,6 +55,7 @@ struct OffsetConfig {
   Addresses addresses = Addresses::kTables;
   int divider_cycles = 8;     ///< cycles of a division of the address generator; not pipelined
   int multiplier_cycles = 1;  ///< cycles of a multiplication; pipelined
+  int address_queue = 4;      ///< offsets of the generator that are under way or wait for their beats
   CacheConfig cache;
   int table_bytes = 16384;      ///< bytes of the table cache
   int beat_queue = 16;          ///< most beats between the tags and the lanes

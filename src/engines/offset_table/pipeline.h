@@ -26,11 +26,15 @@ PortTimes port_times(const OffsetConfig& config, const MemoryConfig& nram, const
 
 /// The baseline's address generator (SPEC OT-6): one divider, not pipelined, and one multiplier, pipelined.
 /// A thread takes two divisions (by Ho*Wo and by Wo) and the products of its base; an offset two divisions
-/// (by Kh*Kw and by Kw) and its products, which begin when the divisions have ended.
+/// (by Kh*Kw and by Kw) and its products, which begin when the divisions have ended. At most `address_queue`
+/// offsets are under way or wait for their beats: the divider begins another one when the tags are done with
+/// the beat of the oldest one.
 class AddressGenerator {
  public:
   explicit AddressGenerator(const OffsetConfig& config)
-      : divider_(config.divider_cycles), multiplier_(config.multiplier_cycles) {}
+      : divider_(config.divider_cycles),
+        multiplier_(config.multiplier_cycles),
+        taken_(to_size(config.address_queue), -1) {}
   static constexpr int kDivisions = 2;
   static constexpr int kThreadProducts = 5;  ///< oh*sv, ow*su, by H, by W, by C or V
   static constexpr int kOffsetProducts = 4;  ///< v*dv, u*du, by W, by C, H*W or V
@@ -43,12 +47,21 @@ class AddressGenerator {
     multiplier_free_ = multiplied + products;
     return multiplier_free_ - 1 + multiplier_;
   }
+  /// The same for the offset of the next beat, which needs a place in the queue.
+  Cycle make_offset(Cycle from) { return make(kOffsetProducts, std::max(from, taken_[oldest_taken_] + 1)); }
+  /// The tags are done in cycle `at` with the beat whose offset was made last; its place is free in the next.
+  void take_offset(Cycle at) {
+    taken_[oldest_taken_] = at;
+    if (++oldest_taken_ == taken_.size()) oldest_taken_ = 0;
+  }
   /// Cycles that the generator needs for an address when many follow one another.
   Cycle interval(int products) const { return std::max<Cycle>(kDivisions * divider_, products); }
 
  private:
   Cycle divider_, multiplier_;
   Cycle divider_free_ = 0, multiplier_free_ = 0;
+  std::vector<Cycle> taken_;      // by the tags, of the last `address_queue` offsets
+  std::size_t oldest_taken_ = 0;  // index of the oldest
 };
 
 /// The way of beats through the unit, cycle by cycle: activation of threads, addresses, tags, lines, kernels,
@@ -134,11 +147,12 @@ class Pipeline {
   }
   Cycle next_addresses() {
     if (config_.addresses == Addresses::kTables) return addresses_from_;
-    return std::max(addresses_from_, generator_.make(AddressGenerator::kOffsetProducts, addresses_from_));
+    return std::max(addresses_from_, generator_.make_offset(addresses_from_));
   }
   // Computes the times of a beat from its tags on.
   void end_beat(BeatTimes& t, int kernel_accesses) {
     last_looked_ = t.looked.done;
+    if (config_.addresses == Addresses::kComputed) generator_.take_offset(last_looked_);
     nth(registers_free_, (groups_ + 1) % 2) = last_looked_ + 1;
     t.kernels_requested = std::max(t.looked.at, kernels_free_);
     kernels_free_ = t.kernels_requested + kernel_accesses;
@@ -182,6 +196,7 @@ void Pipeline::beats_again(std::size_t count, int kernel_accesses, Each&& each) 
     Cycle& begun = begun_[oldest_begun_];
     if (++oldest_begun_ == begun_.size()) oldest_begun_ = 0;
     look = std::max({look, addresses_, begun + 1});
+    if (computed) generator_.take_offset(look);
     kernels = std::max(look, kernels) + kernel_accesses;
     const Cycle ready = look + hit_latency;
     begun = std::max({lanes, ready, kernels + times_.wram_latency});

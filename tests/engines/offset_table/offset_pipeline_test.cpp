@@ -184,6 +184,24 @@ TEST(OffsetAddressGenerator, OT_4_OT_6_divisions_follow_one_another_and_products
   EXPECT_EQ(AddressGenerator(config).interval(AddressGenerator::kThreadProducts), 5) << "one multiplier";
 }
 
+TEST(OffsetAddressGenerator, OT_4_the_divider_waits_while_offsets_have_no_place) {
+  const auto third = [](int places, Cycle first_taken, Cycle second_taken) {
+    OffsetConfig config;
+    config.divider_cycles = 8, config.multiplier_cycles = 1, config.address_queue = places;
+    AddressGenerator generator(config);
+    generator.make_offset(0);
+    generator.take_offset(first_taken);
+    generator.make_offset(0);
+    generator.take_offset(second_taken);
+    return generator.make_offset(0);
+  };
+  EXPECT_EQ(third(3, 500, 501), 3 * 16 + 4) << "three places: each follows the one before";
+  EXPECT_EQ(third(2, 31, 36), 3 * 16 + 4) << "the first is taken in the cycle before the third could begin";
+  EXPECT_EQ(third(2, 32, 36), 33 + 16 + 4) << "a cycle later: the third begins in the cycle behind that";
+  EXPECT_EQ(third(2, 500, 501), 501 + 16 + 4);
+  EXPECT_EQ(third(1, 20, 36), 37 + 16 + 4) << "one place: the second has to be taken";
+}
+
 TEST_F(OffsetPipeline, OT_4_computed_addresses_take_the_generator_for_every_thread_and_offset) {
   config_.addresses = Addresses::kComputed;
   Pipeline p = make();

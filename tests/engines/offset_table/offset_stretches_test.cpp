@@ -34,7 +34,7 @@ OffsetConfig random_config() {
   c.cache.bank_order = one_in(2) ? BankOrder::kRotated : BankOrder::kPlain;
   c.cache.misses = number(1, 8), c.cache.hit_latency_cycles = number(1, 4);
   c.addresses = one_in(3) ? Addresses::kComputed : Addresses::kTables;
-  c.divider_cycles = number(1, 3), c.multiplier_cycles = number(1, 2);
+  c.divider_cycles = number(1, 3), c.multiplier_cycles = number(1, 2), c.address_queue = number(1, 4);
   c.vector = 1 << number(0, 4), c.beat_queue = number(1, 20);
   return c;
 }
