@@ -84,7 +84,7 @@ TEST_P(SwitchRecords, SW_9_slots_that_are_not_refilled_cost_nothing) {
 
 /// Results of the two runs of the program: a valid 3x3 convolution whose sums get the record's bias, a floor
 /// of `least`, the record's scale and a zero point.
-std::vector<std::uint8_t> expected_results(std::int32_t least, int zero_point) {
+std::vector<std::uint8_t> expected_results(std::int32_t least, int zero_point, DType map = DType::kInt8) {
   const std::string folder = layer_file("setup_in_drain/");
   const Tensor x = read_npy(folder + "x.npy"), k = read_npy(folder + "k.npy"),
                r = read_npy(folder + "rec.npy");
@@ -98,7 +98,8 @@ std::vector<std::uint8_t> expected_results(std::int32_t least, int zero_point) {
         for (int tap = 0; tap < 9; ++tap) {
           for (int channel = 0; channel < kChannels; ++channel) {
             const int pixel = (row + tap / 3) * kMapColumns + column + tap % 3;
-            sum += static_cast<std::int8_t>(nth(x.bytes, pixel * kChannels + channel)) *
+            const std::uint8_t byte = nth(x.bytes, pixel * kChannels + channel);
+            sum += (map == DType::kUint8 ? byte : static_cast<std::int8_t>(byte)) *
                    static_cast<std::int8_t>(nth(k.bytes, (tap * kKernels + kernel) * kPort + channel));
           }
         }
@@ -129,6 +130,21 @@ TEST_P(SwitchRecords, SW_9_a_setup_waits_for_the_drain_or_takes_effect_behind_it
       EXPECT_EQ(SimulatedRun::stall(module, "no_work"), 0);
     }
   }
+}
+
+// The second run reads the same tile, which nobody has written since, but takes its bytes for uint8.
+TEST_P(SwitchRecords, SW_9_a_setup_gives_the_same_tile_another_type) {
+  const HardwareConfig hardware;
+  Plan plan = load_programs(layer_file("setup_in_drain/two_setups.program"), hardware).plan;
+  int setups = 0;
+  for (Instruction& instruction : plan.programs.at(0).instructions) {
+    if (auto* setup = instruction.operation.get_if<ConvSetup>(); setup != nullptr && ++setups == 2)
+      setup->input_type = DType::kUint8;
+  }
+  write_back(plan, plan.programs.at(0));
+  const SimulatedRun done = run(hardware, plan);
+  EXPECT_EQ(done.outputs.at("y").bytes, expected_results(0, 0));
+  EXPECT_EQ(done.outputs.at("z").bytes, expected_results(INT32_MIN, 5, DType::kUint8));
 }
 
 // ---- quotients of conv.run ----
