@@ -118,10 +118,13 @@ build() {
   exec 9>&-
 }
 
-# build_sanitized TARGETS: in build-sanitize/. Line numbers and little optimisation: half the time to build. The vptr sanitizer pulls
-# libsystemc into every program, and libsystemc wants an sc_main, which nobody calls and only programs that simulate have.
+# build_sanitized TARGETS SANITIZERS: in build-sanitize/, of the thread sanitizer in build-threads/. Line numbers and little optimisation: half
+# the time to build. The vptr sanitizer pulls libsystemc into every program, and libsystemc wants an sc_main, which nobody calls and only
+# programs that simulate have.
 build_sanitized() {
-  build build-sanitize "$1" CMAKE_BUILD_TYPE=RelWithDebInfo \
+  local folder=build-sanitize
+  [[ $2 != thread ]] || folder=build-threads
+  build "$folder" "$1" CMAKE_BUILD_TYPE=RelWithDebInfo \
     CMAKE_CXX_FLAGS_RELWITHDEBINFO='-O1 -g1' CMAKE_EXE_LINKER_FLAGS=-Wl,--defsym=sc_main=0 \
-    TILEBEAT_SANITIZE=address,undefined TILEBEAT_TESTS=ON TILEBEAT_BENCHMARKS=OFF
+    TILEBEAT_SANITIZE="$2" TILEBEAT_TESTS=ON TILEBEAT_BENCHMARKS=OFF
 }

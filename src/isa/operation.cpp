@@ -173,7 +173,8 @@ class Unpacker : public FieldVisitor {
   // All bits beyond the fields must be zero: a stray bit is an encoding error, not a feature.
   void expect_zero_tail() const {
     for_parts(at_, kBits - at_, [this](const FieldPart& part) {
-      const unsigned rest = bytes_.at(part.byte) >> part.shift & part.mask;
+      const unsigned byte = bytes_.at(part.byte);
+      const unsigned rest = byte >> part.shift & part.mask;
       for (int i = 0; i < 8 && rest != 0; ++i) {
         if ((rest >> i & 1U) != 0)
           throw SimulationError(fmt::format("bit {} is reserved and must be zero", at_ + part.first + i));
@@ -185,7 +186,8 @@ class Unpacker : public FieldVisitor {
   void field(const Field& field) override {
     std::uint64_t code = 0;
     for_parts(at_, field.bits(), [&](const FieldPart& part) {
-      code |= std::uint64_t{bytes_.at(part.byte) >> part.shift & part.mask} << part.first;
+      const unsigned byte = bytes_.at(part.byte);
+      code |= std::uint64_t{byte >> part.shift & part.mask} << part.first;
     });
     at_ += field.bits();
     field.set_encoded(code);

@@ -1,4 +1,4 @@
-// Waveform and timeline of a chip: every unit of every core and cluster (SPEC HI_1 to HI_5, UI_3).
+// Waveform, timeline and Konata log of a chip: every unit of every core and cluster (SPEC HI_1 to HI_5, UI_3).
 #include "tilebeat_command.h"
 #include "timeline_reader.h"
 #include "vcd_reader.h"
@@ -7,6 +7,7 @@
 #include <map>
 #include <memory>
 #include <set>
+#include <sstream>
 #include <string>
 #include <utility>
 #include <vector>
@@ -159,6 +160,58 @@ TEST(ChipTimeline, UI_3_a_track_for_every_unit_that_works) {
   for (const char* counter : {"cluster0/core0.iodma buffer", "cluster0/core0.load landing buffer",
                               "cluster0/core0.engine.switch utilization", "chip/dram0 read"})
     EXPECT_GT(timeline.counters.at(counter).size(), 1U) << counter;
+}
+
+TEST(ChipKonata, HI_2_every_instruction_of_the_programs_is_in_the_konata_log_once) {
+  const CommandFolder folder;
+  ASSERT_EQ(
+      folder.run_layer("configs/cluster4.json", "models/small_chain.json", {"--konata", "k.log"}).status, 0);
+  std::istringstream lines(read_bytes(folder.path("k.log")));
+  std::string line;
+  ASSERT_TRUE(std::getline(lines, line));
+  EXPECT_EQ(line, "Kanata\t0004");
+  std::map<std::string, std::string> stage;  // of what has not retired, by id
+  std::set<std::string> fetched;
+  std::int64_t retired = 0, flushed = 0, cycle = 0;
+  while (std::getline(lines, line)) {
+    std::vector<std::string> words;
+    std::istringstream parts(line);
+    for (std::string word; std::getline(parts, word, '\t');) words.push_back(word);
+    const std::string& kind = words.at(0);
+    if (kind == "C=") cycle = std::stoll(words.at(1));
+    if (kind == "C") {
+      ASSERT_GT(std::stoll(words.at(1)), 0);
+      cycle += std::stoll(words.at(1));
+    }
+    if (kind == "I") {
+      ASSERT_TRUE(stage.emplace(words.at(1), "").second);
+    }
+    if (kind == "S") {
+      const std::string order = "FDWX";
+      EXPECT_EQ(stage.at(words.at(1)), "") << "the stage before has ended";
+      stage[words.at(1)] = words.at(3);
+      EXPECT_EQ(fetched.insert(words.at(1)).second, words.at(3) == "F") << "fetched first, and once";
+      EXPECT_NE(order.find(words.at(3)), std::string::npos);
+    }
+    if (kind == "E") {
+      EXPECT_EQ(stage.at(words.at(1)), words.at(3));
+      stage[words.at(1)] = "";
+    }
+    if (kind != "R") continue;
+    ++(words.at(3) == "0" ? retired : flushed);
+    stage.erase(words.at(1));
+  }
+  EXPECT_TRUE(stage.empty()) << "all have come to an end";
+  // "# program main of core 0.0 at 0xc000: 76 instructions of 64 bytes"
+  const CommandResult plan = folder.run({"plan", "--config", source_path("configs/cluster4.json"), "--layer",
+                                         source_path("models/small_chain.json"), "--disassemble"});
+  std::istringstream programs(plan.out);
+  std::int64_t instructions = 0;
+  while (std::getline(programs, line)) {
+    if (line.rfind("# program ", 0) == 0) instructions += std::stoll(line.substr(line.find(": ") + 2));
+  }
+  EXPECT_EQ(retired, instructions);
+  EXPECT_NEAR(static_cast<double>(cycle), folder.report().at("total").at("cycles").get<double>(), 100);
 }
 
 }  // namespace
