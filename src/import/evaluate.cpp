@@ -67,11 +67,11 @@ const Constant& need(const KnownInputs& inputs, std::size_t i) {
 }
 
 std::size_t room_for(const Extents& shape) {
-  constexpr std::int64_t kMost = std::int64_t{1} << 27;
+  constexpr std::int64_t kMostElements = std::int64_t{1} << 27;
   const std::int64_t count = element_count(shape);
-  if (count > kMost)
+  if (count > kMostElements)
     throw Unsupported(
-        fmt::format("a result of shape {}, of more than {} elements", extents_text(shape), kMost));
+        fmt::format("a result of shape {}, of more than {} elements", extents_text(shape), kMostElements));
   return to_size(count);
 }
 

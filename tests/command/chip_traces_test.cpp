@@ -157,6 +157,17 @@ TEST(ChipTimeline, UI_3_a_track_for_every_unit_that_works) {
       EXPECT_TRUE(slice.args.contains("bytes") || slice.args.contains("macs")) << unit << " " << slice.name;
     }
   }
+  const nlohmann::json layers = folder.report().at("layers");
+  const std::vector<TimelineSlice>& shown = timeline.tracks.at("chip/layers");
+  ASSERT_EQ(shown.size(), layers.size());
+  for (std::size_t i = 0; i < shown.size(); ++i) {
+    EXPECT_EQ(shown[i].name, layers[i].at("name"));
+    EXPECT_EQ(shown[i].args.at("bytes"), layers[i].at("bytes").at("dram").at("read").get<std::int64_t>() +
+                                             layers[i].at("bytes").at("dram").at("write").get<std::int64_t>());
+    if (layers[i].at("macs") != 0) {
+      EXPECT_EQ(shown[i].args.at("macs"), layers[i].at("macs"));
+    }
+  }
   for (const char* counter : {"cluster0/core0.iodma buffer", "cluster0/core0.load landing buffer",
                               "cluster0/core0.engine.switch utilization", "chip/dram0 read"})
     EXPECT_GT(timeline.counters.at(counter).size(), 1U) << counter;
