@@ -179,6 +179,16 @@ TEST_F(CausalSoftmaxTest, AT_1_more_queries_than_keys_are_refused_when_decoded) 
   EXPECT_THAT(causal(1, 8, 7, 2).fault(), ::testing::HasSubstr("past and rows"));
 }
 
+// Rows 1, 0, 1 of two with one key more than queries, of which each sees two: keys 1 and 2, 0 and 1, 1 and 2.
+TEST_F(CausalSoftmaxTest, AT_1_HI_2_a_window_reads_the_keys_that_it_sees_alone) {
+  VectorRow operation = causal(3, 4, 2, 1);
+  operation.size = 2, operation.row = 1;
+  ByteSet read;
+  read.add(operation.parameters, operation.parameters + to_unsigned(RowSteps::parameter_bytes(operation)));
+  for (const std::uint64_t first : {1U, 4U, 9U}) read.add(operation.a + first, operation.a + first + 2);
+  EXPECT_EQ(accessed_bytes(Operation(operation), 0).reads.ranges(), read.ranges());
+}
+
 TEST_F(VectorRowTest, OP_2_argmax_is_the_first_of_the_greatest) {
   build();
   put({-5, 9, 9, 1, 7, 6, 7, -8});
