@@ -86,6 +86,21 @@ TEST(WeightDecoder, DT_1_every_code_scale_zero_point_and_shift) {
   }
 }
 
+// Two weights with scale 1, then seven, more than a run, with scale 3; and the same again.
+TEST(WeightDecoder, DT_1_a_tail_longer_than_a_run_goes_on_where_it_was_interrupted) {
+  WeightSection section;
+  section.run = 2, section.scales = 2, section.tail = 7, section.periods = 2;
+  std::vector<std::uint8_t> stream, expected;
+  for (int byte = 0; byte < kWeightHeaderBytes; ++byte)
+    stream.push_back(static_cast<std::uint8_t>(section.encoded() >> 8 * byte));
+  stream.insert(stream.end(), {1, 3});
+  for (int i = 0; i < 18; ++i) expected.push_back(static_cast<std::uint8_t>(i % 7 * (i % 9 < 2 ? 1 : 3)));
+  for (int i = 0; i < 18; i += 2) stream.push_back(static_cast<std::uint8_t>(i % 7 | (i + 1) % 7 << 4));
+  EXPECT_EQ(all_at_once(stream, expected.size()), expected);
+  const auto one = [] { return std::size_t{1}; };
+  EXPECT_EQ(decoded(stream, one, one), expected);
+}
+
 TEST(WeightStreams, DT_1_whatever_is_encoded_is_decoded_in_any_pieces) {
   check_cases(300, [] {
     EncodableWeights weights;
