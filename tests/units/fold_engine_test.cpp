@@ -264,5 +264,23 @@ TEST_P(FoldPlaces, WF_5_initialising_the_destination_is_charged) {
   EXPECT_GT(in_place.cycles(), chip.cycles());
 }
 
+// A slave whose last kernel does not exist has nothing to fold in place; what there is takes as many bytes a
+// kernel.
+TEST_P(FoldPlaces, WF_5_only_kernels_that_exist_are_folded_in_place) {
+  HardwareConfig hardware = with_place(FoldPlace::kOnChip);
+  hardware.engine<WfoldConfig>().kernel_place = wfold::KernelPlace::kInPlace;
+  const auto moved = [&](int kernels, const char* direction) {
+    ConvShape shape = one_row();
+    shape.out_channels = kernels;
+    const SimulatedRun run = simulate_in_child(conv_workload(shape), hardware, GetParam());
+    EXPECT_EQ(run.failures, std::vector<std::string>{});
+    return run.layer().at("bytes").at("wram").at(direction).get<std::int64_t>();
+  };
+  for (const char* direction : {"read", "write"}) {
+    const std::int64_t one = moved(1, direction);
+    for (const int kernels : {15, 16, 17}) EXPECT_EQ(moved(kernels, direction), kernels * one) << direction;
+  }
+}
+
 }  // namespace
 }  // namespace tilebeat::testing
