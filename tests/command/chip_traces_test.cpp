@@ -157,6 +157,7 @@ TEST(ChipTimeline, UI_3_a_track_for_every_unit_that_works) {
       EXPECT_TRUE(slice.args.contains("bytes") || slice.args.contains("macs")) << unit << " " << slice.name;
     }
   }
+  EXPECT_EQ(folder.report().at("workload"), "alexnet_small");
   const nlohmann::json layers = folder.report().at("layers");
   const std::vector<TimelineSlice>& shown = timeline.tracks.at("chip/layers");
   ASSERT_EQ(shown.size(), layers.size());
