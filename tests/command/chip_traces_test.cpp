@@ -1,4 +1,5 @@
-// Waveform, timeline and Konata log of a chip: every unit of every core and cluster (SPEC HI_1 to HI_5, UI_3).
+// Waveform, timeline and Konata log of a chip: every unit of every core and cluster (SPEC HI_1 to HI_5,
+// UI_3).
 #include "tilebeat_command.h"
 #include "timeline_reader.h"
 #include "vcd_reader.h"
@@ -163,8 +164,9 @@ TEST(ChipTimeline, UI_3_a_track_for_every_unit_that_works) {
   ASSERT_EQ(shown.size(), layers.size());
   for (std::size_t i = 0; i < shown.size(); ++i) {
     EXPECT_EQ(shown[i].name, layers[i].at("name"));
-    EXPECT_EQ(shown[i].args.at("bytes"), layers[i].at("bytes").at("dram").at("read").get<std::int64_t>() +
-                                             layers[i].at("bytes").at("dram").at("write").get<std::int64_t>());
+    EXPECT_EQ(shown[i].args.at("bytes"),
+              layers[i].at("bytes").at("dram").at("read").get<std::int64_t>() +
+                  layers[i].at("bytes").at("dram").at("write").get<std::int64_t>());
     if (layers[i].at("macs") != 0) {
       EXPECT_EQ(shown[i].args.at("macs"), layers[i].at("macs"));
     }
