@@ -2,6 +2,7 @@
 #include "tilebeat_command.h"
 #include "vcd_reader.h"
 
+#include <algorithm>
 #include <cstdint>
 #include <set>
 #include <string>
@@ -87,6 +88,18 @@ TEST(OffsetWaveform, OT_1_OT_4_UI_3_taps_channels_hits_and_misses_beat_by_beat) 
   }
   EXPECT_EQ(beats, expected());
   EXPECT_EQ(multiplied, expected());
+  // Sums are complete ceil(log2 4) + 1 cycles behind the last beat, a row of 16 leaves in the next cycle and
+  // is written `post_latency_cycles` + 1 later.
+  const std::int64_t written =
+      signal("valid").changes.back().first - kOffsetPeriod + (3 + 1 + 4 + 1) * kOffsetPeriod;
+  std::int64_t first = INT64_MAX;
+  for (int bank = 0; bank < 16; ++bank) {
+    for (const auto& [time, value] :
+         vcd.signal("chip.cluster0.core0.nram.engine.p1b" + std::to_string(bank) + "_valid").changes) {
+      if (value == 1U) first = std::min(first, time);
+    }
+  }
+  EXPECT_EQ(first, written);
   EXPECT_EQ(folder.report().at("layers").at(0).at("beats"), 18);
 }
 
