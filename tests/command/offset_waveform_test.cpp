@@ -1,16 +1,18 @@
-// The offset-table engine's beats, and the results of it and of the rolling-register unit, read back from the
-// waveform of a whole run (SPEC OT-1, OT-4, RO-6, UI-3).
+// The offset-table engine's beats and results read back from the waveform of a whole run (SPEC OT-1, OT-4,
+// UI-3).
 #include "tilebeat_command.h"
 #include "vcd_reader.h"
 
 #include <algorithm>
 #include <cstdint>
+#include <map>
 #include <set>
 #include <string>
 #include <tuple>
 #include <vector>
 
 #include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
 
 namespace tilebeat::testing {
 namespace {
@@ -50,14 +52,18 @@ std::vector<BeatSeen> expected() {
   return beats;
 }
 
-TEST(OffsetWaveform, OT_1_OT_4_UI_3_taps_channels_hits_and_misses_beat_by_beat) {
-  const CommandFolder folder;
+void write_layer(const CommandFolder& folder) {
   folder.write("layer.json", R"({
     "name": "layer",
     "inputs": [{"name": "x", "shape": [1, 6, 6, 8], "dtype": "int8", "random": {"seed": 3}}],
     "layers": [{"name": "conv1", "op": "conv2d", "inputs": ["x"], "out_channels": 16, "kernel": [3, 3],
                 "weights": {"random": {"seed": 4}}}],
     "outputs": ["conv1"]})");
+}
+
+TEST(OffsetWaveform, OT_1_OT_4_UI_3_taps_channels_hits_and_misses_beat_by_beat) {
+  const CommandFolder folder;
+  write_layer(folder);
   const CommandResult result =
       folder.run({"run", "--config", source_path(kOffsetConfig), "--layer", "layer.json", "--granularity",
                   "clock", "--vcd", "wave.vcd", "--vcd-signals", "*"});
@@ -104,38 +110,27 @@ TEST(OffsetWaveform, OT_1_OT_4_UI_3_taps_channels_hits_and_misses_beat_by_beat) 
   EXPECT_EQ(folder.report().at("layers").at(0).at("beats"), 18);
 }
 
-// The rolling-register unit says when its write port is busy; NRAM has an access in each of these cycles.
-TEST(RollingResults, RO_6_UI_3_results_reach_nram_in_the_cycles_in_which_the_write_port_is_busy) {
+// An offset takes the generator 16 cycles of division, which the products of the one before overlap with.
+// With one place each begins when the beat of the one before is through.
+TEST(OffsetAddresses, OT_4_places_for_computed_offsets_decide_how_long_a_run_takes) {
   const CommandFolder folder;
-  folder.write("layer.json", R"({
-    "name": "layer",
-    "inputs": [{"name": "x", "shape": [1, 4, 4, 8], "dtype": "int8", "random": {"seed": 3}}],
-    "layers": [{"name": "conv1", "op": "conv2d", "inputs": ["x"], "out_channels": 16, "kernel": [1, 1],
-                "weights": {"random": {"seed": 4}}}],
-    "outputs": ["conv1"]})");
-  const CommandResult result =
-      folder.run({"run", "--config", source_path("configs/rolling16.json"), "--layer", "layer.json",
-                  "--granularity", "clock", "--vcd", "wave.vcd", "--vcd-signals", "*"});
-  ASSERT_EQ(result.status, 0) << result.err;
-  const Vcd vcd(read_bytes(folder.path("wave.vcd")));
-  std::set<std::int64_t> accesses, busy;
-  for (int bank = 0; bank < 16; ++bank) {
-    const std::string name = "chip.cluster0.core0.nram.engine.p1b" + std::to_string(bank) + "_valid";
-    const auto& changes = vcd.signal(name).changes;
-    for (std::size_t i = 0; i + 1 < changes.size(); ++i) {
-      for (std::int64_t at = changes[i].first; changes[i].second == 1U && at < changes[i + 1].first;
-           at += kOffsetPeriod)
-        accesses.insert(at);
-    }
+  write_layer(folder);
+  nlohmann::json hardware = nlohmann::json::parse(read_bytes(source_path(kOffsetConfig)));
+  hardware["offset"]["addresses"] = "computed";
+  std::map<int, std::int64_t> cycles;
+  for (const int places : {1, 2, 4, 64}) {
+    hardware["offset"]["address_queue"] = places;
+    folder.write("hw.json", hardware.dump());
+    const std::string out = "out" + std::to_string(places);
+    const CommandResult run =
+        folder.run({"run", "--config", "hw.json", "--layer", "layer.json", "--out", out});
+    ASSERT_EQ(run.status, 0) << run.err;
+    EXPECT_EQ(folder.report(out).at("layers").at(0).at("check"), "passed");
+    cycles[places] = folder.report(out).at("total").at("cycles");
   }
-  const auto& states = vcd.signal("chip.cluster0.core0.rolling.write.state").texts;
-  for (std::size_t i = 0; i + 1 < states.size(); ++i) {
-    for (std::int64_t at = states[i].first; states[i].second == "busy" && at < states[i + 1].first;
-         at += kOffsetPeriod)
-      busy.insert(at);
-  }
-  EXPECT_EQ(accesses.size(), 64U) << "16 pixels of 64 bytes in banks of 16";
-  EXPECT_EQ(accesses, busy);
+  EXPECT_EQ(cycles[1] - cycles[2], 17 * (4 + 1)) << "products and the lookup, of all 18 offsets but one";
+  EXPECT_EQ(cycles[2], cycles[4]);
+  EXPECT_EQ(cycles[4], cycles[64]) << "the divider is the limit";
 }
 
 }  // namespace

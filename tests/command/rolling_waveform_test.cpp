@@ -240,5 +240,26 @@ TEST_F(RollingWaveform, UI_12_RO_7_the_step_of_transposition_reads_and_writes_th
   EXPECT_EQ(registers('b', time(4)).front(), "12 22 / 11 21") << "the same products";
 }
 
+// NRAM has an access in each cycle in which the unit says that its write port is busy.
+TEST_F(RollingWaveform, RO_6_UI_3_results_reach_nram_while_the_write_port_is_busy) {
+  std::set<std::int64_t> accesses, busy;
+  for (int bank = 0; bank < 16; ++bank) {
+    const auto& changes =
+        vcd_->signal(fmt::format("chip.cluster0.core0.nram.engine.p1b{}_valid", bank)).changes;
+    for (std::size_t i = 0; i + 1 < changes.size(); ++i) {
+      if (changes[i].second != 1U) continue;
+      for (std::int64_t at = changes[i].first; at < changes[i + 1].first; at += kRollingPeriod)
+        accesses.insert(at);
+    }
+  }
+  const auto& states = signal("write.state").texts;
+  for (std::size_t i = 0; i + 1 < states.size(); ++i) {
+    if (states[i].second != "busy") continue;
+    for (std::int64_t at = states[i].first; at < states[i + 1].first; at += kRollingPeriod) busy.insert(at);
+  }
+  EXPECT_FALSE(busy.empty());
+  EXPECT_EQ(accesses, busy);
+}
+
 }  // namespace
 }  // namespace tilebeat::testing

@@ -2,7 +2,9 @@
 // CY-4).
 #include "chip_paths.h"
 #include "chip_run.h"
+#include "conv_workload.h"
 #include "recording_trace.h"
+#include "simulated_run.h"
 
 #include <fmt/format.h>
 #include <gmock/gmock.h>
@@ -331,6 +333,21 @@ TEST(Chips, HI_2_every_core_pools_its_part_of_a_map) {
     shaken.jitter_seed = 11, shaken.build_order_seed = 12;
     EXPECT_EQ(in_child([&] { return body(shaken); }), plain) << "CY-4";
   }
+}
+
+// In tile granularity an array tells what it does ahead of time. A run that is stopped meanwhile counts up to
+// there: no ledger is cut off.
+TEST(StoppedRuns, CY_2_statistics_end_with_the_unit_that_is_furthest_ahead) {
+  ConvShape shape;
+  shape.height = shape.width = 24, shape.channels = 16, shape.out_channels = 32, shape.kernel = {3, 3};
+  SimulationOptions options;
+  options.granularity = Granularity::kTile;
+  const HardwareConfig hardware = small_chip(1, 2);
+  ChipRun run(hardware, make_plan(conv_workload(shape), hardware), options);
+  run.run(10'000);
+  EXPECT_FALSE(run.system().finished());
+  EXPECT_GT(run.snapshot.at, run.system().now());
+  EXPECT_EQ(run.module("host").cycles, run.snapshot.at);
 }
 
 }  // namespace
