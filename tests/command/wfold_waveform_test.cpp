@@ -180,6 +180,49 @@ TEST(WfoldWaveform, UI_3_results_alone_are_those_of_the_whole_waveform) {
   }
 }
 
+// One channel has 8 columns a line and so 24 a tile, five have 4 and 12: places 12 to 23 were the first
+// layer's.
+TEST(WfoldWaveform, UI_3_places_behind_the_last_column_of_a_tile_are_zero_with_kernels_in_the_first_buffers) {
+  const CommandFolder folder;
+  folder.write("hw.json", R"({
+    "name": "first", "clock_mhz": 1000, "dataflow": "wfold",
+    "wfold": {"slaves": 2, "compute_units": 3, "line_bytes": 32, "first_buffer": "kernels", "smallest_pci": 4,
+              "tolerance_bytes": 4,
+              "weight_port_bytes": 16, "first_buffer_lines": 7, "second_buffer_lines": 7},
+    "chip": {"clusters": 1, "cores_per_cluster": 1,
+             "core": {"wram": {"size_bytes": 2048, "banks": 2, "bank_bytes": 16}}}})");
+  folder.write("layer.json", R"({
+    "name": "two", "inputs": [{"name": "x", "shape": [1, 1, 24, 1], "dtype": "int8", "random": {"seed": 1}}],
+    "layers": [
+      {"name": "conv", "op": "conv2d", "inputs": ["x"], "out_channels": 5, "kernel": [1, 1],
+       "weights": {"random": {"seed": 2}},
+       "requant": {"input_scale": 0.5, "weight_scale": 1.0, "output_scale": 1.0}},
+      {"name": "conv2", "op": "conv2d", "inputs": ["conv"], "out_channels": 1, "kernel": [1, 1],
+       "weights": {"random": {"seed": 4}}}],
+    "outputs": ["conv2"]})");
+  const CommandResult run = folder.run(
+      {"run", "--config", "hw.json", "--layer", "layer.json", "--vcd", "wave.vcd", "--vcd-signals", "*"});
+  ASSERT_EQ(run.status, 0) << run.err;
+  const Vcd vcd(read_bytes(folder.path("wave.vcd")));
+  const VcdSignal& results = vcd.signal("chip.cluster0.core0.engine.sl0.third.h0_k0");
+  const auto behind = [&](std::int64_t at) {
+    const std::vector<std::uint8_t> bytes = results.bytes_at(at, 24 * 4);
+    return std::any_of(bytes.begin() + 12 * 4, bytes.end(), [](std::uint8_t byte) { return byte != 0; });
+  };
+  std::int64_t first = 0, last = 0;
+  for (std::int64_t at = 0; at < vcd.last_time(); at += kWfoldPeriod)
+    if (behind(at)) first = first == 0 ? at : first, last = at;
+  const std::string third = "chip.cluster0.core0.engine.sl0.third.";
+  const VcdSignal &write = vcd.signal(third + "write"), &half = vcd.signal(third + "write_half");
+  std::vector<std::int64_t> writes;  // of half 0
+  for (std::int64_t at = 0; at < vcd.last_time(); at += kWfoldPeriod)
+    if (write.at(at) == 1U && half.at(at) == 0U) writes.push_back(at);
+  EXPECT_GT(first, 0) << "the first layer has results there";
+  const auto next = std::upper_bound(writes.begin(), writes.end(), first + 2 * kWfoldPeriod);
+  ASSERT_NE(next, writes.end());
+  EXPECT_EQ(last, *next) << "until the second layer writes there";
+}
+
 TEST(WfoldWaveform, UI_12_WF_2_lines_are_broadcast_at_full_width) {
   const Example1 example;
   ASSERT_EQ(example.run({"--vcd", "wave.vcd", "--vcd-signals", "*"}).status, 0);

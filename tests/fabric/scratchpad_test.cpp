@@ -259,25 +259,31 @@ TEST_F(ScratchpadTest, HI_2_one_bank_serves_a_word_a_clock) {
   EXPECT_EQ(memory_->stats.conflict_clocks, 3 + 4 + 3 + (first + 8 - (14 + 1 + config_.latency_cycles)));
 }
 
-// 256 bytes from cycle 14 on, four words a cycle: bank 4 is accessed in cycle 15, with all others in one
-// step.
+// 256 bytes from cycle 14 on, four words a cycle, with all others in one step: bank 4 is accessed in
+// cycle 15. From the ninth word of the 16 of a row on it is the thirteenth word, in cycle 17, and in the next
+// row.
 TEST(ScratchpadPorts, HI_9_a_port_makes_one_access_a_cycle_of_words_that_move_together) {
-  for (const Cycle second : {14, 15}) {
-    EXPECT_EQ(in_child([second] {
+  struct Case {
+    std::uint64_t from;
+    Cycle second;
+    std::string expected;
+  };
+  const std::string refused = "memory.bank4: port 0 makes one access a cycle, but in cycle ";
+  for (const Case& c :
+       {Case{256, 14, ""}, Case{256, 15, "15 it was asked for bytes 0x0 and 0x10"}, Case{256 + 128, 16, ""},
+        Case{256 + 128, 17, "17 it was asked for bytes 0x0 and 0x20"}}) {
+    EXPECT_EQ(in_child([&c] {
                 strict_systemc();
                 const SimContext context{ClockDomain(kScratchpadPeriod)};
                 const MemoryConfig config{4096, 16, 16, 3};
                 Scratchpad memory("memory", context, config, config.size_bytes, kBase, 64);
                 Direct port("port", context);
                 port.socket.bind(memory.socket);
-                port.write(10, kBase + 256, std::vector<std::uint8_t>(256));
-                const SecondAccess access("second", "memory.bank4.port_0", second * kScratchpadPeriod);
+                port.write(10, kBase + c.from, std::vector<std::uint8_t>(256));
+                const SecondAccess access("second", "memory.bank4.port_0", c.second * kScratchpadPeriod);
                 return error_of_run(100, kScratchpadPeriod);
               }),
-              second == 14
-                  ? ""
-                  : "memory.bank4: port 0 makes one access a cycle, but in cycle 15 it was asked for "
-                    "bytes 0x0 and 0x10");
+              c.expected.empty() ? "" : refused + c.expected);
   }
 }
 

@@ -5,6 +5,7 @@
 #include "engines/switch_array/sim/parameter_loader.h"
 #include "engines/switch_array/sim/post_processor.h"
 #include "second_port.h"
+#include "tilebeat/error.h"
 
 #include <array>
 #include <cstring>
@@ -246,6 +247,30 @@ TEST_F(DrainedResults, CY_1_a_second_port_sees_each_lane_of_a_chunk_at_its_clock
   const std::vector<Cycle> last_macs{2, 11, 17, 30};
   source.results.send({DrainMessage::WholeChunk{chunk(), sums.data(), 4, last_macs}});
   expect_pixels(last_macs, 77, 50);
+}
+
+// The first chunk's last lane is written in cycle 30 + 2 * 3 + 4, the first lane of one with its first MAC in
+// cycle m in cycle m + 3 + 4. Group 0 has rows 0 and 2: its last pixel is the twelfth of 16 bytes. A drain
+// takes 2 * 3 cycles.
+TEST_F(DrainedResults,
+       HI_9_a_group_writes_the_last_pixel_of_a_chunk_and_the_first_of_the_next_in_two_cycles) {
+  build();
+  const std::vector<std::int32_t> sums(16 * 4, 77);
+  for (const Cycle mac : {36, 33}) {
+    const std::vector<Cycle> first{2, 11, 17, 30}, second{mac, mac + 9, mac + 18, mac + 27};
+    const auto drain = [&]() -> std::string {
+      source.results.send({DrainMessage::WholeChunk{chunk(), sums.data(), 4, first}});
+      try {
+        source.results.send({DrainMessage::WholeChunk{chunk(), sums.data(), 4, second}});
+      } catch (const SimulationError& error) {
+        return error.what();
+      }
+      return "";
+    };
+    EXPECT_EQ(in_child(drain), mac == 36 ? ""
+                                         : "bank0: port 0 makes one access a cycle, but in cycle 40 it was "
+                                           "asked for bytes 0xb0 and 0x0");
+  }
 }
 
 // A record is in its register from its clock on: the last MAC of that clock copies it, no earlier one does.

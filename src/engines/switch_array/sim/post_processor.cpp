@@ -177,10 +177,11 @@ void PostProcessor::drain_chunk(const DrainMessage::WholeChunk& results) {
   for (int group = 0; group < shape_.groups; ++group) {
     const int rows = (g.rows - group + shape_.groups - 1) / shape_.groups;
     if (rows <= 0) continue;
+    const int last_row = group + (rows - 1) * shape_.groups;
     use_of(nth(output, group))
         .accesses(context_.clock.at(written_at(results.last_macs.front(), 0)),
                   context_.clock.at(written_at(results.last_macs.back(), shape_.lanes() - 1)),
-                  output_address(chunk, group, 0), output_address(chunk, g.rows - 1, g.columns - 1),
+                  output_address(chunk, group, 0), output_address(chunk, last_row, g.columns - 1),
                   std::int64_t{rows} * g.columns, pixel_bytes_);
   }
 }

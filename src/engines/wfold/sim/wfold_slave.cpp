@@ -198,12 +198,17 @@ void WfoldSlave::run_beat(const SlaveClock::Beat& beat, const WfoldJob& job) {
 // Every unit multiplies the kernel line that it has latched with the line of columns that all share.
 void WfoldSlave::run_latched_beat(const SlaveClock::Beat& beat, const WfoldJob& job) {
   const int line_bytes = config_.line_bytes, columns = job.schedule.fold();
+  const int tile_columns = job.schedule.shape().tile_columns(job.run.granularity);
   select(beat, job, 1, window_.data());
   for (int unit = 0; unit < beat.kernels; ++unit) {
     std::int16_t* const latched = latched_.data() + to_signed(unit) * line_bytes;
     if (beat.selects) std::copy_n(kernel_line(beat.slot + unit), line_bytes, latched);
-    std::int32_t* const sums = results_of(beat.half, unit) + to_signed(beat.at.window) * columns;
-    if (beat.first) std::fill_n(sums, columns, 0);
+    std::int32_t* const tile = results_of(beat.half, unit);
+    std::int32_t* const sums = tile + to_signed(beat.at.window) * columns;
+    if (beat.first) {
+      std::fill_n(sums, columns, 0);
+      std::fill(tile + tile_columns, tile + most_results_, 0);  // what a wider tile has left there
+    }
     std::fill_n(pairs_.begin(), line_bytes / 2, 0);
     mac_lines(window_.data(), 1, line_bytes, latched, pairs_.data());
     add_results(pairs_.data(), job.run.granularity, line_bytes / 2, sums);
