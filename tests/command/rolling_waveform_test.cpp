@@ -173,6 +173,47 @@ TEST_F(RollingWaveform, UI_12_RO_6_every_line_is_there_in_the_cycle_after_it_ent
   }
 }
 
+// One row of A: two pixels of padding and one of the map, of two channels. Its first cut of five elements has
+// four on padding, and its last one goes through a port of four elements a cycle behind them, as any other
+// does.
+TEST(RollingPort, RO_6_elements_on_padding_take_their_place_behind_a_narrow_port) {
+  const CommandFolder folder;
+  folder.write("hw.json", R"({
+    "name": "narrow", "clock_mhz": 1000, "dataflow": "rolling",
+    "rolling": {"rows": 5, "columns": 3, "groups": 2, "port_bytes": 4, "variant": "left_b_left"},
+    "chip": {"clusters": 1, "cores_per_cluster": 1}})");
+  folder.write("layer.json", R"({
+    "name": "padded", "inputs": [{"name": "x", "shape": [1, 1, 1, 2], "dtype": "int8", "random": {"seed": 1}}],
+    "layers": [{"name": "conv", "op": "conv2d", "inputs": ["x"], "out_channels": 1, "kernel": [1, 3],
+                "pads": [0, 2, 0, 0], "weights": {"random": {"seed": 2}}}], "outputs": ["conv"]})");
+  std::vector<std::int64_t> done;
+  for (const char* granularity : {"clock", "tile"}) {
+    std::vector<std::string> arguments{"run",        "--config",      "hw.json",  "--layer",
+                                       "layer.json", "--granularity", granularity};
+    if (done.empty()) arguments.insert(arguments.end(), {"--vcd", "wave.vcd", "--vcd-signals", "*"});
+    const CommandResult run = folder.run(arguments);
+    ASSERT_EQ(run.status, 0) << run.err;
+    done.push_back(folder.report().at("layers").at(0).at("cycles"));
+    if (done.size() > 1) continue;
+    const Vcd vcd(read_bytes(folder.path("wave.vcd")));
+    const auto signal = [&](const std::string& name) -> const VcdSignal& {
+      return vcd.signal("chip.cluster0.core0.rolling.array." + name);
+    };
+    std::vector<std::int64_t> entered;
+    for (std::int64_t at = 0; at < vcd.last_time(); at += kRollingPeriod)
+      if (signal("load_a").at(at) == 1U) entered.push_back(at);
+    ASSERT_EQ(entered.size(), 2U);
+    EXPECT_EQ(entered[1], entered[0] + 2 * kRollingPeriod) << "the first line takes two cycles";
+    const auto element = [&](int row, int cycles) {
+      return signal(fmt::format("pe{}_0.a0", row)).at(entered[0] + cycles * kRollingPeriod);
+    };
+    EXPECT_EQ(element(0, 1), 0U);
+    EXPECT_EQ(element(4, 1), 0U) << "goes over the port in this cycle";
+    EXPECT_NE(element(4, 2), 0U);
+  }
+  EXPECT_EQ(done[0], done[1]);
+}
+
 TEST_F(RollingWaveform, UI_12_RO_2_sums_realign_and_leave_row_by_row) {
   // Sums are stored one computation after the other, line p of computation t: c[p, p + t].
   const VcdSignal& realign = signal("results.realign");

@@ -31,14 +31,14 @@ class PlainFlow {
     free_ = free;
     told_ = {std::max(told_.turn, now), std::max(told_.entry, now), 0, 0, 0};
   }
-  void line(int accesses, int bytes) {
+  void line(int accesses, int elements) {
     while (told_.turn < in_place_.front()) ++told_.turn, ++told_.landing;
     in_place_.pop_front();
     told_.turn += std::max(accesses, 1);
     Cycle at = told_.entry;
     for (; at < told_.turn + latency_; ++at) ++told_.memory;
     for (; at < free_; ++at) ++told_.waited;
-    const int clocks = std::max(1, (bytes + port_bytes_ - 1) / port_bytes_);
+    const int clocks = (elements + port_bytes_ - 1) / port_bytes_;
     told_.entry = at + clocks;
     in_place_.push_back(told_.entry - 1);
   }
@@ -67,14 +67,14 @@ TEST(RollingLineFlow, RO_6_stretches_of_lines_take_the_cycles_of_their_lines) {
       LineFlow flow(departures, {latency, port_bytes}, free, turn, entry);
       std::int64_t lines = 0;
       for (int part = number(1, 3); part > 0; --part) {
-        const int count = number(1, 60), accesses = number(0, 3), bytes = number(0, 3 * port_bytes);
+        const int count = number(1, 60), accesses = number(0, 3), elements = number(1, 3 * port_bytes);
         const bool is_short = one_in(2);
         for (int i = 0; i < count; ++i)
-          plain.line(is_short ? number(0, 1) : accesses, is_short ? number(0, port_bytes) : bytes);
+          plain.line(is_short ? number(0, 1) : accesses, is_short ? number(1, port_bytes) : elements);
         if (is_short)
           flow.pass_short(count);
         else
-          for (int i = 0; i < count; ++i) flow.pass(accesses, bytes);
+          for (int i = 0; i < count; ++i) flow.pass(accesses, elements);
         lines += count;
       }
       RC_ASSERT(plain.told() ==

@@ -103,9 +103,9 @@ void LineFlow::enter(Cycle before, int accesses) {
   entry_ = at + 1;
 }
 
-void LineFlow::pass(int accesses, int bytes) {
+void LineFlow::pass(int accesses, int elements) {
   enter(departures_.oldest().first, std::max(1, accesses));
-  if (bytes > port_.bytes) entry_ += ceil_div(bytes, port_.bytes) - 1;
+  entry_ += ceil_div(elements, port_.bytes) - 1;
   departures_.replace(1, entry_ - 1);
   ++lines_;
 }

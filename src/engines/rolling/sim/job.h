@@ -66,8 +66,8 @@ class LineFlow {
   LineFlow(Departures& departures, const Port& port, Cycle free, Cycle turn, Cycle entry)
       : departures_(departures), port_(port), free_(free), turn_(turn), entry_(entry) {}
 
-  /// Passes a line of `bytes` bytes that takes `accesses` accesses.
-  void pass(int accesses, int bytes);
+  /// Passes a line of `elements` elements, padding among them, that takes `accesses` accesses.
+  void pass(int accesses, int elements);
   /// Passes `lines` lines of at most one access that each enter in one cycle.
   void pass_short(int lines);
 

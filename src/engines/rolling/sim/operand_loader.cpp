@@ -28,6 +28,7 @@ OperandLoader::Line& OperandLoader::prepare(Round& round) {
   made.ends_operand = made.load.kind != Load::Kind::kRecord &&
                       (made.ends_round || loads_[next_load_].kind == Load::Kind::kRecord);
   made.missing = 0;
+  made.clocks = ceil_div(made.load.filled.size, config_.port_bytes);
   if (made.ends_round) ++round_, next_load_ = 0, next_round_ = nullptr;
   return made;
 }
@@ -106,7 +107,6 @@ bool BusLoader::prepare_next(Rounds& rounds, Cycle now) {
     pending_.push_back({{number, piece.at, piece.bytes}, piece.address});
     made.missing += piece.bytes;
   }
-  made.clocks = std::max(1, ceil_div(made.missing, config_.port_bytes));
   if (made.missing == 0) made.ready = now + 1;
   return true;
 }
@@ -313,7 +313,6 @@ int ScratchpadLoader::access(Round& round, Line& made, Cycle turn) {
     bytes += piece.bytes;
   }
   stats.bytes += bytes;
-  made.clocks = std::max(1, ceil_div(bytes, config_.port_bytes));
   return accesses;
 }
 
@@ -386,7 +385,7 @@ void ScratchpadLoader::pass_lines(const Round& round, LineFlow& flow, OperandIma
   }
   const auto pass = [&](int cut, int line) {
     const OperandImage::Access& access = image.access(cut, line);
-    flow.pass(access.count, access.bytes);
+    flow.pass(access.count, schedule.cut(cut).size);
     read.accesses += access.count, read.bytes += access.bytes;
   };
   for (int part = 0; part < round.block.parts; ++part) {
@@ -416,7 +415,7 @@ void ScratchpadLoader::pass_others(const Round& round, Load::Kind kind, LineFlow
       accesses += port.accesses(piece.address, piece.bytes);
       bytes += piece.bytes;
     }
-    flow.pass(accesses, bytes);
+    flow.pass(accesses, load.filled.size);
     read.accesses += accesses, read.bytes += bytes;
     if (kind == Load::Kind::kAcross) {
       stats.elements += load.filled.size;

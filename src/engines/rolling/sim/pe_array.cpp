@@ -237,7 +237,7 @@ void PeArray::trace_load(Variant variant, OperandName operand, int group, const 
     return;
   }
   for (int line = 0; line < load.filled.size; ++line) {
-    trace_tag(operand, group, line, at(line));
+    trace_tag(operand, group, line, entry.first);
     trace_element(variant, operand, group, line, load.number, at(line));
   }
 }

@@ -52,7 +52,6 @@ void RollingUnit::trace_load(const OperandLoader::Line& line, const Round& round
   trace.change(signals.across, context_.clock.at(at), line.load.kind == Load::Kind::kAcross ? 1 : 0);
   const Variant variant = round.job->schedule.order().variant;
   const Picoseconds first = context_.clock.at(at + 1);
-  if (line.begins_round) trace_registers(round, operand, at + 1);
   array_.trace_load(variant, operand, group, line.load,
                     {first, context_.clock.period_ps(), config_.port_bytes, line.clocks});
 }

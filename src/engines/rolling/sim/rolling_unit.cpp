@@ -300,10 +300,20 @@ void RollingUnit::load_line(const OperandLoader::Line& line, Round& round, Opera
     elements_.assign(size, 0);  // padding
   for (const Piece& piece : line.pieces)
     widen(line.bytes.data() + piece.at, piece.bytes, operand, round.job->conv, elements_.data() + piece.at);
-  array_.load(operand, order.variant, group, line.load,
-              schedule.lines_of(round.block, operand, line.load.part).begin, elements_.data());
-  if (context_.trace() != nullptr && granularity_ == Granularity::kClock)
-    trace_load(line, round, operand, at);
+  const auto load = [&](const std::vector<std::int16_t>& elements) {
+    array_.load(operand, order.variant, group, line.load,
+                schedule.lines_of(round.block, operand, line.load.part).begin, elements.data());
+  };
+  const bool traced = context_.trace() != nullptr && granularity_ == Granularity::kClock;
+  if (traced && line.begins_round) {
+    // The registers of the round in the next cycle, with what goes over the port in this one.
+    std::vector<std::int16_t> first = elements_;
+    std::fill(first.begin() + std::min(to_signed(size), std::ptrdiff_t{config_.port_bytes}), first.end(), 0);
+    load(first);
+    trace_registers(round, operand, at + 1);
+  }
+  load(elements_);
+  if (traced) trace_load(line, round, operand, at);
 }
 
 // ---- rounds ----
