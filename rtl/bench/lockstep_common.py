@@ -123,6 +123,12 @@ def random_window(rng, most_rows, most_columns):
     return {"kernel": kernel, "stride": stride, "dilation": dilation, "pads": pads}, height, width
 
 
+def whole_rows(memory):
+    """A memory with a row of its banks less where its size is no number of rows: banks need not be a power of two."""
+    memory["size_bytes"] -= memory["size_bytes"] % (memory["banks"] * memory["bank_bytes"])
+    return memory
+
+
 def call(command, folder):
     result = subprocess.run([str(c) for c in command], capture_output=True, text=True, cwd=folder)
     return result.returncode, result.stdout, result.stderr

@@ -4,7 +4,7 @@ import json
 import random
 from pathlib import Path
 
-from lockstep_common import changed, compare, other_zero_point, random_layer, random_window, run_on_core, smaller_layers, vary, zero_point
+from lockstep_common import changed, compare, other_zero_point, random_layer, random_window, run_on_core, smaller_layers, vary, whole_rows, zero_point
 
 TOP = "offset_unit"
 # Threads, kernels, neighbouring elements, bytes of a line, sets, ways, banks, bytes of an access, sums that drain in a cycle, bytes of the bus.
@@ -31,7 +31,7 @@ def parameters(geometry, hardware=None):
 def memory(rng, sizes, bus):
     """A memory whose banks together hold what goes over a port, or less."""
     bank_bytes = rng.choice([b for b in (4, 8, 16, 32) if b <= bus])
-    return {"size_bytes": rng.choice(sizes), "banks": rng.choice([1, 2, 4, 8, 16]), "bank_bytes": bank_bytes, "latency_cycles": rng.choice([1, 1, 1, 0, 2, 3, 7, 20])}
+    return {"size_bytes": rng.choice(sizes), "banks": rng.choice([1, 2, 3, 4, 6, 8, 16]), "bank_bytes": bank_bytes, "latency_cycles": rng.choice([1, 1, 1, 0, 2, 3, 7, 20])}
 
 
 def random_engine(rng, geometry):
@@ -81,9 +81,11 @@ def random_case(rng, geometry, on_chip=False):
         "chip": {"clusters": 1, "cores_per_cluster": 1, "memory_controllers": 1, "cluster_bus": {"bytes_per_clock": bus}, "sram": {"bank_bytes": min(16, bus)},
                  "core": {"nram": memory(rng, [65536, 65536, 4096], bus), "wram": memory(rng, [65536, 65536, 2048, 1024], bus), "bus": {"bytes_per_clock": bus}}},
     }
-    if rng.random() < 0.2:  # half of WRAM holds the kernels of a block in parts of channels alone
+    if rng.random() < 0.35:  # half of WRAM holds the kernels of a block in parts of channels alone
         block = min(columns, kernels // conv_groups) * channels // conv_groups * window["kernel"][0] * window["kernel"][1]
         hardware["chip"]["core"]["wram"]["size_bytes"] = max(512, 1 << (block - 1).bit_length())
+    for name in ("nram", "wram"):
+        whole_rows(hardware["chip"]["core"][name])
     if rng.random() < 0.2:
         hardware["planner"] = {"map_layout": pick(["nhwc", "nchw", "nchwc"]), "map_block_channels": pick([2, 4, 8])}
     if rng.random() < 0.3:

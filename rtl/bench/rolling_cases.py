@@ -5,7 +5,7 @@ import random
 import re
 from pathlib import Path
 
-from lockstep_common import changed, compare, other_zero_point, random_layer, random_window, run_on_core, smaller_layers, vary, zero_point
+from lockstep_common import changed, compare, other_zero_point, random_layer, random_window, run_on_core, smaller_layers, vary, whole_rows, zero_point
 
 TOP = "rolling_unit"
 # Rows, columns, register groups, multipliers of a PE, bytes of a port, blocks of lines in a half of the result buffer (one axis), sums that
@@ -36,7 +36,7 @@ def parameters(geometry, hardware=None):
 def memory(rng, sizes):
     """A memory whose banks together hold what goes over a port, or less."""
     bank_bytes = rng.choice([4, 8, 16, 32])
-    return {"size_bytes": rng.choice(sizes), "banks": rng.choice([1, 2, 4, 8, 16]), "bank_bytes": bank_bytes, "latency_cycles": rng.choice([1, 1, 1, 0, 2, 3, 7])}
+    return whole_rows({"size_bytes": rng.choice(sizes), "banks": rng.choice([1, 2, 3, 4, 6, 8, 16]), "bank_bytes": bank_bytes, "latency_cycles": rng.choice([1, 1, 1, 0, 2, 3, 7])})
 
 
 def random_unit(rng, geometry):

@@ -4,7 +4,7 @@ import json
 import random
 from pathlib import Path
 
-from lockstep_common import changed, compare, other_zero_point, random_layer, random_window, run_on_core, smaller_layers, vary, zero_point
+from lockstep_common import changed, compare, other_zero_point, random_layer, random_window, run_on_core, smaller_layers, vary, whole_rows, zero_point
 
 TOP = "wfold_unit"
 # Slaves, compute units, bytes of a line, lines of the first and of the second buffers, bytes of a region's port, of the bus, whether the first
@@ -30,8 +30,8 @@ def parameters(geometry, hardware=None):
 def memory(rng, bus, banks):
     """The map's memory."""
     bank_bytes = rng.choice([b for b in (1, 4, 8, 16, 32) if b <= bus])
-    return {"size_bytes": rng.choice([65536, 65536, 8192]), "banks": rng.choice(banks), "bank_bytes": bank_bytes,
-            "latency_cycles": rng.choice([1, 1, 1, 0, 2, 3, 7, 20])}
+    return whole_rows({"size_bytes": rng.choice([65536, 65536, 8192]), "banks": rng.choice(banks), "bank_bytes": bank_bytes,
+                       "latency_cycles": rng.choice([1, 1, 1, 0, 2, 3, 7, 20])})
 
 
 def random_engine(rng, geometry):
@@ -75,7 +75,7 @@ def random_case(rng, geometry, on_chip=False):
         "name": "lockstep", "clock_mhz": 1000, "dataflow": "wfold", "wfold": engine, "dram": {"preset": "ddr4_2400"},
         "dma": {"max_outstanding": outstanding},
         "chip": {"clusters": 1, "cores_per_cluster": 1, "memory_controllers": 1, "cluster_bus": {"bytes_per_clock": bus}, "sram": {"bank_bytes": min(16, bus)},
-                 "core": {"nram": memory(rng, bus, [1] if in_order else [1, 2, 4, 8, 16]), "wram": {"size_bytes": slaves * pick([16384, 16384, 1024]), "banks": slaves, "bank_bytes": pick([1, bus])},
+                 "core": {"nram": memory(rng, bus, [1] if in_order else [1, 2, 3, 4, 6, 8, 16]), "wram": {"size_bytes": slaves * pick([16384, 16384, 1024]), "banks": slaves, "bank_bytes": pick([1, bus])},
                           "bus": {"bytes_per_clock": bus, "max_outstanding": pick([16, 16, 2, 5])}}},
     }
     core = hardware["chip"]["core"]
