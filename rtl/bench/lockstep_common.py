@@ -1,6 +1,7 @@
 """What lock step of all engines shares: building a bench, running the product and the bench, files of a case."""
 
 import json
+import math
 import re
 import shutil
 import struct
@@ -123,9 +124,9 @@ def random_window(rng, most_rows, most_columns):
     return {"kernel": kernel, "stride": stride, "dilation": dilation, "pads": pads}, height, width
 
 
-def whole_rows(memory):
-    """A memory with a row of its banks less where its size is no number of rows: banks need not be a power of two."""
-    memory["size_bytes"] -= memory["size_bytes"] % (memory["banks"] * memory["bank_bytes"])
+def whole_rows(memory, others=1):
+    """A memory without what is no row of its banks, which need not be a power of two, nor of `others` bytes, a row of the SRAM that follows its size."""
+    memory["size_bytes"] -= memory["size_bytes"] % math.lcm(memory["banks"] * memory["bank_bytes"], others)
     return memory
 
 

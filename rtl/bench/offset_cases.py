@@ -84,8 +84,8 @@ def random_case(rng, geometry, on_chip=False):
     if rng.random() < 0.35:  # half of WRAM holds the kernels of a block in parts of channels alone
         block = min(columns, kernels // conv_groups) * channels // conv_groups * window["kernel"][0] * window["kernel"][1]
         hardware["chip"]["core"]["wram"]["size_bytes"] = max(512, 1 << (block - 1).bit_length())
-    for name in ("nram", "wram"):
-        whole_rows(hardware["chip"]["core"][name])
+    whole_rows(hardware["chip"]["core"]["nram"], 256)
+    whole_rows(hardware["chip"]["core"]["wram"])
     if rng.random() < 0.2:
         hardware["planner"] = {"map_layout": pick(["nhwc", "nchw", "nchwc"]), "map_block_channels": pick([2, 4, 8])}
     if rng.random() < 0.3:

@@ -36,7 +36,7 @@ def parameters(geometry, hardware=None):
 def memory(rng, sizes):
     """A memory whose banks together hold what goes over a port, or less."""
     bank_bytes = rng.choice([4, 8, 16, 32])
-    return whole_rows({"size_bytes": rng.choice(sizes), "banks": rng.choice([1, 2, 3, 4, 6, 8, 16]), "bank_bytes": bank_bytes, "latency_cycles": rng.choice([1, 1, 1, 0, 2, 3, 7])})
+    return whole_rows({"size_bytes": rng.choice(sizes), "banks": rng.choice([1, 2, 3, 4, 6, 8, 16]), "bank_bytes": bank_bytes, "latency_cycles": rng.choice([1, 1, 1, 0, 2, 3, 7])}, 256)
 
 
 def random_unit(rng, geometry):

@@ -31,7 +31,7 @@ def memory(rng, bus, banks):
     """The map's memory."""
     bank_bytes = rng.choice([b for b in (1, 4, 8, 16, 32) if b <= bus])
     return whole_rows({"size_bytes": rng.choice([65536, 65536, 8192]), "banks": rng.choice(banks), "bank_bytes": bank_bytes,
-                       "latency_cycles": rng.choice([1, 1, 1, 0, 2, 3, 7, 20])})
+                       "latency_cycles": rng.choice([1, 1, 1, 0, 2, 3, 7, 20])}, 256)
 
 
 def random_engine(rng, geometry):
