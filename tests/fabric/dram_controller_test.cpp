@@ -94,6 +94,22 @@ TEST(DramController, HI_6_request_takes_one_burst_a_tCCD) {
   EXPECT_EQ(bench.dram.statistics(0).read_bytes, 256);
 }
 
+// A read from an open row wakes the controller twice: at the edge behind its request, and to answer; its
+// initiator wakes twice, too. The first read opens the row: at the cycle in which it could be answered, it is
+// not.
+TEST(DramController, CY_1_sleeps_while_it_has_no_work) {
+  DramConfig config = dram_preset(DramPreset::kDdr4_2400);
+  config.refresh = false;
+  DramBench bench(config, context_of(1000));
+  constexpr int kReads = 10;
+  for (int i = 0; i < kReads; ++i) bench.initiator.read(100 + 1000 * i, 4096, 64);
+  bench.run_until(50'000);
+  const std::uint64_t before = sc_core::sc_delta_count();
+  bench.run_until(20'000'000);
+  EXPECT_EQ(bench.log.size(), std::size_t{1 + kReads}) << "an ACT and a RD each";
+  EXPECT_EQ(sc_core::sc_delta_count() - before, std::uint64_t{1 + 4 * kReads});
+}
+
 TEST(DramController, HI_6_request_waits_for_a_refresh) {
   const DramConfig config = dram_preset(DramPreset::kDdr4_2400);
   DramBench bench(config, context_of(1000));

@@ -308,7 +308,8 @@ void RollingUnit::load_line(const OperandLoader::Line& line, Round& round, Opera
   if (traced && line.begins_round) {
     // The registers of the round in the next cycle, with what goes over the port in this one.
     std::vector<std::int16_t> first = elements_;
-    std::fill(first.begin() + std::min(to_signed(size), std::ptrdiff_t{config_.port_bytes}), first.end(), 0);
+    first.resize(std::min(size, to_size(config_.port_bytes)));
+    first.resize(size);
     load(first);
     trace_registers(round, operand, at + 1);
   }
