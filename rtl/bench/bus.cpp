@@ -8,22 +8,21 @@
 namespace bench {
 namespace {
 
-// Which requests the beats of a bus answer: memories may answer out of order.
+// Which requests the beats of a bus answer: memories may answer out of order, and `rdone` tells which request
+// has been answered.
 class Answers {
  public:
-  Answers(Memories& memories, bool in_order, std::uint64_t bus)
-      : memories_(memories), in_order_(in_order), bus_(bus) {}
+  Answers(const Port& done, std::uint64_t bus) : done_(done), bus_(bus) {}
 
   void ask(std::uint64_t address, std::uint64_t bytes) { asked_.push_back({number_++, address, bytes}); }
-  // A beat, number `beat` of `beats`: the number of its request, and whether it is the last one.
-  std::pair<int, bool> take(std::uint64_t clock, const Port& beats, std::size_t beat) {
-    memories_.advance(clock);
+  // A beat: the number of its request, and whether it is the last one.
+  std::pair<int, bool> take(std::uint64_t clock) {
     if (left_ == 0) {
-      for (current_ = 0; !in_order_ && current_ < asked_.size() && !matches(asked_[current_], beats, beat);)
-        current_++;
-      if (current_ == asked_.size()) current_ = 0;
-      if (asked_.empty())
+      const std::uint64_t address = answer_ < done_.records() ? done_.number(answer_, 0) : 0;
+      for (current_ = 0; current_ < asked_.size() && asked_[current_].address != address;) current_++;
+      if (current_ == asked_.size())
         throw std::runtime_error("a beat in clock " + std::to_string(clock) + " answers no request");
+      answer_++;
       left_ = (asked_[current_].bytes + bus_ - 1) / bus_;
     }
     const int number = asked_[current_].number;
@@ -37,35 +36,24 @@ class Answers {
     int number;
     std::uint64_t address, bytes;
   };
-  // The beats from this one on are those of the request; bytes behind its last one are zero.
-  bool matches(const Request& request, const Port& beats, std::size_t beat) const {
-    for (std::uint64_t i = 0; i < request.bytes || i % bus_ != 0; i++) {
-      if (beat + i / bus_ >= beats.records()) return false;
-      const std::uint8_t byte = i < request.bytes ? memories_.at(request.address + i) : 0;
-      if (beats.value(beat + i / bus_, 0)[i % bus_] != byte) return false;
-    }
-    return true;
-  }
 
-  Memories& memories_;
-  bool in_order_;
+  const Port& done_;
   std::uint64_t bus_;
   std::vector<Request> asked_;
-  std::size_t current_ = 0;
+  std::size_t answer_ = 0, current_ = 0;
   std::uint64_t left_ = 0;
   int number_ = 0;
 };
 
 }  // namespace
 
-BusPort read_bus(const Folder& folder, const std::string& port, Memories& memories, bool in_order,
-                 std::uint64_t bus_bytes) {
+BusPort read_bus(const Folder& folder, const std::string& port, std::uint64_t bus_bytes) {
   const Port& requests = folder.at(port + ".req").port;
   const Port& beats = folder.at(port + ".rbeat").port;
   Register outstanding(folder.at(port + ".registers"), "outstanding");
   BusPort bus;
   if (requests.records() == 0) return bus;
-  Answers answers(memories, in_order, bus_bytes);
+  Answers answers(folder.at(port + ".rdone").port, bus_bytes);
   std::size_t request = 0, beat = 0;
   std::uint64_t under_way = 0;
   const std::uint64_t end = requests.clock(requests.records() - 1) + 4096;  // answers come later
@@ -74,7 +62,7 @@ BusPort read_bus(const Folder& folder, const std::string& port, Memories& memori
     const std::uint64_t next = outstanding.at(clock + 1);
     bool answered = false;
     if (beat < beats.records() && beats.clock(beat) == clock + 1) {
-      const auto [number, last] = answers.take(clock + 1, beats, beat);
+      const auto [number, last] = answers.take(clock + 1);
       beat++;
       bus.beats.push_back(number);
       answered = last;

@@ -1,7 +1,6 @@
 // What a bus did for a port in the vectors of a run.
 #pragma once
 
-#include "memories.h"
 #include "vectors.h"
 
 #include <cstdint>
@@ -20,7 +19,6 @@ struct BusPort {
 
 // When the requests of a port are granted and answered, by the number of those under way: it has what was
 // granted in the clock before, and no longer what is answered in this one.
-BusPort read_bus(const Folder& folder, const std::string& port, Memories& memories, bool in_order,
-                 std::uint64_t bus_bytes);
+BusPort read_bus(const Folder& folder, const std::string& port, std::uint64_t bus_bytes);
 
 }  // namespace bench

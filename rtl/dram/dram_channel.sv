@@ -26,7 +26,7 @@ module dram_channel #(
     output logic               data,      // a beat
     output logic               served,    // the command is the last one of a burst
     output logic               served_write,
-    output logic [6:0]         number     // of its request
+    output logic [dram_pkg::NUMBER-1:0] number  // of its request
 );
   dram_pkg::burst_t bursts[QUEUE];
   logic [15:0] count, index;

@@ -28,7 +28,7 @@ module dram_controller #(
     output logic [CHANNELS*16-1:0]       column,
     output logic [CHANNELS*16-1:0]       waiting,
     output logic [CHANNELS-1:0]          data,
-    output logic [dram_pkg::NUMBERS-1:0] answered
+    output logic [dram_pkg::ANSWERS-1:0] answered
 );
   localparam LANES = INPUTS + 1;  // the one that is held comes first
 
@@ -53,7 +53,7 @@ module dram_controller #(
   dram_pkg::request_t requests[LANES], waits;
   logic [LANES-1:0] arrives;
   logic [15:0] fits[CHANNELS][LANES], lengths[LANES], enters[LANES];
-  logic [6:0] numbers;
+  logic [dram_pkg::NUMBER-1:0] numbers;
   logic [47:0] page;
   logic whole;
 
@@ -99,12 +99,12 @@ module dram_controller #(
     for (int l = 1; l < LANES; l = l + 1) if (arrives[l]) numbers <= numbers + l;
     if (reset) begin
       waits <= '0;
-      numbers <= 7'd0;
+      numbers <= '0;
     end
   end
 
   logic [CHANNELS-1:0] served, served_write;
-  logic [CHANNELS*7-1:0] served_numbers;
+  logic [CHANNELS*dram_pkg::NUMBER-1:0] served_numbers;
   genvar c;
   generate
     for (c = 0; c < CHANNELS; c = c + 1) begin : channel
@@ -127,7 +127,7 @@ module dram_controller #(
           .data(data[c]),
           .served(served[c]),
           .served_write(served_write[c]),
-          .number(served_numbers[c*7+:7]),
+          .number(served_numbers[c*dram_pkg::NUMBER+:dram_pkg::NUMBER]),
           .*
       );
     end

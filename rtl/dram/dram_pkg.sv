@@ -16,14 +16,16 @@ package dram_pkg;
   localparam [1:0] ROW_COLUMN_BANK_CHANNEL = 2'd2;
   localparam [1:0] CHANNEL_ROW_BANK_COLUMN = 2'd3;
 
-  localparam NUMBERS = 128;  // numbers of requests under way
+  localparam NUMBERS = 512;  // numbers of requests under way; younger ones go past one that waits for its bank group
+  localparam NUMBER = 9;     // bits of a number
+  localparam ANSWERS = 128;  // bit n modulo 128 shows the answer to request n
 
   typedef struct packed {
     logic        valid;
     logic        write;
     logic [47:0] address;
     logic [15:0] bytes;
-    logic [6:0]  number;
+    logic [NUMBER-1:0] number;
     logic [15:0] entered;  // bursts of it that are in queues
   } request_t;
 
@@ -35,7 +37,7 @@ package dram_pkg;
     logic [5:0]  bank;
     logic [31:0] row;
     logic [15:0] column;
-    logic [6:0]  number;    // of its request
+    logic [NUMBER-1:0] number;  // of its request
   } burst_t;
 
   // Bits of the parts of an address.

@@ -87,7 +87,7 @@ OffsetVectors read_offset_vectors(const std::string& path, const Settings& setti
   read_banks(folder, scope + "wram", 0, "kernels", static_cast<int>(settings.number("kernels_banks")), ports);
   read_states(folder, scope, "offset.", {"lanes"}, kCodes, ports);
   Memories memories(path + "/vectors", read_program(path, settings.text("processor")));
-  vectors.tables = read_bus(folder, tables, memories, false, kBus);
+  vectors.tables = read_bus(folder, tables, kBus);
   return vectors;
 }
 

@@ -1,7 +1,6 @@
 #include "wfold_vectors.h"
 
 #include "bus.h"
-#include "memories.h"
 #include "registers.h"
 #include "vectors.h"
 
@@ -122,8 +121,6 @@ void read_regions(const Folder& folder, const std::string& scope, Ports& ports) 
 WfoldVectors read_wfold_vectors(const std::string& path, const Settings& settings) {
   const Folder folder(path + "/vectors");
   const std::string scope = settings.text("scope");
-  const bool in_order = settings.number("banks") == 1;
-  Memories memories(path + "/vectors", read_program(path, settings.text("processor")));
   const std::string engine = scope + "engine.";
   WfoldVectors vectors;
   Ports& ports = vectors.ports;
@@ -142,8 +139,8 @@ WfoldVectors read_wfold_vectors(const std::string& path, const Settings& setting
   read_results(folder, engine, ports);
   read_regions(folder, scope, ports);
   read_states(folder, scope, "engine.", {std::begin(kParts), std::end(kParts)}, kCodes, ports);
-  vectors.lines = read_bus(folder, scope + "bus.lines", memories, in_order, kBus);
-  vectors.results = read_bus(folder, scope + "bus.results", memories, in_order, kBus);
+  vectors.lines = read_bus(folder, scope + "bus.lines", kBus);
+  vectors.results = read_bus(folder, scope + "bus.results", kBus);
   return vectors;
 }
 
