@@ -87,7 +87,7 @@ def random_case(rng, geometry, on_chip=False):
     copy = {"burst_bytes": burst, "max_outstanding": pick([o for o in (1, 2, 3, 8) if o * burst <= 1024]), "buffer_bytes": pick([b for b in (2 * burst, 2 * burst + 7, 512, 2048) if b >= 2 * burst])}
     memory = lambda: random_memory(rng, min(width.values()))
     hardware = {
-        "name": "lockstep", "clock_mhz": 1000, "dram": {"preset": "ddr4_2400"}, "interconnect": random_bus(rng, outer),
+        "name": "lockstep", "clock_mhz": 1000, "dram": {"preset": "ddr4_2400"}, "interconnect": random_bus(rng, outer), "switch_array": {"arrangement_queue_words": 256},
         "chip": {"clusters": 2, "cores_per_cluster": 2, "merged_dma": unit == "merged", "memory_controllers": pick([1, 1, 2]), "sram": memory(), "cluster_bus": random_bus(rng, width["cluster"]),
                  "cluster_link": random_bus(rng, outer), "copy": copy, "core": {"nram": memory(), "wram": memory(), "bus": random_bus(rng, inner), "copy": copy}},
     }
@@ -141,7 +141,13 @@ def run_case(case, folder, product, bench):
             return None
         raise Failure("the product fails: " + case["refused"][-600:])
     (folder / "program.image").write_bytes(program_image(folder, known["processor"]))
-    return compare(folder, bench, known)
+    try:
+        return compare(folder, bench, known)
+    except Failure as failure:
+        if "no record tells" not in failure.args[0]:
+            raise
+        case["refused"] = failure.args[0]
+        return None
 
 
 def given_case(hardware, work):

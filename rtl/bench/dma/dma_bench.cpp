@@ -47,6 +47,11 @@ class UnderWay {
     const auto found = find(address);
     if (found != requests_.end()) requests_.erase(found);
   }
+  // Whether several requests have this address.
+  bool are_alike(std::uint64_t address) const {
+    return std::count_if(requests_.begin(), requests_.end(),
+                         [address](const auto& request) { return request.first == address; }) > 1;
+  }
 
  private:
   using Requests = std::deque<std::pair<std::uint64_t, int>>;
@@ -268,6 +273,8 @@ void LockStep::drive_reads(int number, std::uint64_t clock) {
 void LockStep::drive_writes(int number, std::uint64_t clock) {
   Side& side = sides_[number];
   if (side.written.empty() || side.written.front().clock != clock) return;
+  if (number != kBroadcast && side.writes.are_alike(side.written.front().address))
+    throw std::runtime_error("two writes to one address are under way: no record tells which one is answered");
   model_->write_done |= 1 << number;
   model_->write_done_tag |= side.writes.tag(side.written.front().address) << 6 * number;
   side.writes.answer(side.written.front().address);
