@@ -1,4 +1,5 @@
-// Reads under way and stretches of borders between them, in the order of their bytes: which bytes have arrived.
+// Reads under way and stretches of borders between them, in the order of their bytes: which bytes have arrived. Stretches that
+// follow one another are one.
 module arrivals #(
     parameter SIDES = 2,
     parameter WIDTH0 = 16,  // bytes of a bus, of sides 0 and 2
@@ -28,8 +29,9 @@ module arrivals #(
   logic [15:0] sizes[READS], received[READS];
   logic [READS-1:0] complete, border;
   logic [1:0] sides[READS];
-  logic [5:0] head, next_head;
+  logic [5:0] head, next_head, youngest;
   logic [6:0] count, left;
+  logic joins;
 
   always_comb begin
     next_head = head;
@@ -44,15 +46,18 @@ module arrivals #(
         left = left - 7'd1;
       end
     tag = head + count[5:0];
+    youngest = tag - 6'd1;
+    joins = send && send_border && left != 7'd0 && border[youngest];
   end
 
   logic [5:0] tags[SIDES];
   always_comb for (int s = 0; s < SIDES; s = s + 1) tags[s] = beat_tags[s*6+:6];
   always_ff @(posedge clk) begin
     head <= next_head;
-    count <= left + {6'd0, send};
+    count <= left + {6'd0, send && !joins};
+    if (joins) sizes[youngest] <= sizes[youngest] + send_bytes;
     arrived_before <= arrived;
-    if (send) begin
+    if (send && !joins) begin
       positions[tag] <= send_position;
       sizes[tag] <= send_bytes;
       received[tag] <= 16'd0;
