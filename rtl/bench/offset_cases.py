@@ -81,9 +81,9 @@ def random_case(rng, geometry, on_chip=False):
         "chip": {"clusters": 1, "cores_per_cluster": 1, "memory_controllers": 1, "cluster_bus": {"bytes_per_clock": bus}, "sram": {"bank_bytes": min(16, bus)},
                  "core": {"nram": memory(rng, [65536, 65536, 4096], bus), "wram": memory(rng, [65536, 65536, 2048, 1024], bus), "bus": {"bytes_per_clock": bus}}},
     }
-    if rng.random() < 0.35:  # half of WRAM holds the kernels of a block in parts of channels alone
+    if rng.random() < 0.35:  # half of WRAM holds the kernels of a block in two or more parts of channels alone
         block = min(columns, kernels // conv_groups) * channels // conv_groups * window["kernel"][0] * window["kernel"][1]
-        hardware["chip"]["core"]["wram"]["size_bytes"] = max(512, 1 << (block - 1).bit_length())
+        hardware["chip"]["core"]["wram"]["size_bytes"] = max(512, (1 << (block - 1).bit_length()) // pick([1, 1, 2, 4]))
     whole_rows(hardware["chip"]["core"]["nram"], 256)
     whole_rows(hardware["chip"]["core"]["wram"])
     if rng.random() < 0.2:

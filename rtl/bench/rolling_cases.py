@@ -88,6 +88,11 @@ def random_case(rng, geometry, on_chip=False):
         "chip": {"clusters": 1, "cores_per_cluster": 1, "memory_controllers": 1, "cluster_bus": {"bytes_per_clock": 32},
                  "core": {"nram": memory(rng, [65536, 65536, 4096]), "wram": memory(rng, [65536, 65536, 2048, 1024]), "bus": {"bytes_per_clock": 32}}},
     }
+    if rng.random() < 0.2:  # half of WRAM holds the kernels of a block in two or more parts of channels alone
+        block = min(lines, kernels // conv_groups) * channels // conv_groups * window["kernel"][0] * window["kernel"][1]
+        wram = hardware["chip"]["core"]["wram"]
+        wram["size_bytes"] = max(512, (1 << (block - 1).bit_length()) // pick([1, 2, 4]))
+        whole_rows(wram)
     return {"geometry": list(geometry), "workload": workload, "hardware": hardware, "varied": rng.random() < 0.3, "seed": rng.randrange(1 << 32)}
 
 
