@@ -31,8 +31,9 @@ struct LoaderStats {
 /// queue of requested lines, and the way into the registers. Derived loaders fetch lines over a bus
 /// (BusLoader), or through a port of their own at a scratchpad (ScratchpadLoader).
 ///
-/// Throughput: one line a cycle enters, or port_bytes elements of a longer one, padding among them. A line can enter in the cycle
-/// after its last byte arrived. Back-pressure: at most line_queue lines were requested and have not entered.
+/// Throughput: one line a cycle enters, or port_bytes elements of a longer one, padding among them. A line
+/// can enter in the cycle after its last byte arrived. Back-pressure: at most line_queue lines were requested
+/// and have not entered.
 class OperandLoader {
  public:
   CycleLedger ledger;  ///< ledger of the way into the registers; settled when a line enters
