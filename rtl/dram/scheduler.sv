@@ -32,7 +32,7 @@ module scheduler #(
     wanted = '0;
     for (int j = 0; j < QUEUE; j = j + 1) begin
       hit[j] = j < count && open[bursts[j].bank] && open_rows[bursts[j].bank] == bursts[j].row;
-      considered[j] = j < count && (j == 0 || !only_oldest);
+      considered[j] = j == 0 || !only_oldest;
       behind[j] = wanted[bursts[j].bank];
       if (hit[j]) wanted[bursts[j].bank] = 1'b1;
     end
