@@ -81,15 +81,19 @@ def real(circuit, rescale, bits, exponent_bits):
 
 # The product is below 2^84: the sum has at most 2^31, the significand 53 bits.
 PRODUCT_BITS = 84
+# The least significand of a scale that is not subnormal: the product of a sum with it is 0 or no less.
+FULL_SCALE = f"(_ bv{2 ** 52} 96)"
 
 
 def rounding(circuit, rescale, bits):
-    """The product rounded to `bits` significant bits is what SMT-LIB's conversion to such a number gives, whose exponents have no bounds here."""
+    """The product rounded to `bits` significant bits is what SMT-LIB's conversion to such a number gives, whose exponents have no bounds here.
+    What is 0 stays so, and what has the 53 bits of a scale keeps them."""
     facts = fields() + f"(assert (= rescale_ (_ bv{rescale} 2)))\n" + f"""
 (define-fun exact () (_ FloatingPoint 9 {PRODUCT_BITS}) ((_ to_fp_unsigned 9 {PRODUCT_BITS}) RNE ((_ extract {PRODUCT_BITS - 1} 0) |product0.y|)))
 (define-fun rounded () (_ FloatingPoint 9 {bits}) ((_ to_fp 9 {bits}) RNE exact))
 """
-    return circuit.prove("rounding", facts, "(= |product| ((_ fp.to_ubv 96) RNE rounded))", leading_bit("|product0.y|", 96)[: PRODUCT_BITS + 1], ["|product0.y|", "|product|"])
+    return circuit.prove("rounding", facts, f"""(and (= |product| ((_ fp.to_ubv 96) RNE rounded))
+  (=> (= |product0.y| (_ bv0 96)) (= |product| (_ bv0 96))) (=> (bvuge |product0.y| {FULL_SCALE}) (bvuge |product| {FULL_SCALE})))""", leading_bit("|product0.y|", 96)[: PRODUCT_BITS + 1], ["|product0.y|", "|product|"])
 
 
 def whole(circuit, rescale):
@@ -97,6 +101,7 @@ def whole(circuit, rescale):
     facts = fields() + SCALE + f"""
 (assert (= rescale_ (_ bv{rescale} 2)))
 (assert (bvule |product| (_ bv{2 ** PRODUCT_BITS} 96)))
+(assert (=> (= hidden #b1) (or (= |product| (_ bv0 96)) (bvuge |product| {FULL_SCALE}))))
 (define-fun v () (_ BitVec 200) (concat (_ bv0 104) |product|))
 (define-fun q () (_ BitVec 200) (concat (_ bv0 165) |real_whole|))
 (define-fun limit () (_ BitVec 200) (_ bv{2 ** 34} 200))
