@@ -186,6 +186,7 @@ HardwareConfig one_large_core() {
 
 TEST(RandomWfoldBeats, WF_4_WF_6_beats_of_a_layer) {
   FoldTally tally;
+  int whole_rows = 0;
   check_cases(budget(100, kFewest), [&] {
     ConvShape shape = random_wfold_layer(kMacs);
     if (shape.groups > 1) shape.groups = 1;
@@ -197,7 +198,10 @@ TEST(RandomWfoldBeats, WF_4_WF_6_beats_of_a_layer) {
     const int pci = granularity_of(shape, hardware);
     RC_LOG() << "Pci " << pci << "\n";
     const WfoldConfig& c = hardware.engine<WfoldConfig>();
-    const int block = plan_network(conv_workload(shape), hardware).mappings.at(0).kernels_per_block;
+    const LayerMapping mapping = plan_network(conv_workload(shape), hardware).mappings.at(0);
+    if (mapping.tile_columns < conv.out_width) return;  // columns at the borders of tiles take further beats
+    ++whole_rows;
+    const int block = mapping.kernels_per_block;
     SpecWfold of_beats = engine;
     if (c.first_buffer == wfold::FirstBuffer::kKernels)  // a beat is a line of columns and a block of kernels
       of_beats.slaves = block, of_beats.units = 1;
@@ -220,6 +224,7 @@ TEST(RandomWfoldBeats, WF_4_WF_6_beats_of_a_layer) {
               wfold_map_lines(stored, in_blocks, pci));
   });
   EXPECT_LE(tally.refused * 4, tally.cases);
+  EXPECT_GE(whole_rows * 2, tally.cases) << "layers whose tiles have whole rows";
 }
 
 // ---- single cases that deserve a run of their own ----

@@ -31,6 +31,7 @@ class LayerChooser {
     look_at_groups();
     if (!asked_reduction_group() || *asked_reduction_group() > 1) look_at_teams();
     if (best_) {
+      refine();
       best_->reason += team_sizes();
       return std::move(*best_);
     }
@@ -125,8 +126,7 @@ class LayerChooser {
 
   // Takes the layer if it is faster than `faster` times the best so far and saves `fewer` cycles.
   void look_at(ShardedLayer layer, double faster, double fewer) {
-    const MappingQuestion question{layer,     q_.hardware, q_.output, q_.first_of_program, q_.kernels_loaded,
-                                   q_.request};
+    const MappingQuestion question = question_of(layer);
     const ChosenMapping chosen = choose_mapping(question, q_.trial);
     const auto [fastest, first] = of_reduction_groups_.try_emplace(layer.cores(), chosen.cycles);
     if (!first) fastest->second = std::min(fastest->second, chosen.cycles);
@@ -134,7 +134,37 @@ class LayerChooser {
     if (layer.adds_sums() && best_) fewer += kWorthAProcessor * more_processors(chosen.mapping);
     if (best_ && (chosen.cycles >= faster * cycles_ || chosen.cycles + fewer > cycles_)) return;
     best_ = ChosenLayer{std::move(layer), chosen.mapping, chosen.reason};
-    cycles_ = chosen.cycles;
+    cycles_ = chosen.cycles, simulated_ = chosen.simulated;
+  }
+
+  MappingQuestion question_of(const ShardedLayer& layer) const {
+    return {layer, q_.hardware, q_.output, q_.first_of_program, q_.kernels_loaded, q_.request};
+  }
+
+  // Changes single fields of the best mapping.
+  void refine() {
+    if (!q_.refines) return;
+    if (q_.trial) return simulate_own();
+    if (best_->mapping.cores() > 1) return;
+    const ChosenMapping chosen =
+        refined(question_of(best_->layer), {best_->mapping, best_->reason, cycles_},
+                [this](const LayerMapping& m) { return kWorthAProcessor * more_processors(m); });
+    best_->mapping = chosen.mapping, best_->reason = chosen.reason, cycles_ = chosen.cycles;
+  }
+  // Takes what the planner would choose by estimates alone, if it is faster in simulation, or nothing could
+  // be simulated.
+  void simulate_own() {
+    LayerQuestion question = q_;
+    question.trial = {};
+    ChosenLayer own = LayerChooser(question).run();
+    if (own.mapping.cores() > 1) return;  // it was among those that were tried
+    const std::optional<Cycle> cycles = q_.trial(own.mapping);
+    const bool faster = cycles && static_cast<double>(*cycles) < cycles_;
+    if (simulated_ && !faster) return;
+    best_ = std::move(own), of_reduction_groups_.clear();
+    if (!cycles) return;
+    cycles_ = static_cast<double>(*cycles);
+    best_->reason += fmt::format("; simulated, it took {} cycles by itself", *cycles);
   }
 
   // The estimates of all sizes of reduction groups that were compared; empty for fewer than two.
@@ -159,6 +189,7 @@ class LayerChooser {
   const LayerQuestion& q_;
   std::optional<ChosenLayer> best_;
   double cycles_ = 0;                          // of `best_`
+  bool simulated_ = false;                     // whether they come from a simulation
   std::map<int, double> of_reduction_groups_;  // estimated cycles, by cores of a reduction group
   std::int64_t parts_ = 0;                     // parts of the outputs that cores can compute independently
   std::string failure_, offered_;
@@ -190,7 +221,8 @@ ChosenLayer LayersChosenBefore::choose(LayerQuestion question) {
       question.whole->problem().conv.pixels != PixelAxes::kMap)
     return choose_layer(question);
   std::vector<int> sizes = sizes_of(question.workload, question.layer, question.whole->problem());
-  sizes.push_back(question.first_of_program ? 1 : 0), sizes.push_back(question.kernels_loaded ? 1 : 0);
+  for (const bool is : {question.first_of_program, question.kernels_loaded, question.refines})
+    sizes.push_back(is ? 1 : 0);
   sizes.insert(sizes.end(), question.workers.begin(), question.workers.end());
   const auto [known, first] = chosen_.try_emplace(std::move(sizes));
   Before& before = known->second;

@@ -5,12 +5,14 @@
 #include "planner/layer/shards.h"
 #include "workload/workload.h"
 
+#include <array>
 #include <functional>
 #include <map>
 #include <memory>
 #include <optional>
 #include <set>
 #include <string>
+#include <tuple>
 #include <vector>
 
 namespace tilebeat {
@@ -38,11 +40,27 @@ constexpr double kClearlyFewer = 40;
 struct ChosenMapping {
   LayerMapping mapping;
   std::string reason;
-  double cycles = 0;  ///< as estimated, or as simulated with `trial`
+  double cycles = 0;       ///< as estimated, or as simulated
+  bool simulated = false;  ///< `trial` has run it
 };
 /// Simulates the layer with a mapping; returns its cycles, nothing when it failed.
 using LayerTrial = std::function<std::optional<Cycle>(const LayerMapping&)>;
 ChosenMapping choose_mapping(const MappingQuestion& question, const LayerTrial& trial);
+
+/// The fields of a mapping that its estimate depends on.
+using FieldsOfMapping = std::tuple<std::array<int, 13>, bool, StepOrder, DataPath, DataPath, DataPath>;
+FieldsOfMapping fields_of(const LayerMapping& mapping);
+
+/// Changes of single fields must take less than this fraction of the time and save this many cycles:
+/// estimates are not exact enough to tell smaller differences. In layers of so few cycles among others
+/// nothing is changed: latencies decide there, and what is loaded ahead for later layers.
+constexpr double kWorthChanging = 0.98, kWorthChangingCycles = 200, kShortLayer = 2000;
+/// The cycles that a mapping must save for the processors that it occupies.
+using EffortCost = std::function<double(const LayerMapping&)>;
+/// A mapping whose single fields (loads of kernels, tiles, buffers, order, paths) are changed as long as its
+/// estimate falls; fields that the request names stay as they are. One that occupies more of the chip by
+/// `effort` must save that many cycles, and be clearly faster.
+ChosenMapping refined(const MappingQuestion& question, const ChosenMapping& chosen, const EffortCost& effort);
 
 /// A layer of a workload to be mapped on a chip. All that it refers to outlives it.
 struct LayerQuestion {
@@ -58,6 +76,9 @@ struct LayerQuestion {
   const std::set<int>& workers;  ///< processors that work in the program anyway
   const MappingRequest* request = nullptr;
   LayerTrial trial;
+  /// Single fields of the best mapping are changed as long as that pays off, where one core computes:
+  /// estimates of several cores, which share DRAM, are not exact enough to tell the small differences.
+  bool refines = true;
 };
 
 /// The chosen mapping of a layer: its shards, with their kernel block size, the mapping, and the reason for

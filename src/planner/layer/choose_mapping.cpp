@@ -66,7 +66,7 @@ class Chooser {
         return {fastest->candidate->mapping,
                 fmt::format("{}{} simulated, this one took {:.0f} cycles by itself", estimated, tried_,
                             fastest->cycles),
-                fastest->cycles};
+                fastest->cycles, true};
       }
     }
     return {chosen.candidate->mapping,

@@ -169,18 +169,6 @@ class Grid {
   std::vector<Paths> paths_ = paths_of(chip_);
 };
 
-using FieldsOfMapping = std::tuple<std::array<int, 13>, bool, StepOrder, DataPath, DataPath, DataPath>;
-FieldsOfMapping fields_of(const LayerMapping& m) {
-  return {{m.row_parts, m.column_parts, m.kernel_parts, m.image_parts, m.group_parts, m.reduction_parts,
-           m.kernels_per_block, m.tile_rows, m.tile_columns, m.blocks_per_load, m.channel_parts,
-           m.map_buffers, m.kernel_buffers},
-          m.map_strips,
-          m.order,
-          m.maps,
-          m.kernels,
-          m.results};
-}
-
 }  // namespace
 
 MappingSet::MappingSet(const Workload& workload, const HardwareConfig& hardware, std::size_t most)

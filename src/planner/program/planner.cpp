@@ -257,20 +257,28 @@ class NetworkPlanner {
       chosen.mapping.engine_choices = chosen.layer.largest().layer->choices();
       return std::make_unique<MatrixPart>(std::move(chosen), layouts.output, hardware_);
     };
-    std::unique_ptr<MatrixPart> part = chosen_part();
     const PrefetchRequest asked = asked_of_layer(layer.name);
     const bool looks_ahead = hardware_.planner.weight_prefetch && !tensor_kernels;
-    if (asked.loads ? *asked.loads == 0 : !looks_ahead) return part;
+    if (asked.loads ? *asked.loads == 0 : !looks_ahead) return chosen_part();
     if (tensor_kernels) refuse_prefetch(*asked.loads, "the kernels are a tensor");
     const WeightPrefetch& prefetch = prefetch_of(layer);
+    const bool compares = looks_ahead && !asked.loads && !prefetch.empty();
+    const bool simulates = static_cast<bool>(question.trial);
+    question.refines = !compares || simulates;
+    std::unique_ptr<MatrixPart> part = chosen_part();
     PrefetchPlan ahead = prefetch.find(*part, asked);
-    // Prefetched kernels may make other mappings the fastest.
-    if (looks_ahead && !asked.loads && !prefetch.empty()) {
-      question.kernels_loaded = true, question.trial = {};
+    const auto compare = [&](double faster, double fewer) {
       std::unique_ptr<MatrixPart> other = chosen_part();
       const PrefetchPlan with = prefetch.find(*other, asked);
-      if (with.cycles < kClearlyFaster * ahead.cycles && with.cycles + kClearlyFewer < ahead.cycles)
+      if (with.cycles < faster * ahead.cycles && with.cycles + fewer < ahead.cycles)
         ahead = with, part = std::move(other);
+    };
+    if (compares) {
+      // Prefetched kernels may make other mappings the fastest; those that are not need small loads.
+      question.trial = {}, question.kernels_loaded = true, question.refines = false;
+      compare(kClearlyFaster, kClearlyFewer);
+      question.kernels_loaded = false, question.refines = true;
+      if (!simulates && ahead.cycles > kShortLayer) compare(kWorthChanging, kWorthChangingCycles);
     }
     load_ahead(d, ahead);
     return part;
