@@ -147,8 +147,11 @@ struct ChipConfig {
   int cores() const { return clusters * cores_per_cluster; }
   /// Command processors: the cores' and the memory cores'.
   int processors() const { return clusters * (cores_per_cluster + 1); }
+  /// Without a size of its own the SRAM has room for the NRAMs of its cluster, in whole rows of its banks.
   std::int64_t sram_bytes() const {
-    return sram.size_bytes > 0 ? sram.size_bytes : cores_per_cluster * core.nram.size_bytes;
+    if (sram.size_bytes > 0) return sram.size_bytes;
+    const std::int64_t row = std::int64_t{sram.banks} * sram.bank_bytes;
+    return (cores_per_cluster * core.nram.size_bytes + row - 1) / row * row;
   }
 };
 

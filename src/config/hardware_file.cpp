@@ -166,8 +166,10 @@ void describe(V& v, PlannerConfig& c) {
 
 template <class V>
 void describe(V& v, MemoryConfig& c) {
-  v.integer("size_bytes", c.size_bytes, {0, std::int64_t{1} << 30},
-            "bytes, a multiple of banks x bank_bytes; 0 for the SRAM: cores_per_cluster x nram.size_bytes");
+  v.integer(
+      "size_bytes", c.size_bytes, {0, std::int64_t{1} << 30},
+      "bytes, a multiple of banks x bank_bytes; 0 for the SRAM: cores_per_cluster x nram.size_bytes, rounded "
+      "up to that");
   v.integer("banks", c.banks, {1, 256},
             "banks with one port each; consecutive words lie in consecutive banks");
   v.integer("bank_bytes", c.bank_bytes, {1, 256},

@@ -51,6 +51,17 @@ TEST(HardwareConfig, HI_6_every_preset_passes_the_checks) {
   }
 }
 
+TEST(HardwareConfig, HI_4_without_a_size_the_sram_has_room_for_its_cluster_in_whole_rows_of_its_banks) {
+  const auto sram_of = [](const std::string& nram) {
+    return parsed(
+               R"({"chip": {"cores_per_cluster": 2, "core": {"nram": {"banks": 3, "bank_bytes": 16, "size_bytes": )" +
+               nram + "}}}}")
+        .chip->sram_bytes();
+  };
+  EXPECT_EQ(sram_of("3984"), 7968 + 224) << "32 rows of 256 bytes";
+  EXPECT_EQ(sram_of("12288"), 24576);
+}
+
 TEST(HardwareConfig, HI_8_the_clock_period_is_a_whole_number_of_picoseconds) {
   EXPECT_EQ(parsed(R"({"clock_mhz": 10000})").clock_ps(), 100);
   EXPECT_EQ(parsed(R"({"clock_mhz": 1})").clock_ps(), 1000000);
