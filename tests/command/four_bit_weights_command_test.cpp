@@ -219,5 +219,37 @@ TEST(FourBitWeights, DT_1_DT_3_what_is_refused) {
   EXPECT_THAT(result.err, HasSubstr("chip.decode_bytes_per_clock is 0"));
 }
 
+// Clusters whose shares of the rows differ have different room in their SRAM, but one fetch is for both.
+TEST(FourBitWeights, FU_11_DT_1_clusters_of_uneven_shares_get_the_same_streams) {
+  for (const int sram : {8192, 10240, 12288}) {
+    const CommandFolder folder;
+    const json hardware = {{"fused", true},
+                           {"fusion", {{"keep_where_slower", true}, {"least_main_layers", 1}}},
+                           {"chip",
+                            {{"clusters", 2},
+                             {"cores_per_cluster", 1},
+                             {"sram", {{"size_bytes", sram}}},
+                             {"decode_bytes_per_clock", 16}}}};
+    const auto layer = [](const char* name, const char* input, int kernels) {
+      return json{{"name", name},
+                  {"op", "conv2d"},
+                  {"inputs", {input}},
+                  {"kernel", {3, 3}},
+                  {"pads", {1, 1, 1, 1}},
+                  {"out_channels", kernels},
+                  {"weights", grouped("int4", 16)},
+                  {"requant", {{"scale", 0.01}}}};
+    };
+    const json x = {{"name", "x"}, {"shape", {1, 5, 8, 24}}, {"random", {{"seed", 1}}}};
+    const json workload = {
+        {"inputs", {x}}, {"layers", {layer("a", "x", 16), layer("b", "a", 24)}}, {"outputs", {"b"}}};
+    const CommandResult result =
+        folder.run({"run", "--config", folder.write("hw.json", hardware.dump()), "--layer",
+                    folder.write("pair.json", workload.dump()), "--check", "on"});
+    ASSERT_EQ(result.status, 0) << sram << result.out << result.err;
+    EXPECT_EQ(folder.report().at("layers").size(), 1U) << "one group";
+  }
+}
+
 }  // namespace
 }  // namespace tilebeat::testing

@@ -9,15 +9,16 @@
 
 namespace tilebeat {
 
-void ClusterTasks::make_loads(bool ahead) {
-  const std::int64_t room = staging_.room(Staging::kStreamBuffers);  // 0: loads are refused below
+void ClusterTasks::make_loads(bool ahead, std::int64_t room) {
+  // Without room loads are refused below.
   weights_.limit_streams(room > 0 ? std::min(room, Staging::kLargestPassed) : Staging::kLargestPassed);
   loads_ = weights_.loads(ahead);
   std::int64_t largest = ahead ? 0 : weights_.largest_load();
-  if (loads_.empty() && largest == 0) return;
   for (const GroupWeights::Load& load : loads_) largest = std::max(largest, bytes_of(load.transfers));
-  loads_stream_ = staging_.add_stream(std::min(largest, staging_.share(Staging::kStreamBuffers)),
-                                      Staging::kStreamBuffers);
+  if (!loads_.empty() || largest > 0)
+    loads_stream_ = staging_.add_stream(std::min(largest, staging_.share(Staging::kStreamBuffers)),
+                                        Staging::kStreamBuffers);
+  use_.sram = std::max(use_.sram, staging_.used());
 }
 
 int ClusterTasks::load_alone(const GroupWeights::Load& load) {

@@ -54,9 +54,8 @@ ClusterTasks::ClusterTasks(TaskGraph& graph, const GroupWork& work, ClusterRows 
     staging_.reserve(*sram, "what the layer before takes");
   weights_.split(most, {1, 1, work_.cores, operand_bytes_, result_bytes_, slice_bytes_}, fixed_mappings());
   if (!sram && largest_reduction_group_ > 1) make_sums();
-  make_loads(sram.has_value());
   list_steps();
-  use.sram = std::max(use.sram, staging_.used()), use.wram = std::max(use.wram, weights_.kernel_bytes());
+  use.wram = std::max(use.wram, weights_.kernel_bytes());
 }
 
 void ClusterTasks::begin(int number) {

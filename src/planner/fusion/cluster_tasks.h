@@ -124,6 +124,12 @@ class ClusterTasks {
   ClusterTasks(TaskGraph& graph, const GroupWork& work, ClusterRows rows,
                const std::vector<MostOutputs>& most, std::vector<Pyramid>& pyramids, PlannedUse& use,
                std::optional<std::int64_t> sram = {});
+  /// Bytes of each buffer that the SRAM has left for a stream of loads; 0: it has no room.
+  std::int64_t stream_room() const { return staging_.room(Staging::kStreamBuffers); }
+  /// Makes the loads of kernels and factors, once, before anything else is called; `ahead`: only those that
+  /// an earlier part of the program makes. `room`: of the cluster that has least. All clusters cut streams of
+  /// weights alike, since one fetch may be for all of them.
+  void make_loads(bool ahead, std::int64_t room);
 
   /// The loads of kernels and factors, and this cluster's link in one of them.
   const std::vector<GroupWeights::Load>& loads() const { return loads_; }
@@ -171,7 +177,6 @@ class ClusterTasks {
       return found == held.end() ? nullptr : &found->second[part];
     }
   };
-  void make_loads(bool ahead);
   void make_sums();
 
   // ---- places ----

@@ -45,6 +45,9 @@ Clusters clusters_of(TaskGraph& graph, const GroupWork& work, PlannedUse& use,
   Clusters clusters;
   for (ClusterRows& of : rows)
     clusters.push_back(std::make_unique<ClusterTasks>(graph, work, std::move(of), most, pyramids, use, sram));
+  std::int64_t room = INT64_MAX;
+  for (const auto& cluster : clusters) room = std::min(room, cluster->stream_room());
+  for (const auto& cluster : clusters) cluster->make_loads(sram.has_value(), room);
   return clusters;
 }
 
