@@ -19,11 +19,10 @@ std::size_t writing(int cluster) {
 
 }  // namespace
 
-RunningCopies::RunningCopies(const Machine& machine, double dram_rate, double waiting)
+RunningCopies::RunningCopies(const Machine& machine, double dram_rate)
     : controllers_(to_size(machine.controllers)),
       dram_rate_(dram_rate),
-      sram_rate_(machine.sram_bytes_per_clock),
-      waiting_(waiting) {}
+      sram_rate_(machine.sram_bytes_per_clock) {}
 
 void RunningCopies::start(int task, const TaskCost& cost) {
   constexpr double kRequest = 1024;
@@ -65,16 +64,11 @@ double RunningCopies::least_cycles() {
   share();
   double least = kNoneEnds;
   for (const Flow& flow : flows_) least = std::min(least, flow.left / flow.rate);
-  if (runs_ahead()) least = std::min(least, (waiting_ - backlog_) / (requested_ - dram_rate_));
   return least;
 }
 
 double RunningCopies::advance(double cycles) {
-  constexpr double kNothing = 1e-6;
   double moved = 0;
-  const bool ahead = runs_ahead();
-  backlog_ = std::max(0.0, backlog_ + (requested_ - dram_rate_) * cycles);
-  if (ahead && backlog_ > waiting_ - kNothing) backlog_ = waiting_, dram_shared_ = false;
   for (Flow& flow : flows_) {
     const double bytes = flow.rate * cycles;
     flow.left -= bytes;
@@ -153,13 +147,6 @@ void RunningCopies::share_dram() {
   }
   std::sort(open.begin(), open.end(),
             [](const Flow* a, const Flow* b) { return a->most / a->weight < b->most / b->weight; });
-  requested_ = 0;
-  for (const Flow* flow : open) requested_ += flow->most;
-  if (runs_ahead()) {
-    for (Flow* flow : open) flow->rate = flow->most;
-    return;
-  }
-  requested_ = std::min(requested_, dram_rate_);
   const std::size_t controllers =
       std::all_of(open.begin(), open.end(), [](const Flow* flow) { return flow->parts.empty(); })
           ? 1

@@ -14,9 +14,8 @@ namespace tilebeat {
 /// share the memory controllers, and the two directions of each SRAM.
 class RunningCopies {
  public:
-  /// `dram_rate`: bytes a cycle that DRAM has for them. `waiting`: bytes of requests that may wait for DRAM
-  /// while the copies that asked for them go on at the rate of their ports.
-  RunningCopies(const Machine& machine, double dram_rate, double waiting);
+  /// `dram_rate`: bytes a cycle that DRAM has for them.
+  RunningCopies(const Machine& machine, double dram_rate);
 
   /// Whether tasks of such a cost are copies that share a memory.
   static bool shares(const TaskCost& cost) { return cost.dram_bytes > 0 || cost.sram_bytes > 0; }
@@ -28,8 +27,6 @@ class RunningCopies {
   /// Moves bytes for `cycles` cycles, at most until the first one ends. Returns the bytes that tasks moved
   /// over DRAM.
   double advance(double cycles);
-  /// Cycles until DRAM has served all that was requested so far.
-  double behind() const { return backlog_ / dram_rate_; }
   /// Calls `ended` with each task that has ended.
   template <class Function>
   void each_ended(const Function& ended) {
@@ -67,13 +64,9 @@ class RunningCopies {
   void share_srams();
   void share_sram(std::size_t direction);
   void share_dram();
-  // Whether copies request more than DRAM serves, since requests may still wait.
-  bool runs_ahead() const { return requested_ > dram_rate_ && backlog_ < waiting_; }
 
   std::size_t controllers_;
   double dram_rate_, sram_rate_;
-  double waiting_;                      // bytes of requests that may wait
-  double backlog_ = 0, requested_ = 0;  // bytes that wait, and bytes a cycle that are requested
   std::vector<Flow> flows_;
   bool dram_shared_ = true, srams_shared_ = true;
   // Scratch of the functions that share.

@@ -66,7 +66,7 @@ class Simulation {
     }
     find_tails();
     dram_rate_ = machine.dram_bytes_per_clock * share_of_open_rows();
-    copies_.emplace(machine, dram_rate_, works_alone() ? kWaiting : 0);
+    copies_.emplace(machine, dram_rate_);
     fetch_instructions(machine);
     for (const Task& task : tasks_) bytes_left_ += task.cost.dram_bytes;
     expect_bytes();
@@ -163,18 +163,6 @@ class Simulation {
     constexpr double kStreams = 16, kConflicts = 0.12;  // lost for each doubling beyond these streams
     const auto count = static_cast<double>(std::count(streams.begin(), streams.end(), 1));
     return 1 / (1 + kConflicts * std::max(0.0, std::log2(count / kStreams)));
-  }
-  // Bytes of DRAM requests that wait while a single core and the memory core of its cluster go on.
-  static constexpr double kWaiting = 1024;
-  // Whether a single core computes. Several cores ask for so much at a time that all wait for DRAM anyway.
-  bool works_alone() const {
-    int core = -1;
-    for (const Task& task : tasks_) {
-      if (task.unit() != Unit::kMatrix || task.processor == core) continue;
-      if (core >= 0) return false;
-      core = task.processor;
-    }
-    return core >= 0;
   }
   // Begins to fetch instructions: all of them where processors start, else those that do not fit buffers that
   // earlier layers have filled, while the tasks run.
@@ -281,11 +269,9 @@ class Simulation {
       const int queue = queue_of_[task];
       nth(queues_, queue).running = -1;
       touched_.push_back(queue);
-      const TaskCost& cost = tasks_[task].cost;
-      const double ends = now_ + (cost.dram_bytes > 0 ? copies_->behind() : 0);
-      announce(number, ends + cost.latency);
-      events_.push({ends + cost.release, number, Event::kReleased});
-      events_.push({ends + cost.latency, number, Event::kDone});
+      announce(number, now_ + tasks_[task].cost.latency);
+      events_.push({now_ + tasks_[task].cost.release, number, Event::kReleased});
+      events_.push({now_ + tasks_[task].cost.latency, number, Event::kDone});
     } else if (event == Event::kReleased) {
       --nth(queues_, queue_of_[task]).unreleased;
       touched_.push_back(queue_of_[task]);
