@@ -174,8 +174,8 @@ INSTANTIATE_TEST_SUITE_P(Layers, RandomWfoldLayers,
                                            Kind::kTight, Kind::kReduced),
                          [](const auto& test) { return ::testing::PrintToString(test.param); });
 
-// One core; memories that hold every layer's rows, so that tiles of NRAM are cut along rows alone, which
-// takes no further beats (SPEC WF-4).
+// One core; memories that hold every layer's rows, so that tiles of NRAM need to be cut along rows alone,
+// which takes no further beats (SPEC WF-4). The planner may still prefer narrower ones.
 HardwareConfig one_large_core() {
   HardwareConfig hardware = random_wfold_chip(1, 1);
   ChipConfig& chip = *hardware.chip;
