@@ -64,7 +64,7 @@ NAMES = {
     "continuous": 0, "strided": 1, "transit": 2, "real64": 0, "real32": 1, "single_rounding": 2, "double_rounding": 3,
 }
 SEMAPHORES = {
-    "input_full": 1, "input_free": 3, "output_full": 5, "output_free": 7, "map_begun": 9, "kernels_full": 16, "kernels_free": 80,
+    "semaphore": 0, "input_full": 1, "input_free": 3, "output_full": 5, "output_free": 7, "map_begun": 9, "kernels_full": 16, "kernels_free": 80,
     "map_full": 144, "map_free": 152, "wram_full": 160, "wram_free": 168, "result_full": 176, "result_free": 184, "layer_stored": 192, "peer": 200,
 }
 

@@ -1,6 +1,7 @@
 #include "memories.h"
 
-#include <algorithm>
+#include "vectors.h"
+
 #include <fstream>
 #include <sstream>
 #include <stdexcept>
@@ -13,9 +14,16 @@ std::uint64_t field(const std::string& text, const std::string& name, std::uint6
   return at == std::string::npos ? otherwise : std::stoull(text.substr(at + name.size() + 2), nullptr, 0);
 }
 
+// Copies of a core and of its cluster, which read and write addresses of the chip.
+bool copies(const std::string& text) {
+  for (const char* name : {"iodma.copy", "mvdma.copy", "gdma.copy"})
+    if (text.compare(0, text.find(' '), name) == 0) return true;
+  return false;
+}
+
 }  // namespace
 
-Memories::Memories(const std::string& folder, const std::vector<Instruction>& program) {
+Memories::Memories(const std::string& folder) {
   std::ifstream file(folder + "/dram.before.hex");
   if (!file) throw std::runtime_error("cannot read " + folder + "/dram.before.hex");
   std::uint64_t at = 0;
@@ -25,52 +33,46 @@ Memories::Memories(const std::string& folder, const std::vector<Instruction>& pr
     else
       bytes_[at++] = static_cast<std::uint8_t>(std::stoul(word, nullptr, 16));
   }
-  for (const Instruction& instruction : program) {
-    if (instruction.text.compare(0, 10, "iodma.copy") != 0 || instruction.end < 0) continue;
-    // A store begins when its source is complete, which may be overwritten before the store is.
-    const auto begin = static_cast<std::uint64_t>(instruction.begin);
-    const bool stores = field(instruction.text, "source", 0) >= kNram;
-    copies_.emplace(stores ? begin : instruction.end, Copy{begin, instruction.text});
-  }
+  for (const auto& [processor, program] : read_programs(folder))
+    for (const Executed& executed : program)
+      if (copies(executed.text) && executed.end >= 0)
+        waiting_.emplace(executed.begin, Copy{static_cast<std::uint64_t>(executed.end), executed.text});
 }
 
 void Memories::advance(std::uint64_t clock) {
-  clock_ = clock;
-  while (!copies_.empty() && copies_.begin()->first <= clock) {
-    copy(copies_.begin()->second.text);
-    copies_.erase(copies_.begin());
+  for (; !moving_.empty() && moving_.begin()->first <= clock; moving_.erase(moving_.begin()))
+    for (const auto& [address, byte] : moving_.begin()->second) bytes_[address] = byte;
+  // A copy begins when its source is complete, which may be overwritten before the copy has ended.
+  for (; !waiting_.empty() && waiting_.begin()->first <= clock; waiting_.erase(waiting_.begin())) {
+    const Copy& copy = waiting_.begin()->second;
+    moving_.emplace(copy.end, read(copy.text));
   }
 }
 
-void Memories::copy(const std::string& text) {
+Memories::Bytes Memories::read(const std::string& text) const {
   const std::uint64_t source = field(text, "source", 0), destination = field(text, "destination", 0);
   const std::uint64_t run = field(text, "run_bytes", 1), inner = field(text, "inner_count", 1),
                       outer = field(text, "outer_count", 1),
+                      source_inner = field(text, "source_inner_stride", 0),
+                      source_outer = field(text, "source_outer_stride", 0),
                       inner_stride = field(text, "destination_inner_stride", 0),
-                      turned = field(text, "transposed_columns", 0);
+                      outer_stride = field(text, "destination_outer_stride", 0),
+                      turned = field(text, "transposed_columns", 0),
+                      turned_stride = field(text, "transposed_stride", 0);
+  Bytes bytes;
   for (std::uint64_t o = 0; o < outer; o++)
     for (std::uint64_t i = 0; i < inner; i++)
       for (std::uint64_t b = 0; b < run; b++) {
-        const std::uint64_t from = source + o * field(text, "source_outer_stride", 0) +
-                                   i * field(text, "source_inner_stride", 0) + b;
         const std::uint64_t place =
-            turned == 0 ? i * inner_stride + b
-                        : i + b % turned * inner_stride + b / turned * field(text, "transposed_stride", 0);
-        bytes_[destination + o * field(text, "destination_outer_stride", 0) + place] = at(from);
+            turned == 0 ? i * inner_stride + b : i + b % turned * inner_stride + b / turned * turned_stride;
+        bytes[destination + o * outer_stride + place] = at(source + o * source_outer + i * source_inner + b);
       }
+  return bytes;
 }
 
 bool Memories::moving(std::uint64_t address) const {
-  for (const auto& [end, copy] : copies_) {
-    if (copy.begin > clock_) continue;
-    const std::uint64_t first = field(copy.text, "destination", 0);
-    const std::uint64_t last =
-        first + (field(copy.text, "outer_count", 1) - 1) * field(copy.text, "destination_outer_stride", 0) +
-        (field(copy.text, "inner_count", 1) - 1) * field(copy.text, "destination_inner_stride", 0) +
-        field(copy.text, "run_bytes", 1) *
-            std::max<std::uint64_t>(1, field(copy.text, "transposed_stride", 1));
-    if (address >= first && address < last) return true;
-  }
+  for (const auto& [end, bytes] : moving_)
+    if (bytes.count(address) != 0) return true;
   return false;
 }
 

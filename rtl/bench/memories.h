@@ -1,7 +1,5 @@
-// The memories of a core and DRAM: what copies bring.
+// The memories of a chip: what copies bring.
 #pragma once
-
-#include "program.h"
 
 #include <cstdint>
 #include <map>
@@ -16,8 +14,9 @@ constexpr std::uint64_t kNram = 1ULL << 42, kWram = 1ULL << 43;
 class Memories {
  public:
   // `folder` has the vectors of the run, with dram.before.hex.
-  Memories(const std::string& folder, const std::vector<Instruction>& program);
-  // Makes the copies that are complete in this clock, and stores that begin. Clocks rise from call to call.
+  explicit Memories(const std::string& folder);
+  // Writes what the copies that are complete in this clock have brought, and reads the sources of those that
+  // begin. Clocks rise from call to call.
   void advance(std::uint64_t clock);
   std::uint8_t at(std::uint64_t address) const;
   // A copy is under way in this clock that writes this byte.
@@ -25,15 +24,17 @@ class Memories {
   void set(std::uint64_t address, std::uint8_t byte) { bytes_[address] = byte; }
 
  private:
-  void copy(const std::string& text);
-
-  std::unordered_map<std::uint64_t, std::uint8_t> bytes_;  // also of DRAM
+  using Bytes = std::unordered_map<std::uint64_t, std::uint8_t>;
   struct Copy {
-    std::uint64_t begin = 0;
+    std::uint64_t end = 0;
     std::string text;
   };
-  std::multimap<std::uint64_t, Copy> copies_;  // by the clocks in which they are made
-  std::uint64_t clock_ = 0;
+  // The bytes of a copy's destination, read from its source.
+  Bytes read(const std::string& text) const;
+
+  Bytes bytes_;
+  std::multimap<std::uint64_t, Copy> waiting_;  // by the clocks in which they begin
+  std::multimap<std::uint64_t, Bytes> moving_;  // by the clocks in which they end
 };
 
 }  // namespace bench

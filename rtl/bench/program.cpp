@@ -14,7 +14,10 @@ Settings::Settings(const std::string& path) {
 }
 
 std::vector<Instruction> read_program(const std::string& folder, const std::string& processor) {
-  const std::vector<Executed> executed = read_programs(folder + "/vectors", processor);
+  const auto programs = read_programs(folder + "/vectors");
+  const auto found = programs.find(processor);
+  if (found == programs.end()) throw std::runtime_error("the vectors have no processor " + processor);
+  const std::vector<Executed>& executed = found->second;
   std::vector<Instruction> program(executed.size());
   std::ifstream bytes(folder + "/program.image", std::ios::binary);
   for (std::size_t i = 0; i < program.size(); i++) {

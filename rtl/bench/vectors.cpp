@@ -214,32 +214,29 @@ std::uint64_t last_clock(const Ports& ports) {
   return last;
 }
 
-std::vector<Executed> read_programs(const std::string& path, const std::string& processor) {
+std::map<std::string, std::vector<Executed>> read_programs(const std::string& path) {
   constexpr std::uint64_t kExecute = 3, kRetire = 4;
   const Folder folder(path);
   const File& file = folder.at("instructions");
-  const auto found = std::find(file.signals.begin(), file.signals.end(), processor);
-  if (found == file.signals.end()) throw std::runtime_error("the vectors have no processor " + processor);
-  const std::uint64_t number = found - file.signals.begin();
-  std::vector<Executed> executed;
-  const auto at = [&](std::size_t instruction) -> Executed& {
+  std::map<std::string, std::vector<Executed>> programs;
+  const auto at = [&](std::uint64_t processor, std::size_t instruction) -> Executed& {
+    std::vector<Executed>& executed = programs[file.signals.at(processor)];
     if (executed.size() <= instruction) executed.resize(instruction + 1);
     return executed[instruction];
   };
   for (std::size_t i = 0; i < file.port.records(); i++) {
-    if (file.port.number(i, 0) != number) continue;
-    Executed& instruction = at(file.port.number(i, 1));
+    Executed& instruction = at(file.port.number(i, 0), file.port.number(i, 1));
     if (file.port.number(i, 2) == kExecute) instruction.begin = file.port.clock(i);
     if (file.port.number(i, 2) == kRetire) instruction.end = file.port.clock(i);
   }
   std::stringstream lines(contents(path + "/programs.txt"));
   for (std::string line; std::getline(lines, line);) {
     std::stringstream words(line);
-    std::uint64_t of = 0, instruction = 0;
-    words >> of >> instruction;
-    if (of == number) std::getline(words >> std::ws, at(instruction).text);
+    std::uint64_t processor = 0, instruction = 0;
+    words >> processor >> instruction;
+    std::getline(words >> std::ws, at(processor, instruction).text);
   }
-  return executed;
+  return programs;
 }
 
 }  // namespace bench

@@ -79,6 +79,7 @@ struct Executed {
   std::string text;
   std::int64_t begin = -1, end = -1;
 };
-std::vector<Executed> read_programs(const std::string& path, const std::string& processor);
+// Of every processor of the vectors, by its name.
+std::map<std::string, std::vector<Executed>> read_programs(const std::string& path);
 
 }  // namespace bench

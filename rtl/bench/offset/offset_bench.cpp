@@ -1,6 +1,6 @@
 // Runs the Verilator model of the offset-table engine in lock step with a recorded run of the product:
 // instructions and what the bus does come from the recording, the memories hold what the recorded copies
-// brought out of DRAM; everything that the engine does with them is compared, clock by clock.
+// brought there; everything that the engine does with them is compared, clock by clock.
 //
 //   bench CASE [speed]
 //
@@ -127,7 +127,7 @@ class LockStep : public CoreBench<Voffset_unit> {
 LockStep::LockStep(const std::string& folder, const Settings& settings, OffsetVectors vectors)
     : CoreBench(folder, settings, std::move(vectors.ports), {0x01, 0x07, 0x08, 0x09}, {0x09}),
       tables_(std::move(vectors.tables)),
-      memories_(folder + "/vectors", program()),
+      memories_(folder + "/vectors"),
       lines_(memories_, simulator_.at("lines"), settings, "lines", kNram),
       kernels_(memories_, simulator_.at("kernels"), settings, "kernels", kWram) {
   set_options(settings);

@@ -1,6 +1,5 @@
 #include "offset_vectors.h"
 
-#include "memories.h"
 #include "vectors.h"
 
 #include <cstdio>
@@ -86,7 +85,6 @@ OffsetVectors read_offset_vectors(const std::string& path, const Settings& setti
   read_banks(folder, scope + "nram", 1, "results", nram_banks, ports);
   read_banks(folder, scope + "wram", 0, "kernels", static_cast<int>(settings.number("kernels_banks")), ports);
   read_states(folder, scope, "offset.", {"lanes"}, kCodes, ports);
-  Memories memories(path + "/vectors", read_program(path, settings.text("processor")));
   vectors.tables = read_bus(folder, tables, kBus);
   return vectors;
 }
