@@ -36,7 +36,7 @@ class Refiner {
   }
 
   ChosenMapping run() {
-    const ChosenMapping first = best_;
+    ChosenMapping first = best_;
     descend();
     // Other paths pay off with other tiles and loads.
     for (const Paths& paths : other_paths(first.mapping)) {
