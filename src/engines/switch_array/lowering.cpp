@@ -106,13 +106,13 @@ class Lowering : public MatrixLowering {
   double clocks(double cycles) const { return std::max(cycles, 1.0); }
 
   // Cycles in which the banks take a map: all words of a pixel go to one bank, one a cycle, behind a queue.
-  double arranging_cycles(const LoadInput& load) const {
+  Arranging arranging_cycles(const LoadInput& load) const {
     // Words arrive with the beat that brings their last byte; separate pixels each begin a new beat.
     const bool apart = load.pixel_stride != load.channels || load.slice != 0;
     return arranging_.get({load.height, load.width, load.channels, apart, to_int(path_.width), load.slice},
                           [&] { return work_out_arranging(load, apart); });
   }
-  double work_out_arranging(const LoadInput& load, bool apart) const {
+  Arranging work_out_arranging(const LoadInput& load, bool apart) const {
     const bool aware = config_.arrangement == ArrangementKind::kStrideAware;
     const Arrangement arrangement(array_, load.height, load.width, aware ? load.stride_h : 1,
                                   aware ? load.stride_w : 1);
@@ -143,7 +143,7 @@ class Lowering : public MatrixLowering {
       }
     });
     if (beat >= 0) queues.end_beat();
-    return static_cast<double>(queues.next_beat());
+    return {static_cast<double>(queues.next_beat()), static_cast<double>(queues.drained())};
   }
 
   template <class Function>
@@ -163,7 +163,9 @@ class Lowering : public MatrixLowering {
       cost.cycles += slice.cycles, cost.dram_bytes += slice.dram_bytes;
       cost.latency = std::max(cost.latency, slice.latency);
     });
-    cost.cycles = std::max(clocks(cost.cycles), arranging_cycles(load));
+    const Arranging arranging = arranging_cycles(load);
+    cost.cycles = std::max(clocks(cost.cycles), arranging.taken);
+    cost.latency += std::max(0.0, arranging.written - cost.cycles);
     return cost;
   }
   // From memories on the chip, where short runs cost little, pixels may come in slices of whole beats.
@@ -244,13 +246,16 @@ class Lowering : public MatrixLowering {
     AccessList accesses{filling.write()};
     also(accesses, job_->weights_read);
     TaskCost cost = transfer_cost({bytes, 1}, load.address);
+    const double word_cycles = cost.cycles;
     if (load.post_records > 0) {
       const TaskCost post =
           transfer_cost({std::int64_t{load.post_records} * kPostParameterBytes, 1}, load.address);
       cost.cycles += post.cycles, cost.dram_bytes += post.dram_bytes;
     }
-    cost.cycles =
-        std::max(cost.cycles, static_cast<double>(load.words) + load.post_records);  // written one a cycle
+    // Every bank writes one word a cycle. Records follow when all words are in the queues of the banks.
+    const auto words = static_cast<double>(load.words);
+    const double queued = std::max(word_cycles, words - config_.arrangement_queue_words);
+    cost.cycles = std::max({cost.cycles, words, queued + load.post_records});
     if (held_records(chunk) && filling.version > 0) {
       const auto held = static_cast<double>(drain_cycles(config_) + load.post_records);
       cost.latency = std::max(cost.latency, held - cost.cycles);

@@ -165,6 +165,20 @@ enum class TaskEvent : std::uint8_t {
   kDone       ///< the task's results are complete
 };
 
+/// The requests of a copy between DRAM and a memory on the chip, all alike; cycles are those of one request.
+struct RequestCost {
+  int count = 0;        ///< 0: the task is no such copy
+  int outstanding = 0;  ///< that its engine has under way at DRAM, at most
+  bool to_dram = false;
+  float bytes = 0;         ///< on the DRAM bus
+  float buffer = 0;        ///< bytes that its engine holds
+  float dram_beats = 0;    ///< of its data at the port to DRAM
+  float request_trip = 0;  ///< from the port to DRAM
+  float dram_trip = 0;     ///< from DRAM's data bus back
+  float other_beats = 0;   ///< at the port to the other memory
+  float other_trip = 0;    ///< of an access there
+};
+
 /// The expected cost of a task: guides choices and orders, and is never a result.
 struct TaskCost {
   double cycles = 1;        ///< cycles that its unit is busy when nothing else interferes
@@ -186,6 +200,7 @@ struct TaskCost {
   /// -1: it does not read, or write, an SRAM.
   double sram_bytes = 0;
   int sram_read = -1, sram_write = -1;
+  RequestCost requests = {};
 };
 
 /// One instruction of one processor, with what it reads and writes (SPEC MA-2). Its semaphores are empty:

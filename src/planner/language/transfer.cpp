@@ -200,6 +200,12 @@ PortPath dram_path(const HardwareConfig& hardware, const DmaConfig& dma, Directi
   path.memory = dram_bytes_per_clock(hardware) / hardware.dram.channels;
   path.atom = std::int64_t{dram.burst_length} * dram.data_bits / 8;
   path.lost_by_run = direction == Direction::kRead ? kLostByRead : kLostByWrite;
+  if (dram.bank_groups > 1 && dram.channels == 1 &&
+      dram.mapping == AddressMapping::kRowBankColumnGroupChannel) {
+    const DramClocks between = dram_clocks(dram);
+    const Cycle in_group = direction == Direction::kRead ? between.ccd_l : between.ccd_l_wr;
+    path.lost_in_group = path.atom * (in_group - between.ccd) / between.ccd;
+  }
   return path;
 }
 
@@ -249,6 +255,12 @@ double bus_bytes(const Runs& runs, const PortPath& path, std::uint64_t address) 
   return static_cast<double>(runs.count * (atoms * step + path.lost_by_run));
 }
 
+double lost_in_groups(const Runs& runs, const PortPath& path) {
+  const bool same = runs.step % (2 * path.atom) == 0 && ceil_div(runs.run, path.atom) % 2 == 1;
+  const std::int64_t more = std::max<std::int64_t>(0, path.lost_in_group - path.lost_by_run);
+  return same ? static_cast<double>((runs.count - 1) * more) : 0;
+}
+
 namespace {
 
 // Destination bytes from one group of columns of a transposing copy to the next.
@@ -262,7 +274,8 @@ CopyCosts::Ways::Ways(const HardwareConfig& hardware, const DmaConfig& dma)
     : dram_read(dram_path(hardware, dma, Direction::kRead)),
       dram_write(dram_path(hardware, dma, Direction::kWrite)),
       nram(core_path(*hardware.chip, dma)),
-      wram(nram) {
+      wram(nram),
+      buffer_bytes(dma.buffer_bytes) {
   // A run is written to the bank of its region only.
   if (engine_description(hardware.dataflow).wram_regions)
     wram.width = std::min(wram.width, hardware.chip->core.wram.bank_bytes);
@@ -273,7 +286,8 @@ CopyCosts::CopyCosts(const HardwareConfig& hardware)
       memory_core_(hardware, hardware.chip->copy),
       cluster_(cluster_path(*hardware.chip)),
       link_(link_path(*hardware.chip)),
-      decode_bytes_(hardware.chip->decode_bytes_per_clock) {}
+      decode_bytes_(hardware.chip->decode_bytes_per_clock),
+      request_cycles_(hardware.interconnect.request_cycles) {}
 
 const PortPath& CopyCosts::path_of(const Ways& ways, std::uint64_t address, Direction direction) const {
   if (address < kDramEnd) return direction == Direction::kRead ? ways.dram_read : ways.dram_write;
@@ -350,7 +364,32 @@ TaskCost CopyCosts::of(const Copy& copy) const {
   if (copy.destination < kDramEnd)
     uses_dram(written, to, copy.destination,
               extent(columns, copy.destination_inner_stride, rows, copy.destination_outer_stride));
+  const bool reads_dram = copy.source < kDramEnd, writes_dram = copy.destination < kDramEnd;
+  if (reads_dram && !writes_dram) cost.requests = requests_of(copy, cost, read, from, written, to);
+  if (writes_dram && !reads_dram) cost.requests = requests_of(copy, cost, written, to, read, from);
+  cost.requests.buffer = static_cast<float>(ways.buffer_bytes);
   return cost;
+}
+
+RequestCost CopyCosts::requests_of(const Copy& copy, const TaskCost& cost, const Runs& at_dram,
+                                   const PortPath& dram, const Runs& at_other, const PortPath& other) const {
+  const std::int64_t count = at_dram.count * ceil_div<std::int64_t>(at_dram.run, dram.burst_bytes);
+  const auto each = [&](double all) { return static_cast<float>(all / static_cast<double>(count)); };
+  const std::int64_t beats = at_dram.count * ceil_div<std::int64_t>(at_dram.run, dram.width);
+  RequestCost requests;
+  requests.count = to_int(count);
+  requests.outstanding = dram.outstanding;
+  requests.to_dram = copy.destination < kDramEnd;
+  requests.bytes = each(cost.dram_bytes + lost_in_groups(at_dram, dram));
+  requests.dram_beats = each(static_cast<double>(beats));
+  requests.request_trip = static_cast<float>(request_cycles_);
+  requests.dram_trip = static_cast<float>(dram.round_trip - request_cycles_);
+  // Weights are decoded on their way.
+  requests.other_beats = each(copy.decodes ? cost.cycles : port_cycles(at_other, other));
+  // A block that is turned is written when all of it has been read.
+  requests.other_trip = static_cast<float>(other.round_trip + static_cast<double>(copy.block_bytes()) /
+                                                                  (requests.to_dram ? other : dram).width);
+  return requests;
 }
 
 }  // namespace tilebeat

@@ -127,6 +127,9 @@ struct PortPath {
   /// Average bytes of the memory's bus that a run costs in addition: a run opens a DRAM row, and a written
   /// run also reverses the bus direction.
   std::int64_t lost_by_run = 0;
+  /// The same of a run that begins in the bank group where the one before has ended, where each request is
+  /// followed; bank groups alternate from atom to atom. 0: they do not.
+  std::int64_t lost_in_group = 0;
 };
 /// Paths of DMA channels and engines to DRAM, to a core's memories and to the memory of a cluster. A write
 /// opens its DRAM row while its data arrive.
@@ -145,6 +148,8 @@ double port_cycles(const Runs& runs, const PortPath& path);
 /// Bytes of the memory's bus that `runs` take when one of them begins at `address`: whole atoms, as many as a
 /// run touches on average.
 double bus_bytes(const Runs& runs, const PortPath& path, std::uint64_t address);
+/// Bytes of the bus that they take in addition, because each run begins in the bank group of the one before.
+double lost_in_groups(const Runs& runs, const PortPath& path);
 
 /// Estimates assume kernels here, block after block, while their place in DRAM is not decided yet.
 constexpr std::uint64_t kUnplaced = kDramEnd - (std::uint64_t{1} << 38);
@@ -160,12 +165,15 @@ class CopyCosts {
   struct Ways {
     Ways(const HardwareConfig& hardware, const DmaConfig& dma);
     PortPath dram_read, dram_write, nram, wram;
+    int buffer_bytes;
   };
+  RequestCost requests_of(const Copy& copy, const TaskCost& cost, const Runs& at_dram, const PortPath& dram,
+                          const Runs& at_other, const PortPath& other) const;
   const PortPath& path_of(const Ways& ways, std::uint64_t address, Direction direction) const;
 
   Ways core_, memory_core_;
   PortPath cluster_, link_;
-  double decode_bytes_;
+  double decode_bytes_, request_cycles_;
 };
 
 /// Bytes per NPU cycle that all DRAM channels of one controller transfer at most.

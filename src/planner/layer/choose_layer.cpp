@@ -146,9 +146,10 @@ class LayerChooser {
     if (!q_.refines) return;
     if (q_.trial) return simulate_own();
     if (best_->mapping.cores() > 1) return;
-    const ChosenMapping chosen =
-        refined(question_of(best_->layer), {best_->mapping, best_->reason, cycles_},
-                [this](const LayerMapping& m) { return kWorthAProcessor * more_processors(m); });
+    // A layer alone has no other one whose barriers would have more processors.
+    const double each = q_.workload.layers.size() > 1 ? kWorthAProcessor : 0;
+    const ChosenMapping chosen = refined(question_of(best_->layer), {best_->mapping, best_->reason, cycles_},
+                                         [&](const LayerMapping& m) { return each * more_processors(m); });
     best_->mapping = chosen.mapping, best_->reason = chosen.reason, cycles_ = chosen.cycles;
   }
   // Takes what the planner would choose by estimates alone, if it is faster in simulation, or nothing could

@@ -52,9 +52,9 @@ using FieldsOfMapping = std::tuple<std::array<int, 13>, bool, StepOrder, DataPat
 FieldsOfMapping fields_of(const LayerMapping& mapping);
 
 /// Changes of single fields must take less than this fraction of the time and save this many cycles:
-/// estimates are not exact enough to tell smaller differences. In layers of so few cycles among others
+/// estimates do not tell smaller differences. In layers of so few cycles among others
 /// nothing is changed: latencies decide there, and what is loaded ahead for later layers.
-constexpr double kWorthChanging = 0.985, kWorthChangingCycles = 200, kShortLayer = 2000;
+constexpr double kWorthChanging = 0.995, kWorthChangingCycles = 40, kShortLayer = 2000;
 /// The cycles that a mapping must save for the processors that it occupies.
 using EffortCost = std::function<double(const LayerMapping&)>;
 /// A mapping whose single fields (loads of kernels, tiles, buffers, order, paths) are changed as long as its

@@ -123,6 +123,19 @@ Machine machine_of(const HardwareConfig& hardware, const std::vector<int>& start
   machine.instruction_buffer = hardware.host.instruction_buffer_bytes;
   machine.dram_bytes_per_clock = controllers * dram_bytes_per_clock(hardware) * refresh * kReached;
   if (hardware.chip) machine.sram_bytes_per_clock = hardware.chip->cluster_bus.bytes_per_clock;
+  if (hardware.chip && hardware.chip->clusters * hardware.chip->cores_per_cluster == 1) {
+    // Requests open rows and turn the bus here and there beyond what their own bytes say.
+    constexpr double kServed = 0.98;
+    machine.requests.bytes_per_clock = controllers * dram_bytes_per_clock(hardware) * kServed;
+    // Refreshes are counted from the begin of a program; of what follows it is not known when they come.
+    if (started.empty()) {
+      machine.requests.bytes_per_clock *= refresh;
+    } else if (d.refresh) {
+      const auto clock = static_cast<double>(hardware.clock_ps());
+      machine.requests.refresh_interval = static_cast<double>(d.tREFI_ps) / clock;
+      machine.requests.refresh_cycles = static_cast<double>(d.tRFC_ps) / clock;
+    }
+  }
   // A signal is decoded and waits for its token as well.
   if (hardware.chip) machine.signal_cycles = hardware.chip->sync_cycles + 3.0;
   if (hardware.chip && hardware.chip->merged_dma)

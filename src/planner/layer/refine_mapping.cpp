@@ -6,7 +6,6 @@
 #include "tilebeat/error.h"
 
 #include <algorithm>
-#include <array>
 #include <set>
 #include <tuple>
 #include <utility>
@@ -21,7 +20,6 @@ namespace {
 constexpr double kWithinReach = 1.1;
 constexpr int kRounds = 3;          // over all fields
 constexpr int kMostMapBuffers = 3;  // at most
-constexpr std::array<int, 8> kLoads{1, 2, 3, 4, 6, 8, 12, 16};
 
 class Refiner {
  public:
@@ -38,14 +36,17 @@ class Refiner {
   ChosenMapping run() {
     ChosenMapping first = best_;
     descend();
+    const LayerMapping direct = best_.mapping;
     // Other paths pay off with other tiles and loads.
     for (const Paths& paths : other_paths(first.mapping)) {
-      ChosenMapping before = best_;
-      best_ = first;
-      std::tie(best_.mapping.maps, best_.mapping.kernels, best_.mapping.results) = paths;
-      best_.cycles = kWithinReach * before.cycles;
-      descend();
-      if (!is_better(best_, before)) best_ = std::move(before);
+      for (const LayerMapping& base : {first.mapping, direct}) {
+        ChosenMapping before = best_;
+        best_.mapping = base;
+        std::tie(best_.mapping.maps, best_.mapping.kernels, best_.mapping.results) = paths;
+        best_.cycles = kWithinReach * before.cycles;
+        descend();
+        if (!is_better(best_, before)) best_ = std::move(before);
+      }
     }
     if (best_.cycles > kWorthChanging * first.cycles || best_.cycles + kWorthChangingCycles > first.cycles)
       return first;
@@ -93,36 +94,58 @@ class Refiner {
     const int blocks = part().blocks.size();
     const bool stay = m.blocks_per_load * m.kernel_buffers >= blocks;
     const int sets = stay ? m.kernel_buffers / to_int(ceil_div(blocks, m.blocks_per_load)) : 1;
-    for (const int loads : kLoads) {
-      if (loads > blocks) break;
-      LayerMapping changed = best_.mapping;
-      changed.blocks_per_load = ceil_div(blocks, loads);
-      changed.kernel_buffers = sets * to_int(ceil_div(blocks, changed.blocks_per_load));
-      if (!consider(changed) && !stay) {  // they do not fit WRAM together
-        for (const int buffers : {4, 3, 2}) {
-          changed.kernel_buffers = buffers;
-          if (buffers < loads && consider(changed)) break;
+    const LayerMapping base = best_.mapping;
+    for (const StepOrder order : {StepOrder::kTileOuter, StepOrder::kKernelOuter}) {
+      if (asked_.order.value_or(order) != order) continue;
+      for (int loads = 1; loads <= blocks; ++loads) {
+        LayerMapping changed = base;
+        changed.order = order;
+        changed.blocks_per_load = ceil_div(blocks, loads);
+        changed.kernel_buffers = sets * to_int(ceil_div(blocks, changed.blocks_per_load));
+        if (!consider(changed) && !stay) {  // they do not fit WRAM together
+          for (const int buffers : {4, 3, 2}) {
+            changed.kernel_buffers = buffers;
+            if (buffers < loads && consider(changed)) break;
+          }
         }
       }
     }
   }
 
-  // Tiles that are a little larger or smaller, and half or twice as large.
+  // Tiles of all sizes that cut a core's part evenly, in both orders, with and without rows in common.
   void change_tiles() {
     if (best_.mapping.channel_parts > 1) return;
     const CorePart all = part();
-    const auto change = [this](int LayerMapping::*field, int size, int grain) {
-      const int grains = ceil_div(size, grain), now = ceil_div(size, best_.mapping.*field);
-      for (const int tiles : std::set<int>{now / 2, now - 2, now - 1, now + 1, now + 2, 2 * now}) {
-        if (tiles < 1 || tiles > grains) continue;
-        LayerMapping changed = best_.mapping;
-        changed.*field = std::min(size, to_int(ceil_div(grains, tiles)) * grain);
-        consider(changed);
+    if (!asked_.tile_rows) {
+      const LayerMapping base = best_.mapping;
+      for (const bool strips : {false, true}) {
+        if (asked_.map_strips.value_or(strips) != strips) continue;
+        for (const StepOrder order : {StepOrder::kTileOuter, StepOrder::kKernelOuter}) {
+          LayerMapping changed = base;
+          changed.order = order;
+          if (asked_.order.value_or(order) != order || !set_strips(changed, strips, all)) continue;
+          if (strips != base.map_strips && !asked_.map_buffers) changed.map_buffers = strips ? 1 : 2;
+          consider_sizes(changed, &LayerMapping::tile_rows, all.rows.size(), grain_.rows);
+        }
       }
-    };
-    if (!asked_.tile_rows) change(&LayerMapping::tile_rows, all.rows.size(), grain_.rows);
+    }
     if (!asked_.tile_columns && !best_.mapping.map_strips)
-      change(&LayerMapping::tile_columns, all.columns.size(), grain_.columns);
+      consider_sizes(best_.mapping, &LayerMapping::tile_columns, all.columns.size(), grain_.columns);
+  }
+  void consider_sizes(LayerMapping m, int LayerMapping::*field, int size, int grain) {
+    const int grains = ceil_div(size, grain);
+    for (int tiles = 1; tiles <= grains; ++tiles) {
+      m.*field = std::min(size, to_int(ceil_div(grains, tiles)) * grain);
+      consider(m);
+    }
+  }
+  // Makes tiles share rows, for which they need all columns, or not. False: the request has other columns.
+  bool set_strips(LayerMapping& m, bool strips, const CorePart& all) const {
+    m.map_strips = strips;
+    if (!strips) return true;
+    const bool as_asked = !asked_.tile_columns || m.tile_columns == all.columns.size();
+    m.tile_columns = all.columns.size();
+    return as_asked;
   }
 
   // Numbers of map buffers, and tiles that share rows or do not.
@@ -132,17 +155,10 @@ class Refiner {
       if (asked_.map_strips.value_or(strips) != strips) continue;
       for (int buffers = 1; buffers <= kMostMapBuffers && !asked_.map_buffers; ++buffers) {
         LayerMapping changed = best_.mapping;
-        changed.map_strips = strips, changed.map_buffers = buffers;
-        if (strips) changed.tile_columns = all.columns.size();
-        if (strips && buffers > all.images.size()) break;
-        if (asked_.tile_columns && changed.tile_columns != best_.mapping.tile_columns) break;
+        changed.map_buffers = buffers;
+        if (!set_strips(changed, strips, all) || (strips && buffers > all.images.size())) break;
         consider(changed);
       }
-    }
-    for (const StepOrder order : {StepOrder::kTileOuter, StepOrder::kKernelOuter}) {
-      LayerMapping changed = best_.mapping;
-      changed.order = asked_.order.value_or(order);
-      consider(changed);
     }
   }
 

@@ -51,6 +51,7 @@ struct Queue {
   Soon soon;
   std::vector<int> sequence;  // a matrix unit's tasks, which keep the order in which they were added
   std::size_t next = 0;       // index in `sequence`
+  std::vector<int> taken;     // the tasks that have started
   int ready_of_sequence = 0;
   int running = -1;
   int unreleased = 0;  // started tasks whose operands are still being read

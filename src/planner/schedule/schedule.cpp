@@ -2,6 +2,7 @@
 
 #include "base/types.h"
 #include "planner/schedule/ready_tasks.h"
+#include "planner/schedule/replay.h"
 #include "planner/schedule/running_copies.h"
 
 #include <algorithm>
@@ -14,6 +15,10 @@
 
 namespace tilebeat {
 namespace {
+
+// The cycles of a schedule whose requests are not followed are above those of its replay by this factor at
+// most; a replay that is even faster is not believed. So no schedule above it need be replayed.
+constexpr double kAbove = 1.15;
 
 // The unit whose queue holds a task while it waits.
 Unit queue_unit(const Task& task, const Machine& machine) {
@@ -76,6 +81,12 @@ class Simulation {
     }
   }
 
+  // What the run has found; refers to this simulation.
+  ScheduledTasks scheduled() const {
+    ScheduledTasks scheduled{tasks_, released_, completed_, {}, fetch_};
+    for (const Queue& queue : queues_) scheduled.orders.push_back({queue.opens, queue.taken});
+    return scheduled;
+  }
   Schedule run(double limit) {
     for (std::size_t q = 0; q < queues_.size(); ++q) touched_.push_back(to_int(q));
     while (least_ <= limit) {
@@ -178,7 +189,8 @@ class Simulation {
     double bytes = machine.fetched_bytes;
     for (const auto& [processor, own] : fetched)
       bytes += starts ? own : std::max(0.0, own - machine.instruction_buffer);
-    if (bytes > 0) copies_->fetch(bytes, count_of(fetched), starts ? 0 : least);
+    fetch_ = {bytes, starts ? 0 : least, count_of(fetched)};
+    if (bytes > 0) copies_->fetch(fetch_.bytes, fetch_.processors, fetch_.cycles);
   }
   Rank rank(int number) const {
     const auto task = to_size(number);
@@ -216,6 +228,7 @@ class Simulation {
       else
         queue.ready.pop();
       queue.running = task;
+      queue.taken.push_back(task);
       ++queue.unreleased;
       const TaskCost& cost = nth(tasks_, task).cost;
       least_ = std::max(least_, now_ + queue.left);
@@ -300,6 +313,7 @@ class Simulation {
   const std::vector<Task>& tasks_;
   double dram_rate_ = 0;  // bytes a cycle
   std::optional<RunningCopies> copies_;
+  InstructionFetch fetch_;
   std::vector<int> waits_;   // by task: number of events that it still waits for
   std::vector<char> ready_;  // by task: whether `waits_` is 0
   std::vector<int> queue_of_;
@@ -321,10 +335,19 @@ class Simulation {
 
 Schedule schedule(const TaskGraph& graph, const std::vector<Dependency>& dependencies, const Machine& machine,
                   double limit) {
-  return Simulation(graph, dependencies, machine).run(limit);
+  Simulation simulation(graph, dependencies, machine);
+  if (machine.requests.bytes_per_clock == 0) return simulation.run(limit);
+  Schedule result = simulation.run(kAbove * limit);
+  if (result.cycles < std::numeric_limits<double>::infinity())
+    result.cycles = std::max(result.cycles / kAbove, replayed_cycles(simulation.scheduled(), machine, limit));
+  return result;
 }
 
 double LeastCycles::now() {
+  return machine_.requests.bytes_per_clock > 0 ? cycles() / kAbove : cycles();
+}
+
+double LeastCycles::cycles() {
   constexpr double kSurely = 1 - 1e-6;  // rates are rounded
   for (; seen_ < graph_.tasks().size(); ++seen_) {
     const Task& task = graph_.tasks()[seen_];

@@ -23,11 +23,20 @@ struct Machine {
   /// Processors of a cluster whose last one, the memory core, has a single DMA engine for GDMA, CDMA and
   /// broadcast; 0: it has one engine for each.
   int merged_dma_of = 0;
+  /// DRAM as single requests find it.
+  struct Requests {
+    double bytes_per_clock = 0;                       ///< 0: requests are not followed
+    double refresh_interval = 0, refresh_cycles = 0;  ///< cycles between refreshes, of one; 0: none is made
+  };
+  Requests requests = {};
 };
 
 /// The expected times of a graph's tasks, from a list schedule: a free unit takes, among the tasks with
 /// complete operands, the one with the longest tail. Transfers share the controllers and the SRAMs that they
 /// use with all instruction fetches, from the first cycle on.
+///
+/// Where `machine.requests` has a rate, `cycles` comes from a replay of the same order, in which each request
+/// of a DMA engine is followed (replayed_cycles): it knows buffers and ports, and costs more.
 struct Schedule {
   std::vector<double> start, end, done;  ///< by task, in cycles
   double cycles = 0;                     ///< until all tasks are done; infinite when above the limit
@@ -44,6 +53,8 @@ class LeastCycles {
   double now();
 
  private:
+  double cycles();
+
   const TaskGraph& graph_;
   const Machine& machine_;
   std::size_t seen_ = 0;                                        // number of tasks visited
