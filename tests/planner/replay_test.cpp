@@ -59,10 +59,13 @@ TEST_F(Replay, MA_3_HI_6_a_request_waits_for_room_in_the_buffer) {
 }
 
 TEST_F(Replay, MA_3_HI_6_a_write_that_waits_for_its_turn_keeps_reads_from_the_port) {
-  store(Unit::kIodma, 4);
-  load(Unit::kIodma, 1);
-  // Writes are granted in cycles 4, 8, 12 and 16; the read follows in 17, is served until 30 and back in 44.
-  EXPECT_EQ(cycles(), 48);
+  request_.other_beats = 2;
+  store(Unit::kIodma, 8);
+  load(Unit::kIodma, 4);
+  // Writes are granted in cycles 5, 9 ... 33, reads only then, though the source of the store has been read
+  // in
+  // 16. They are served until 43 ... 55, and the last byte is back in 69. Between the writes it would be 64.
+  EXPECT_EQ(cycles(), 69 + 2 + 3);
 }
 
 TEST_F(Replay, MA_3_HI_6_what_DRAM_has_delivered_before_keeps_a_port_busy) {

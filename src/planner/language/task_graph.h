@@ -177,6 +177,8 @@ struct RequestCost {
   float dram_trip = 0;     ///< from DRAM's data bus back
   float other_beats = 0;   ///< at the port to the other memory
   float other_trip = 0;    ///< of an access there
+  double all_beats() const { return double{dram_beats} * count; }
+  double all_bytes() const { return double{bytes} * count; }
 };
 
 /// The expected cost of a task: guides choices and orders, and is never a result.

@@ -17,9 +17,17 @@ void CopyRequests::read_in_background(const RequestCost& cost, double cycles, do
   go_on_reading(count_of(engines_) - 1, now);
 }
 
+CopyRequests::Event CopyRequests::take_event() {
+  const Event event = soon_ ? *soon_ : events_.top();
+  if (soon_)
+    soon_.reset();
+  else
+    events_.pop();
+  return event;
+}
+
 void CopyRequests::step() {
-  const Event event = events_.top();
-  events_.pop();
+  const Event event = take_event();
   switch (event.kind) {
     case Kind::kRead:
       return read(event.engine, event.time);

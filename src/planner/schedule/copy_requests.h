@@ -37,7 +37,10 @@ class CopyRequests {
   /// Reads bytes by such requests, which are nobody's copy, evenly in `cycles` cycles or more.
   void read_in_background(const RequestCost& cost, double cycles, double now);
   /// The time of the next event; the largest double: there is none.
-  double next() const { return events_.empty() ? std::numeric_limits<double>::max() : events_.top().time; }
+  double next() const {
+    if (soon_) return soon_->time;
+    return events_.empty() ? std::numeric_limits<double>::max() : events_.top().time;
+  }
   /// Carries out the next event.
   void step();
   /// Calls `happens` with what has become known since the last call.
@@ -88,7 +91,18 @@ class CopyRequests {
     std::deque<Room> rooms;             // bytes that become free, in order
   };
 
-  void add_event(double time, int engine, Kind kind) { events_.push({time, added_++, engine, kind}); }
+  void add_event(double time, int engine, Kind kind) {
+    const Event event{time, added_++, engine, kind};
+    if (soon_ && *soon_ > event) {
+      events_.push(*soon_);
+      soon_ = event;
+    } else if (!soon_ && (events_.empty() || events_.top() > event)) {
+      soon_ = event;
+    } else {
+      events_.push(event);
+    }
+  }
+  Event take_event();
   double served(double arrival, double bytes);
   static std::optional<double> place_at_port(Engine& engine, int outstanding, double time);
   static void add_answer(Engine& engine, double time);
@@ -104,6 +118,7 @@ class CopyRequests {
   double dram_free_ = 0, next_refresh_;
   std::vector<Engine> engines_;
   std::priority_queue<Event, std::vector<Event>, std::greater<>> events_;
+  std::optional<Event> soon_;  // the next event, in front of all others; most requests follow one another
   int added_ = 0;
   std::vector<Outcome> outcomes_;
 };

@@ -35,7 +35,7 @@ class Replay {
         nth(unit_of_, task) = count_of(units_);
         const TaskCost& cost = nth(tasks_, task).cost;
         unit.left_of(cost) += port_cycles(cost);
-        bytes_left_ += port_bytes(cost);
+        bytes_left_ += cost.requests.all_bytes();
       }
       units_.push_back(unit);
     }
@@ -82,9 +82,8 @@ class Replay {
     double& left_of(const TaskCost& cost) { return cost.requests.to_dram ? left_to_dram : left; }
   };
   static double port_cycles(const TaskCost& cost) {
-    return cost.requests.count > 0 ? double{cost.requests.dram_beats} * cost.requests.count : cost.cycles;
+    return cost.requests.count > 0 ? cost.requests.all_beats() : cost.cycles;
   }
-  static double port_bytes(const TaskCost& cost) { return double{cost.requests.bytes} * cost.requests.count; }
 
   void start_next(int number) {
     UnitState& unit = nth(units_, number);
@@ -114,7 +113,7 @@ class Replay {
     least_ = std::max(
         {least_, now_ + kSurely * left, kSurely * bytes_left_ / machine_.requests.bytes_per_clock + now_});
     left -= port_cycles(cost);
-    bytes_left_ -= port_bytes(cost);
+    bytes_left_ -= cost.requests.all_bytes();
   }
   void take_outcomes() {
     copies_.each_outcome([this](const CopyRequests::Outcome& outcome) {

@@ -44,8 +44,9 @@ struct Schedule {
 /// Gives up a schedule that takes more than `limit` cycles.
 Schedule schedule(const TaskGraph& graph, const std::vector<Dependency>& dependencies, const Machine& machine,
                   double limit = std::numeric_limits<double>::infinity());
-/// A lower bound of the cycles of any schedule of a graph: those of the busiest unit and those of all DRAM
-/// bytes. It is cheaper than a schedule and needs no dependencies. The graph and the machine outlive it.
+/// A lower bound of the cycles of any schedule of a graph: those of the busiest unit, or direction of a port
+/// to DRAM, and those of all DRAM bytes. It is cheaper than a schedule and needs no dependencies. The graph
+/// and the machine outlive it.
 class LeastCycles {
  public:
   LeastCycles(const TaskGraph& graph, const Machine& machine) : graph_(graph), machine_(machine) {}
@@ -53,12 +54,13 @@ class LeastCycles {
   double now();
 
  private:
-  double cycles();
-
   const TaskGraph& graph_;
   const Machine& machine_;
-  std::size_t seen_ = 0;                                        // number of tasks visited
-  std::vector<std::array<double, kQueuedUnits + 1>> of_units_;  // cycles, by processor
+  std::size_t seen_ = 0;  // number of tasks visited
+  struct Busy {
+    double cycles = 0, to_dram = 0;  // of followed copies to DRAM apart
+  };
+  std::vector<std::array<Busy, kQueuedUnits + 1>> of_units_;  // by processor
   double most_ = 0, bytes_ = 0;
 };
 
