@@ -53,7 +53,7 @@ class StepsCommand : public ::testing::Test {
 };
 
 TEST_F(StepsCommand, AT_3_steps_that_are_not_simulated_lie_on_the_line_of_those_that_are) {
-  constexpr int kSteps = 20, kSimulated = 5;
+  constexpr int kSteps = 20, kSimulated = 10;
   ASSERT_EQ(run(growing(kSteps), {}, "all").status, 0);
   const CommandResult part = run(growing(kSteps), {"--extrapolate", std::to_string(kSimulated)}, "part");
   ASSERT_EQ(part.status, 0) << part.err;
@@ -65,15 +65,16 @@ TEST_F(StepsCommand, AT_3_steps_that_are_not_simulated_lie_on_the_line_of_those_
   EXPECT_EQ(folder_.tensors("part").size(), static_cast<std::size_t>(kSimulated));
   EXPECT_EQ(made.at("simulated_steps"), kSimulated);
   EXPECT_EQ(made.at("steps"), kSteps);
-  // By hand: the slope of five points is (2 y5 + y4 - y2 - 2 y1) / 10, their line passes the mean at step 3.
+  // By hand: the slope of ten points is (9 y10 + 7 y9 + ... - 9 y1) / 165, their line passes the mean at 5.5.
   const auto by_hand = [&](const char* key, double measured) {
     const auto y = [&](int step) {
       return some.at("scenes")[static_cast<std::size_t>(step)].at(key).get<double>();
     };
-    const double slope = (2 * y(5) + y(4) - y(2) - 2 * y(1)) / 10,
-                 mean = (y(1) + y(2) + y(3) + y(4) + y(5)) / 5;
+    double slope = 0, mean = 0;
+    for (int step = 1; step <= kSimulated; ++step)
+      slope += (2 * step - 11) * y(step) / 165, mean += y(step) / kSimulated;
     double sum = measured;
-    for (int step = kSimulated + 1; step <= kSteps; ++step) sum += mean + (step - 3) * slope;
+    for (int step = kSimulated + 1; step <= kSteps; ++step) sum += mean + (step - 5.5) * slope;
     return sum;
   };
   const auto extrapolated = [&](const char* key) {

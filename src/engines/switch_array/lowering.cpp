@@ -106,13 +106,13 @@ class Lowering : public MatrixLowering {
   double clocks(double cycles) const { return std::max(cycles, 1.0); }
 
   // Cycles in which the banks take a map: all words of a pixel go to one bank, one a cycle, behind a queue.
-  Arranging arranging_cycles(const LoadInput& load) const {
+  double arranging_cycles(const LoadInput& load) const {
     // Words arrive with the beat that brings their last byte; separate pixels each begin a new beat.
     const bool apart = load.pixel_stride != load.channels || load.slice != 0;
     return arranging_.get({load.height, load.width, load.channels, apart, to_int(path_.width), load.slice},
                           [&] { return work_out_arranging(load, apart); });
   }
-  Arranging work_out_arranging(const LoadInput& load, bool apart) const {
+  double work_out_arranging(const LoadInput& load, bool apart) const {
     const bool aware = config_.arrangement == ArrangementKind::kStrideAware;
     const Arrangement arrangement(array_, load.height, load.width, aware ? load.stride_h : 1,
                                   aware ? load.stride_w : 1);
@@ -143,7 +143,7 @@ class Lowering : public MatrixLowering {
       }
     });
     if (beat >= 0) queues.end_beat();
-    return {static_cast<double>(queues.next_beat()), static_cast<double>(queues.drained())};
+    return static_cast<double>(queues.next_beat());
   }
 
   template <class Function>
@@ -163,9 +163,7 @@ class Lowering : public MatrixLowering {
       cost.cycles += slice.cycles, cost.dram_bytes += slice.dram_bytes;
       cost.latency = std::max(cost.latency, slice.latency);
     });
-    const Arranging arranging = arranging_cycles(load);
-    cost.cycles = std::max(clocks(cost.cycles), arranging.taken);
-    cost.latency += std::max(0.0, arranging.written - cost.cycles);
+    cost.cycles = std::max(clocks(cost.cycles), arranging_cycles(load));
     return cost;
   }
   // From memories on the chip, where short runs cost little, pixels may come in slices of whole beats.

@@ -71,13 +71,9 @@ struct TilingChoice {
 std::vector<TilingChoice> choose_tilings(const Job& job, const HardwareConfig& hardware, const PortPath& path,
                                          double memory_bytes);
 
-/// The cycle in which the input arrangement has taken a map, and that in which its banks have written it.
-struct Arranging {
-  double taken = 0, written = 0;
-};
-/// The cycles of maps; the key is its height, width and channels, whether its
+/// Cycles in which the input arrangement takes a map; the key is its height, width and channels, whether its
 /// pixels lie apart, and the path's bytes a cycle. Computed once for all lowerings of a layer.
-using ArrangingCycles = Memo<std::tuple<int, int, int, bool, int, int>, Arranging>;
+using ArrangingCycles = Memo<std::tuple<int, int, int, bool, int, int>, double>;
 
 /// Makes the lowering that turns the jobs of a unit into tasks: loads of maps and kernels, runs, stores (SPEC
 /// SW-7). All arguments outlive it.
