@@ -12,6 +12,7 @@
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
 
 namespace tilebeat::testing {
 namespace {
@@ -57,6 +58,41 @@ TEST_P(Estimates, MA_3_long_layers_are_estimated_within_a_fifth_and_half_of_them
 
 INSTANTIATE_TEST_SUITE_P(Configs, Estimates, ::testing::ValuesIn(names_in("configs")),
                          [](const auto& config) { return config.param; });
+
+// A depthwise convolution whose maps or results, or neither, go through the SRAM: then two DMA engines ask
+// for DRAM, and one has data to carry while the other is served.
+TEST(EstimatesOfOneCore, MA_3_copies_by_one_engine_and_by_two_are_estimated_within_three_percent) {
+  const nlohmann::json workload = {
+      {"inputs", {{{"name", "x"}, {"shape", {1, 56, 56, 144}}, {"random", {{"seed", 1}}}}}},
+      {"layers",
+       {{{"name", "conv"},
+         {"op", "conv2d"},
+         {"inputs", {"x"}},
+         {"out_channels", 144},
+         {"groups", 144},
+         {"kernel", {3, 3}},
+         {"stride", {2, 2}},
+         {"pads", {1, 1, 1, 1}},
+         {"weights", {{"random", {{"seed", 2}}}}},
+         {"requant", {{"scale", 0.005}}}}}},
+      {"outputs", {"conv"}}};
+  const CommandFolder folder;
+  folder.write("layer.json", workload.dump());
+  nlohmann::json layer = {{"layer", "conv"},     {"tile_rows", 2},       {"map_strips", true},
+                          {"map_buffers", 1},    {"maps", "direct"},     {"kernels", "direct"},
+                          {"results", "direct"}, {"order", "tile_outer"}};
+  for (const char* through : {"none", "maps", "results"}) {
+    nlohmann::json mapping = {{"tilebeat_mapping", 1}, {"layers", {layer}}};
+    if (layer.contains(through)) mapping["layers"][0][through] = "sram";
+    folder.write("mapping.json", mapping.dump());
+    const CommandResult result = folder.run({"run", "--config", source_path("configs/core1.json"), "--layer",
+                                             "layer.json", "--mapping", "mapping.json", "--check", "off"});
+    ASSERT_EQ(result.status, 0) << result.err;
+    const nlohmann::json report = folder.report().at("layers").at(0);
+    EXPECT_NEAR(report.at("estimated_cycles").get<double>() / report.at("cycles").get<double>(), 1, 0.03)
+        << through;
+  }
+}
 
 }  // namespace
 }  // namespace tilebeat::testing
