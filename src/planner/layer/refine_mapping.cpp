@@ -37,7 +37,7 @@ class Refiner {
     ChosenMapping first = best_;
     descend();
     const LayerMapping direct = best_.mapping;
-    // Other paths pay off with other tiles and loads.
+    // Other paths pay off with other tiles and loads: from the first mapping and from the best one so far.
     for (const Paths& paths : other_paths(first.mapping)) {
       for (const LayerMapping& base : {first.mapping, direct}) {
         ChosenMapping before = best_;
