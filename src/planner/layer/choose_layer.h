@@ -57,8 +57,8 @@ FieldsOfMapping fields_of(const LayerMapping& mapping);
 constexpr double kWorthChanging = 0.995, kWorthChangingCycles = 40, kShortLayer = 2000;
 /// The cycles that a mapping must save for the processors that it occupies.
 using EffortCost = std::function<double(const LayerMapping&)>;
-/// A mapping whose fields (loads of kernels, tiles, buffers, order, paths) are changed as long as its estimate
-/// falls; fields that the request names stay as they are. One that occupies more of the chip by
+/// A mapping whose fields (loads of kernels, tiles, buffers, order, paths) are changed as long as its
+/// estimate falls; fields that the request names stay as they are. One that occupies more of the chip by
 /// `effort` must save that many cycles, and be clearly faster.
 ChosenMapping refined(const MappingQuestion& question, const ChosenMapping& chosen, const EffortCost& effort);
 

@@ -132,11 +132,12 @@ class Refiner {
     if (!asked_.tile_columns && !best_.mapping.map_strips)
       consider_sizes(best_.mapping, &LayerMapping::tile_columns, all.columns.size(), grain_.columns);
   }
-  void consider_sizes(LayerMapping m, int LayerMapping::*field, int size, int grain) {
+  void consider_sizes(const LayerMapping& m, int LayerMapping::*field, int size, int grain) {
     const int grains = ceil_div(size, grain);
     for (int tiles = 1; tiles <= grains; ++tiles) {
-      m.*field = std::min(size, to_int(ceil_div(grains, tiles)) * grain);
-      consider(m);
+      LayerMapping changed = m;
+      changed.*field = std::min(size, to_int(ceil_div(grains, tiles)) * grain);
+      consider(changed);
     }
   }
   // Makes tiles share rows, for which they need all columns, or not. False: the request has other columns.
