@@ -61,7 +61,7 @@ LockStep::LockStep(const std::string& folder, const Settings& settings, WfoldVec
       in_order_(settings.number("banks") == 1),
       base_(settings.number("map_base")),
       bank_shift_(static_cast<int>(settings.number("bank_shift"))),
-      memories_(folder + "/vectors", program()),
+      memories_(folder + "/vectors"),
       region_bytes_(settings.number("region_bytes")) {
   out_.port = &rtl_["out"], sum_.port = &rtl_["sum"], third_.port = &rtl_["third"];
   out_.before.assign(kSlaves * kUnits * kColumns, {true, 0});
