@@ -62,9 +62,8 @@ TEST_F(Replay, MA_3_HI_6_a_write_that_waits_for_its_turn_keeps_reads_from_the_po
   request_.other_beats = 2;
   store(Unit::kIodma, 8);
   load(Unit::kIodma, 4);
-  // Writes are granted in cycles 5, 9 ... 33, reads only then, though the source of the store has been read
-  // in
-  // 16. They are served until 40, 48, 52 and 56, and the last byte is back in 70.
+  // Writes are granted in cycles 5, 9 ... 33, reads only then, though the store has read its source in 16.
+  // They are served until 40, 48, 52 and 56, and the last byte is back in 70.
   EXPECT_EQ(cycles(), 70 + 2 + 3);
 }
 

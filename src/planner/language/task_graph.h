@@ -202,7 +202,7 @@ struct TaskCost {
   /// -1: it does not read, or write, an SRAM.
   double sram_bytes = 0;
   int sram_read = -1, sram_write = -1;
-  RequestCost requests = {};
+  RequestCost requests = {};  ///< of a copy from or to DRAM, where each is followed (Machine::requests)
 };
 
 /// One instruction of one processor, with what it reads and writes (SPEC MA-2). Its semaphores are empty:

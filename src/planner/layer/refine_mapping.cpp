@@ -36,10 +36,10 @@ class Refiner {
   ChosenMapping run() {
     ChosenMapping first = best_;
     descend();
-    const LayerMapping direct = best_.mapping;
+    const LayerMapping own_paths = best_.mapping;
     // Other paths pay off with other tiles and loads: from the first mapping and from the best one so far.
     for (const Paths& paths : other_paths(first.mapping)) {
-      for (const LayerMapping& base : {first.mapping, direct}) {
+      for (const LayerMapping& base : {first.mapping, own_paths}) {
         ChosenMapping before = best_;
         best_.mapping = base;
         std::tie(best_.mapping.maps, best_.mapping.kernels, best_.mapping.results) = paths;
