@@ -236,8 +236,7 @@ class Campaign {
     for (std::size_t ended = 0; ended < faults.size(); ++ended) {
       for (; begun < faults.size() && running.size() < most; ++begun)
         running.emplace_back([this, &fault = faults[begun]] { return simulate_with(fault).dump(); });
-      progress.tell(fmt::format("fault {} of {}", ended + 1, faults.size()),
-                    static_cast<double>(ended) / static_cast<double>(faults.size()));
+      progress.tell(fmt::format("fault {} of {}", ended + 1, faults.size()), ratio_of(ended, faults.size()));
       const nlohmann::json got = running.front().take();
       running.pop_front();
       FaultEffect& effect = effects[ended];

@@ -234,7 +234,7 @@ PointProgress::~PointProgress() {
 
 void PointProgress::operator()(std::size_t ended, std::size_t running) {
   const std::chrono::duration<double> gone = std::chrono::steady_clock::now() - begin_;
-  tell_starter(static_cast<double>(before_ + ended) / static_cast<double>(std::max<std::size_t>(points_, 1)),
+  tell_starter(ratio_of(before_ + ended, std::max<std::size_t>(points_, 1)),
                fmt::format("{} of {} {} done", before_ + ended, points_, what_));
   if (!terminal_ || gone < std::chrono::seconds(1)) return;
   const std::size_t done = before_ + ended, left = points_ - done;

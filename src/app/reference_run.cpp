@@ -58,7 +58,7 @@ std::map<std::string, Tensor> ReferenceRun::take(Progress& progress) {
 
 // The fraction of the work in the first `layers` layers.
 double ReferenceRun::share(std::size_t layers) const {
-  return layers == 0 ? 0 : static_cast<double>(macs_[layers - 1]) / static_cast<double>(macs_.back());
+  return layers == 0 ? 0 : ratio_of(macs_[layers - 1], macs_.back());
 }
 
 }  // namespace tilebeat

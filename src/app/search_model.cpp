@@ -94,7 +94,7 @@ double CostModel::distance(const std::vector<std::size_t>& a, const std::vector<
   for (std::size_t axis = 0; axis < a.size(); ++axis) {
     if (a[axis] == b[axis]) continue;
     const std::size_t steps = a[axis] > b[axis] ? a[axis] - b[axis] : b[axis] - a[axis];
-    sum += static_cast<double>(steps) / static_cast<double>(space_.sizes()[axis] - 1);
+    sum += ratio_of(steps, space_.sizes()[axis] - 1);
   }
   return sum;
 }

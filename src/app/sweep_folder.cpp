@@ -230,20 +230,20 @@ void redirect(const char* file, int to) {
   if (from < 0 || dup2(from, to) < 0) _exit(126);
 }
 
-class Runs {
+class PointRuns {
  public:
-  Runs(const std::vector<const PointFolder*>& points, const SweepLock& lock, int jobs)
+  PointRuns(const std::vector<const PointFolder*>& points, const SweepLock& lock, int jobs)
       : points_(points), lock_(lock), jobs_(to_size(jobs)) {}
   // Ends the processes, whatever ended the sweep.
-  ~Runs() {
+  ~PointRuns() {
     for (const auto& [process, point] : running_) kill(process, SIGTERM);
     for (const auto& [process, point] : running_) {
       while (waitpid(process, nullptr, 0) < 0 && errno == EINTR) {
       }
     }
   }
-  Runs(const Runs&) = delete;
-  Runs& operator=(const Runs&) = delete;
+  PointRuns(const PointRuns&) = delete;
+  PointRuns& operator=(const PointRuns&) = delete;
 
   bool all_ended() const { return next_ == points_.size() && running_.empty(); }
   std::size_t ended() const { return next_ - running_.size(); }
@@ -299,7 +299,7 @@ class Runs {
 
 int run_points(const std::vector<const PointFolder*>& points, const SweepLock& lock,
                const SweepProcesses& how) {
-  Runs runs(points, lock, how.jobs);
+  PointRuns runs(points, lock, how.jobs);
   while (!runs.all_ended()) {
     if (how.deadline && std::chrono::steady_clock::now() >= *how.deadline) return 0;
     runs.start();

@@ -190,13 +190,13 @@ class WhatIf {
   }
 
   // A run reads copies of the files.
-  std::string in_the_users_names(std::string said) const {
+  std::string in_the_users_names(std::string error) const {
     for (const auto& [copy, name] :
          {std::pair("config.json: ", &command_.config), std::pair("workload.json: ", &command_.layer)}) {
       const std::string prefix = copy;
-      if (said.compare(0, prefix.size(), prefix) == 0) said.replace(0, prefix.size() - 2, *name);
+      if (error.compare(0, prefix.size(), prefix) == 0) error.replace(0, prefix.size() - 2, *name);
     }
-    return said;
+    return error;
   }
 
   // The best step of each of the knobs that help most, two by two, and with what widens the ways of bytes.

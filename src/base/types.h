@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <stdexcept>
 #include <type_traits>
 
 namespace tilebeat {
@@ -35,6 +36,23 @@ template <class Integer>
 constexpr int to_int(Integer value) {
   static_assert(!std::is_floating_point_v<Integer>, "of real numbers round first");
   return static_cast<int>(value);
+}
+
+/// a / b of whole numbers that a double holds exactly.
+template <class A, class B>
+constexpr double ratio_of(A a, B b) {
+  return static_cast<double>(a) / static_cast<double>(b);
+}
+
+/// Sets a field of an instruction to the bits of `value`, which must be enough for it: std::logic_error where
+/// bits are lost. A zero point of -5 is 251 in a field of eight bits without a sign.
+template <class Field, class Value>
+constexpr void set_field(Field& field, Value value) {
+  constexpr std::int64_t kPatterns = std::int64_t{1} << (8 * sizeof(Field));
+  const std::int64_t number = to_signed(value);
+  if (number < -kPatterns / 2 || number >= kPatterns)
+    throw std::logic_error("a field of an instruction is too small");
+  field = static_cast<Field>(value);
 }
 
 /// Element `index` of a container, whatever number or enumerator says which.

@@ -214,7 +214,7 @@ Constant response_norm(const KnownInputs& inputs, Attributes& attributes) {
   if (x.shape.size() < 3) throw Unsupported("a tensor that is no map");
   const std::int64_t size = attributes.integer("size", 0), channels = x.shape[1];
   if (size < 1) throw Unsupported("it lacks its size");
-  const double alpha = static_cast<double>(attributes.real("alpha", 1e-4F)) / static_cast<double>(size);
+  const double alpha = ratio_of(attributes.real("alpha", 1e-4F), size);
   const double beta = static_cast<double>(attributes.real("beta", 0.75F)),
                bias = static_cast<double>(attributes.real("bias", 1));
   const std::vector<double> in = x.values();

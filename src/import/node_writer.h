@@ -32,6 +32,12 @@ class NodeWriter {
   static Operand result(const GraphNode& node, std::size_t i = 0) {
     return i < node.outputs.size() ? node.outputs[i] : std::nullopt;
   }
+  /// The first result of `node`, which it must have: Unsupported otherwise.
+  static Operand output(const GraphNode& node) {
+    const Operand made = result(node);
+    if (!made) throw Unsupported("it lacks its output");
+    return made;
+  }
   /// A new tensor, named after the first result of `node`.
   std::size_t tensor(const GraphNode& node, std::optional<Constant> values = std::nullopt) {
     GraphTensor made;

@@ -14,72 +14,72 @@ namespace {
 
 /// Operators whose results are functions of one element where all other operands are numbers. The last column
 /// says whether float32 has one result, which every runtime computes.
-struct ElementOp {
+struct TableOp {
   std::string_view name;
   bool exact;
 };
-constexpr std::array<ElementOp, 57> kElementOps{{{"Add", true},
-                                                 {"Sub", true},
-                                                 {"Mul", true},
-                                                 {"Div", true},
-                                                 {"Neg", true},
-                                                 {"Abs", true},
-                                                 {"Relu", true},
-                                                 {"Clip", true},
-                                                 {"Max", true},
-                                                 {"Min", true},
-                                                 {"Floor", true},
-                                                 {"Ceil", true},
-                                                 {"Round", true},
-                                                 {"Sign", true},
-                                                 {"Reciprocal", true},
-                                                 {"LeakyRelu", true},
-                                                 {"PRelu", true},
-                                                 {"ThresholdedRelu", true},
-                                                 {"Shrink", true},
-                                                 {"Equal", true},
-                                                 {"Greater", true},
-                                                 {"Less", true},
-                                                 {"GreaterOrEqual", true},
-                                                 {"LessOrEqual", true},
-                                                 {"And", true},
-                                                 {"Or", true},
-                                                 {"Xor", true},
-                                                 {"Not", true},
-                                                 {"Where", true},
-                                                 {"Cast", true},
-                                                 {"Sqrt", false},
-                                                 {"HardSigmoid", false},
-                                                 {"HardSwish", false},
-                                                 {"Softsign", false},
-                                                 {"Sigmoid", false},
-                                                 {"Tanh", false},
-                                                 {"Exp", false},
-                                                 {"Log", false},
-                                                 {"Erf", false},
-                                                 {"Gelu", false},
-                                                 {"Pow", false},
-                                                 {"Sin", false},
-                                                 {"Cos", false},
-                                                 {"Tan", false},
-                                                 {"Asin", false},
-                                                 {"Acos", false},
-                                                 {"Atan", false},
-                                                 {"Sinh", false},
-                                                 {"Cosh", false},
-                                                 {"Asinh", false},
-                                                 {"Acosh", false},
-                                                 {"Atanh", false},
-                                                 {"Softplus", false},
-                                                 {"Elu", false},
-                                                 {"Selu", false},
-                                                 {"Mish", false},
-                                                 {"Celu", false}}};
+constexpr std::array<TableOp, 57> kTableOps{{{"Add", true},
+                                             {"Sub", true},
+                                             {"Mul", true},
+                                             {"Div", true},
+                                             {"Neg", true},
+                                             {"Abs", true},
+                                             {"Relu", true},
+                                             {"Clip", true},
+                                             {"Max", true},
+                                             {"Min", true},
+                                             {"Floor", true},
+                                             {"Ceil", true},
+                                             {"Round", true},
+                                             {"Sign", true},
+                                             {"Reciprocal", true},
+                                             {"LeakyRelu", true},
+                                             {"PRelu", true},
+                                             {"ThresholdedRelu", true},
+                                             {"Shrink", true},
+                                             {"Equal", true},
+                                             {"Greater", true},
+                                             {"Less", true},
+                                             {"GreaterOrEqual", true},
+                                             {"LessOrEqual", true},
+                                             {"And", true},
+                                             {"Or", true},
+                                             {"Xor", true},
+                                             {"Not", true},
+                                             {"Where", true},
+                                             {"Cast", true},
+                                             {"Sqrt", false},
+                                             {"HardSigmoid", false},
+                                             {"HardSwish", false},
+                                             {"Softsign", false},
+                                             {"Sigmoid", false},
+                                             {"Tanh", false},
+                                             {"Exp", false},
+                                             {"Log", false},
+                                             {"Erf", false},
+                                             {"Gelu", false},
+                                             {"Pow", false},
+                                             {"Sin", false},
+                                             {"Cos", false},
+                                             {"Tan", false},
+                                             {"Asin", false},
+                                             {"Acos", false},
+                                             {"Atan", false},
+                                             {"Sinh", false},
+                                             {"Cosh", false},
+                                             {"Asinh", false},
+                                             {"Acosh", false},
+                                             {"Atanh", false},
+                                             {"Softplus", false},
+                                             {"Elu", false},
+                                             {"Selu", false},
+                                             {"Mish", false},
+                                             {"Celu", false}}};
 
-const ElementOp* element_op(const std::string& name) {
-  const auto* const found = std::find_if(kElementOps.begin(), kElementOps.end(),
-                                         [&](const ElementOp& op) { return op.name == name; });
-  return found == kElementOps.end() ? nullptr : found;
+const TableOp* table_op(const std::string& name) {
+  const auto* const found =
+      std::find_if(kTableOps.begin(), kTableOps.end(), [&](const TableOp& op) { return op.name == name; });
+  return found == kTableOps.end() ? nullptr : found;
 }
 
 /// Whether the result is a real number, not the truth of a comparison.
@@ -101,7 +101,7 @@ constexpr std::size_t kLongestChain = 48;  // nodes that are looked at
 }  // namespace
 
 std::optional<bool> OnnxLowering::chain_promise(const std::string& op) {
-  const ElementOp* found = element_op(op);
+  const TableOp* found = table_op(op);
   return found == nullptr ? std::nullopt : std::optional(found->exact);
 }
 
@@ -133,14 +133,14 @@ std::vector<std::size_t> OnnxLowering::unknown_operands(const GraphNode& node) c
 OnnxLowering::Chain OnnxLowering::chain_from(std::size_t first) const {
   Chain all;
   const auto starts = unknown_operands(graph_.nodes[first]);
-  if (element_op(graph_.nodes[first].op) == nullptr || starts.empty()) return {};
+  if (table_op(graph_.nodes[first].op) == nullptr || starts.empty()) return {};
   all.source = starts[0];
   const auto& source = values_[all.source];
   if (!source || source->known()) return {};
   std::set<std::size_t> of_source{all.source};
   for (std::size_t i = first; i < graph_.nodes.size() && i < first + kLongestChain; ++i) {
     const GraphNode& node = graph_.nodes[i];
-    if (done_[i] || element_op(node.op) == nullptr || node.outputs.size() != 1 || !node.outputs[0]) continue;
+    if (done_[i] || table_op(node.op) == nullptr || node.outputs.size() != 1 || !node.outputs[0]) continue;
     const auto operands = unknown_operands(node);
     const bool inside =
         !operands.empty() &&
@@ -194,7 +194,7 @@ bool OnnxLowering::tabulated(std::size_t first) {
                                   [this](std::size_t i) { return only_bounds(graph_.nodes[i]); });
   // Between quantised tensors a table has the float32 arithmetic of the runtime, which other layers have not.
   const bool alone = chain.nodes.size() == 1 && table().count(node.op) != 0 &&
-                     (calibration_ != nullptr || !element_op(node.op)->exact);
+                     (calibration_ != nullptr || !table_op(node.op)->exact);
   if (bounds || alone) return false;
   const auto operand = std::find(node.inputs.begin(), node.inputs.end(), std::optional(chain.source));
   const OnnxValue& source = *values_[chain.source];
@@ -205,7 +205,7 @@ bool OnnxLowering::tabulated(std::size_t first) {
   bool exact = true;
   for (const std::size_t i : chain.nodes) {
     done_[i] = true;
-    exact = exact && element_op(graph_.nodes[i].op)->exact;
+    exact = exact && table_op(graph_.nodes[i].op)->exact;
   }
   // ONNX Runtime removes operators that change nothing, and merges the pairs around them.
   exact = exact && !std::all_of(chain.nodes.begin(), chain.nodes.end(),

@@ -19,12 +19,6 @@ using Writer = NodeWriter;
   throw Unsupported(reason);
 }
 
-Operand output(const GraphNode& node) {
-  const Operand made = Writer::result(node);
-  if (!made) refuse("it lacks its output");
-  return made;
-}
-
 void refuse_result(const GraphNode& node, std::size_t i, const char* what) {
   if (Writer::result(node, i)) refuse(fmt::format("its result {}: {}", i, what));
 }
@@ -37,7 +31,7 @@ std::size_t concat(Writer& w, const GraphNode& node, const std::vector<Operand>&
 // ---- norms of rows ----
 
 void rms_norm(Writer& w, const GraphNode& node, Operand x, Operand gamma, std::int64_t axis, float epsilon) {
-  w.add(node, "RMSNormalization", {x, gamma}, output(node), {{"axis", axis}, {"epsilon", epsilon}});
+  w.add(node, "RMSNormalization", {x, gamma}, Writer::output(node), {{"axis", axis}, {"epsilon", epsilon}});
 }
 
 void simplified_norm(Writer& w, const GraphNode& node, Attributes& attributes) {
@@ -60,7 +54,7 @@ void skip_norm(Writer& w, const GraphNode& node, Attributes& attributes) {
   if (simplified) return rms_norm(w, node, x, gamma, -1, epsilon);
   std::vector<Operand> operands{x, gamma};
   if (const Operand beta = Writer::operand(node, 3)) operands.push_back(beta);
-  w.add(node, "LayerNormalization", operands, output(node),
+  w.add(node, "LayerNormalization", operands, Writer::output(node),
         {{"axis", std::int64_t{-1}}, {"epsilon", epsilon}});
 }
 
@@ -184,9 +178,9 @@ void rotary(Writer& w, const GraphNode& node, Attributes& attributes) {
   if (given != 0 && given != 2 * turns.pairs)
     refuse(fmt::format("rotary_embedding_dim {} with {} cosines", given, turns.pairs));
   if (before.size() == 4) {
-    turned(w, node, held, turns, interleaved, output(node));
+    turned(w, node, held, turns, interleaved, Writer::output(node));
   } else {
-    side_by_side(w, node, turned(w, node, held, turns, interleaved), output(node));
+    side_by_side(w, node, turned(w, node, held, turns, interleaved), Writer::output(node));
   }
 }
 
@@ -389,9 +383,9 @@ void attention(Writer& w, const GraphNode& node, Attributes& attributes) {
   if (causal) made.seen = Seen{made.past(), 0};
   made.mask = Writer::operand(node, 3);
   if (!flat) {
-    made.write(output(node));
+    made.write(Writer::output(node));
   } else {
-    side_by_side(w, node, made.write(std::nullopt), output(node));
+    side_by_side(w, node, made.write(std::nullopt), Writer::output(node));
   }
 }
 
@@ -441,7 +435,7 @@ void grouped_attention(Writer& w, const GraphNode& node, Attributes& attributes)
   }
   made.append(earlier, Writer::operand(node, 4), Writer::result(node, 1), Writer::result(node, 2));
   made.seen = Seen{past, window > 0 ? window : 0};
-  side_by_side(w, node, made.write(std::nullopt), output(node));
+  side_by_side(w, node, made.write(std::nullopt), Writer::output(node));
 }
 
 }  // namespace

@@ -25,11 +25,6 @@ std::int64_t product_of(const Extents& shape, std::size_t first, std::size_t end
   return std::accumulate(shape.begin() + to_signed(first), shape.begin() + to_signed(end), std::int64_t{1},
                          std::multiplies<>());
 }
-Operand output(const GraphNode& node) {
-  const Operand made = Writer::result(node);
-  if (!made) throw Unsupported("it lacks its output");
-  return made;
-}
 /// A factor and an offset a channel, along axis 1 of a tensor of rank `rank`.
 void per_channel(Writer& w, const GraphNode& node, Operand x, std::size_t rank, std::size_t factor) {
   const auto along = [&](std::size_t i) -> std::size_t {
@@ -40,7 +35,7 @@ void per_channel(Writer& w, const GraphNode& node, Operand x, std::size_t rank, 
     return w.reals(node, shape, list->values());
   };
   const std::size_t scaled = w.add(node, "Mul", {x, along(factor)});
-  w.add(node, "Add", {scaled, along(factor + 1)}, output(node));
+  w.add(node, "Add", {scaled, along(factor + 1)}, Writer::output(node));
 }
 /// Rows of `x` with mean 0 and variance 1.
 std::size_t centred_rows(Writer& w, const GraphNode& node, std::size_t x, std::int64_t row, float epsilon) {
@@ -105,8 +100,8 @@ void layer_norm(Writer& w, const GraphNode& node, Attributes& attributes) {
   const std::size_t normal = w.add(node, "Mul", {distance, inverse});
   const Operand beta = Writer::operand(node, 2);
   const std::size_t scaled =
-      w.add(node, "Mul", {normal, node.inputs.at(1)}, beta ? std::nullopt : output(node));
-  if (beta) w.add(node, "Add", {scaled, beta}, output(node));
+      w.add(node, "Mul", {normal, node.inputs.at(1)}, beta ? std::nullopt : Writer::output(node));
+  if (beta) w.add(node, "Add", {scaled, beta}, Writer::output(node));
 }
 
 void mean_variance(Writer& w, const GraphNode& node, Attributes& attributes) {
@@ -115,7 +110,7 @@ void mean_variance(Writer& w, const GraphNode& node, Attributes& attributes) {
   const std::size_t distance = w.add(node, "Sub", {x, w.reduce(node, "ReduceMean", x, axes)});
   const std::size_t variance = w.reduce(node, "ReduceMean", w.add(node, "Mul", {distance, distance}), axes);
   const std::size_t root = w.add(node, "Sqrt", {w.add(node, "Add", {variance, w.number(node, 1e-9)})});
-  w.add(node, "Div", {distance, root}, output(node));
+  w.add(node, "Div", {distance, root}, Writer::output(node));
 }
 
 void lp_norm(Writer& w, const GraphNode& node, Attributes& attributes) {
@@ -130,7 +125,7 @@ void lp_norm(Writer& w, const GraphNode& node, Attributes& attributes) {
   } else {
     length = w.add(node, "Sqrt", {w.reduce(node, "ReduceSum", w.add(node, "Mul", {x, x}), axis)});
   }
-  w.add(node, "Div", {x, length}, output(node));
+  w.add(node, "Div", {x, length}, Writer::output(node));
 }
 
 // ---- logarithms of sums ----
@@ -148,12 +143,12 @@ void log_softmax(Writer& w, const GraphNode& node, Attributes& attributes) {
   const Extents shape = w.shape(x);
   const std::size_t axis = axis_of(attributes.integer("axis", rows ? 1 : -1), shape.size());
   if (!rows || product_of(shape, axis + 1, shape.size()) == 1)
-    return log_softmax_over(w, node, x, to_signed(axis), output(node));
+    return log_softmax_over(w, node, x, to_signed(axis), Writer::output(node));
   const std::size_t flat =
       w.reshape(node, x, {product_of(shape, 0, axis), product_of(shape, axis, shape.size())});
   const std::size_t made = w.tensor(node);
   log_softmax_over(w, node, flat, 1, made);
-  w.reshape(node, made, shape, output(node));
+  w.reshape(node, made, shape, Writer::output(node));
 }
 
 void log_of_sum(Writer& w, const GraphNode& node, Attributes& attributes) {
@@ -166,14 +161,14 @@ void log_of_sum(Writer& w, const GraphNode& node, Attributes& attributes) {
     throw Unsupported("its attribute noop_with_empty_axes");
   if (axes.empty()) axes = counted(rank);
   if (node.op == "ReduceLogSum") {
-    w.add(node, "Log", {w.reduce(node, "ReduceSum", x, axes, std::nullopt, keep)}, output(node));
+    w.add(node, "Log", {w.reduce(node, "ReduceSum", x, axes, std::nullopt, keep)}, Writer::output(node));
     return;
   }
   const std::size_t most = w.reduce(node, "ReduceMax", x, axes);
   const std::size_t sum =
       w.reduce(node, "ReduceSum", w.add(node, "Exp", {w.add(node, "Sub", {x, most})}), axes);
   const std::size_t made =
-      w.add(node, "Add", {w.add(node, "Log", {sum}), most}, keep ? output(node) : std::nullopt);
+      w.add(node, "Add", {w.add(node, "Log", {sum}), most}, keep ? Writer::output(node) : std::nullopt);
   if (keep) return;
   Extents shape = w.shape(x), left;
   std::set<std::size_t> gone;
@@ -181,7 +176,7 @@ void log_of_sum(Writer& w, const GraphNode& node, Attributes& attributes) {
   for (std::size_t axis = 0; axis < rank; ++axis) {
     if (gone.count(axis) == 0) left.push_back(shape[axis]);
   }
-  w.reshape(node, made, left, output(node));
+  w.reshape(node, made, left, Writer::output(node));
 }
 
 // ---- products ----
@@ -210,9 +205,9 @@ void running_sum(Writer& w, const GraphNode& node, Attributes& attributes) {
   const bool vector = shape.size() == 1;
   if (vector) rows = w.reshape(node, rows, {1, count});
   const std::size_t made = w.add(node, "MatMul", {rows, w.reals(node, {count, count}, ones)},
-                                 last && !vector ? output(node) : std::nullopt);
-  if (vector) w.reshape(node, made, shape, output(node));
-  if (!last) w.transpose(node, made, perm, output(node));
+                                 last && !vector ? Writer::output(node) : std::nullopt);
+  if (vector) w.reshape(node, made, shape, Writer::output(node));
+  if (!last) w.transpose(node, made, perm, Writer::output(node));
 }
 
 // ---- selections ----
@@ -220,7 +215,7 @@ void running_sum(Writer& w, const GraphNode& node, Attributes& attributes) {
 /// A comparison of two tensors as one of their distance with 0, which is a function of one element.
 void compare(Writer& w, const GraphNode& node, Attributes&) {
   const std::size_t distance = w.add(node, "Sub", {node.inputs.at(0), node.inputs.at(1)});
-  w.add(node, node.op, {distance, w.number(node, 0)}, output(node));
+  w.add(node, node.op, {distance, w.number(node, 0)}, Writer::output(node));
 }
 
 /// b + mask * (a - b), or x * mask + the other numbers where one side is constant.
@@ -241,7 +236,7 @@ void where(Writer& w, const GraphNode& node, Attributes&) {
                                   ? w.reals(node, mask->shape, mask->values())
                                   : w.add(node, "Cast", {condition}, std::nullopt, {{"to", std::int64_t{1}}});
     const std::size_t distance = w.add(node, "Sub", {a, b});
-    w.add(node, "Add", {w.add(node, "Mul", {distance, share}), b}, output(node));
+    w.add(node, "Add", {w.add(node, "Mul", {distance, share}), b}, Writer::output(node));
     return;
   }
   // One number that stands where the mask says so: its product is computed here, for it may be infinite.
@@ -257,7 +252,7 @@ void where(Writer& w, const GraphNode& node, Attributes&) {
       evaluate(select, {mask, first ? left : &zero, first ? &zero : right}, w.graph.opset).at(0);
   const Extents shape = mask->shape;
   const std::size_t kept = w.add(node, "Mul", {first ? b : a, w.reals(node, shape, keeps)});
-  w.add(node, "Add", {kept, w.reals(node, numbers.shape, numbers.values())}, output(node));
+  w.add(node, "Add", {kept, w.reals(node, numbers.shape, numbers.values())}, Writer::output(node));
 }
 
 /// Elements of tensors laid one behind another, by constant indices: those that the operator itself picks
@@ -297,7 +292,7 @@ void by_indices(Writer& w, const GraphNode& node, Attributes&) {
       parts.size() == 1 ? *parts[0] : w.add(node, "Concat", parts, std::nullopt, {{"axis", std::int64_t{0}}});
   const std::size_t made = w.add(node, "Gather", {flat, w.integers(node, {ssize(indices)}, indices)},
                                  std::nullopt, {{"axis", std::int64_t{0}}});
-  w.reshape(node, made, picked.shape, output(node));
+  w.reshape(node, made, picked.shape, Writer::output(node));
 }
 
 // ---- losses ----
@@ -346,9 +341,9 @@ void loss_of(Writer& w, const GraphNode& node, Attributes& attributes, Operand l
             std::nullopt, {{"axis", std::int64_t{0}}});
   const std::size_t each = w.add(node, "Mul", {picked, w.reals(node, {ssize(places)}, classes.factors)});
   if (way == "none") {
-    w.reshape(node, each, classes.shape, output(node));
+    w.reshape(node, each, classes.shape, Writer::output(node));
   } else if (way == "mean" || way == "sum") {
-    w.reduce(node, "ReduceSum", each, {0}, output(node), false);
+    w.reduce(node, "ReduceSum", each, {0}, Writer::output(node), false);
   } else {
     throw Unsupported(fmt::format("reduction {}", way));
   }
@@ -369,7 +364,7 @@ void cross_entropy(Writer& w, const GraphNode& node, Attributes& attributes) {
 void arg_min(Writer& w, const GraphNode& node, Attributes& attributes) {
   NodeAttributes kept = node.attributes;
   for (const auto& entry : kept) attributes.without_effect(entry.first);  // ArgMax reads them
-  w.add(node, "ArgMax", {w.add(node, "Neg", {node.inputs.at(0)})}, output(node), std::move(kept));
+  w.add(node, "ArgMax", {w.add(node, "Neg", {node.inputs.at(0)})}, Writer::output(node), std::move(kept));
 }
 
 /// A product of all elements along axes, two halves at a time.
@@ -396,7 +391,7 @@ void product_along(Writer& w, const GraphNode& node, Attributes& attributes) {
                                  {{"axis", at}});
     }
   }
-  w.reshape(node, x, left, output(node));
+  w.reshape(node, x, left, Writer::output(node));
 }
 
 std::map<std::string, RewriteRule> all_rules() {

@@ -8,8 +8,8 @@
 namespace tilebeat {
 namespace {
 
-constexpr std::size_t kStages = 4;
-constexpr char kStageNames[kStages + 1] = "FDWX";
+constexpr std::size_t kStageCount = 4;
+constexpr char kStageNames[kStageCount + 1] = "FDWX";
 
 }  // namespace
 

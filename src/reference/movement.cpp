@@ -142,7 +142,7 @@ Tensor reference_of(const Resize& resize, const Operands& inputs, const TensorIn
             y.bytes.push_back(static_cast<std::uint8_t>(sum < 0 ? -magnitude : magnitude));
             continue;
           }
-          const double mean = static_cast<double>(sum) / static_cast<double>(weights);
+          const double mean = ratio_of(sum, weights);
           y.bytes.push_back(static_cast<std::uint8_t>(rounded(mean, x.info.zero_point, output.dtype)));
         }
       }

@@ -76,8 +76,7 @@ class Pool {
   std::int64_t average(std::size_t channel, std::int64_t count) const {
     switch (pool_.arithmetic) {
       case Arithmetic::kExact:
-        return rounded(static_cast<double>(sums_[channel]) / static_cast<double>(count), zero_point_,
-                       output_.dtype);
+        return rounded(ratio_of(sums_[channel], count), zero_point_, output_.dtype);
       case Arithmetic::kFloat32Ort: {
         const float mean = reals_[channel] / static_cast<float>(count);
         const float steps = mean / static_cast<float>(pool_.output_scale);

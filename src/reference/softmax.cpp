@@ -93,7 +93,7 @@ Tensor softmax_of_rows(const Operand& x, const Softmax& operation, const TensorI
     }
     const TensorRequant& r = operation.requant;
     const bool seen = i - pixel >= first && i - pixel < end;
-    const double share = seen ? static_cast<double>(exponential(i)) / static_cast<double>(sum) : 0;
+    const double share = seen ? ratio_of(exponential(i), sum) : 0;
     return bounded(rounded(share * r.scale, r.zero_point, r.dtype), r.dtype, r.range);
   };
   for (std::size_t i = 0; i < values.size(); ++i) made.bytes.push_back(static_cast<std::uint8_t>(element(i)));
@@ -156,8 +156,7 @@ Tensor reference_of(const RowNorm& norm, const Operands& inputs, const TensorInf
     for (const std::int64_t v : row) sum += v, squares += v * v;
     const bool centre = norm.kind == RowNorm::Kind::kLayerNorm;
     const double steps = (centre ? static_cast<double>(n) : 1) / norm.input_scale;
-    const double spread = centre ? static_cast<double>(n * squares - sum * sum)
-                                 : static_cast<double>(squares) / static_cast<double>(n);
+    const double spread = centre ? static_cast<double>(n * squares - sum * sum) : ratio_of(squares, n);
     const double root = std::sqrt(spread + norm.epsilon * (steps * steps));
     for (std::size_t c = 0; c < row.size(); ++c) {
       const double distance = static_cast<double>(centre ? n * row[c] - sum : row[c]);

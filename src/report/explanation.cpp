@@ -39,8 +39,7 @@ std::string causes_text(std::int64_t busy, const Json& stalls) {
   std::string text;
   for (const auto& [cycles, name] : causes)
     text += fmt::format("  {:<18}{:>14}  {:>7}   {}\n", name, grouped(cycles),
-                        percent(page::ratio(static_cast<double>(cycles), static_cast<double>(all))),
-                        page::meaning_of(name));
+                        percent(page::ratio(cycles, all)), page::meaning_of(name));
   return text;
 }
 

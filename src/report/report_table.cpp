@@ -17,8 +17,7 @@ namespace {
 std::string estimate_text(const LayerResult& layer) {
   const bool nothing = layer.macs == 0 && layer.results == 0 && layer.bytes.dram_write == 0;
   if (layer.estimated_cycles == 0 || layer.cycles == 0 || nothing) return "";
-  const double error =
-      static_cast<double>(layer.estimated_cycles - layer.cycles) / static_cast<double>(layer.cycles);
+  const double error = ratio_of(layer.estimated_cycles - layer.cycles, layer.cycles);
   return fmt::format("{:+.1f} %", 100 * error);
 }
 

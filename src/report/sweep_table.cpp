@@ -22,7 +22,7 @@ constexpr std::array<Optional, 3> kEnergy{{{"energy_pj", "/energy/pj/total"},
                                            {"area_mm2", "/energy/area_mm2/total"}}};
 
 // The cause of most lost cycles of the matrix arrays, and its fraction of them.
-std::pair<std::string, double> largest_stall(const Json& report) {
+std::pair<std::string, double> largest_cause(const Json& report) {
   std::map<std::string, double> causes;
   double cycles = 0;
   for (const Json& layer : report["layers"]) {
@@ -68,7 +68,7 @@ Json sweep_values(const Json& report) {
   const Json& total = report["total"];
   const auto read = total["dram_read_bytes"].get<std::int64_t>();
   const auto written = total["dram_write_bytes"].get<std::int64_t>();
-  const auto [stall, share] = largest_stall(report);
+  const auto [stall, share] = largest_cause(report);
   Json values{{"cycles", total["cycles"]},
               {"time_us", total["cycles"].get<double>() / report["configuration"].value("clock_mhz", 1000.0)},
               {"macs", total["macs"]},

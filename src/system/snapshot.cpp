@@ -76,11 +76,11 @@ LayerMark::LayerMark(const Snapshot& snapshot, const Snapshot& before)
     const Cycle cycles = now.cycles - (before.modules.empty() ? 0 : before.modules[i].cycles);
     const Cycle worked =
         now.activity[kBusy] - (before.modules.empty() ? 0 : before.modules[i].activity[kBusy]);
-    const double share = cycles > 0 ? static_cast<double>(worked) / static_cast<double>(cycles) : 0.0;
+    const double share = cycles > 0 ? ratio_of(worked, cycles) : 0.0;
     if (share > busiest_share) busiest = now.name, busiest_share = share;
   }
   const Cycle cycles = at - before.at;
-  const double share = cycles > 0 ? static_cast<double>(port.cycles) / static_cast<double>(cycles) : 0.0;
+  const double share = cycles > 0 ? ratio_of(port.cycles, cycles) : 0.0;
   if (share > busiest_share) busiest = port.name, busiest_share = share;
 }
 

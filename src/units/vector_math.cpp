@@ -123,7 +123,7 @@ void VectorMath::resize(const VectorResize& operation, const VectorStep& step,
       append(static_cast<std::int32_t>((sum + half) / step.divisor), operation.type, results);
       continue;
     }
-    const double value = static_cast<double>(sum) / static_cast<double>(step.divisor);
+    const double value = ratio_of(sum, step.divisor);
     append(requantize_real(value, 1.0, operation.zero, operation.type), operation.type, results);
   }
 }
@@ -202,7 +202,7 @@ std::int32_t VectorMath::pooled(const VectorRun& operation, const VectorStep& st
   }
   if (sums_reals(operation)) return real_average(operation, parameters_, real_row_[channel], step.divisor);
   if (operation.arithmetic != Arithmetic::kExact) return plain_average(operation, value, step.divisor);
-  return result_of(static_cast<double>(value) / static_cast<double>(step.divisor), 1.0, operation);
+  return result_of(ratio_of(value, step.divisor), 1.0, operation);
 }
 
 void VectorMath::finish_pool(const VectorRun& operation, const VectorStep& step,
@@ -272,7 +272,7 @@ void VectorMath::softmax(const VectorRun& operation, const std::vector<std::uint
   const auto sum = to_signed(bits);
   const double scale = factor(kEntries);
   for (std::size_t i = 0; i < a.size(); ++i) {
-    const double share = static_cast<double>(exponential(i)) / static_cast<double>(sum);
+    const double share = ratio_of(exponential(i), sum);
     append(result_of(share, scale, operation), operation.out_type, results);
   }
 }

@@ -107,8 +107,7 @@ void VectorMath::normalise(const VectorRow& operation, std::vector<std::uint8_t>
   std::int64_t sum = 0, squares = 0;
   for (const std::int64_t v : row_) sum += v, squares += v * v;
   const bool centre = operation.kind == RowKind::kLayerNorm;
-  const double spread = centre ? static_cast<double>(n * squares - sum * sum)
-                               : static_cast<double>(squares) / static_cast<double>(n);
+  const double spread = centre ? static_cast<double>(n * squares - sum * sum) : ratio_of(squares, n);
   const double root = std::sqrt(spread + factor(0));
   for (std::size_t c = 0; c < row_.size(); ++c) {
     const std::int64_t distance = centre ? n * row_[c] - sum : row_[c];

@@ -138,7 +138,7 @@ std::int32_t mean(const VectorRun& operation, const std::vector<std::uint8_t>& p
       double factors[2] = {};
       if (parameters.size() < sizeof factors) throw SimulationError("vector.run: factors are missing");
       std::memcpy(factors, parameters.data(), sizeof factors);
-      const double value = static_cast<double>(centred) / static_cast<double>(count) * factors[0];
+      const double value = ratio_of(centred, count) * factors[0];
       if (std::isnan(value * factors[1]))
         throw SimulationError("vector.run: the factors of a mean give no number");
       return result_of(operation, requantize_real(value, factors[1], 0, DType::kInt32));

@@ -1,4 +1,5 @@
 // `tilebeat search` (SPEC AP-4): the best point of a space with fewer runs than there are points.
+#include "base/types.h"
 #include "sweep_files.h"
 
 #include <algorithm>

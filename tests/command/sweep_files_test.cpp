@@ -194,8 +194,8 @@ TEST(SweepFiles, UI_2_UI_9_the_schema_takes_what_the_loader_takes) {
   valijson::Schema checked;
   valijson::SchemaParser(valijson::SchemaParser::kDraft7)
       .populateSchema(valijson::adapters::NlohmannJsonAdapter(schema), checked);
-  const auto accepts = [&checked](const nlohmann::json& json) {
-    const valijson::adapters::NlohmannJsonAdapter target(json);
+  const auto accepts = [&checked](const nlohmann::json& report) {
+    const valijson::adapters::NlohmannJsonAdapter target(report);
     return valijson::Validator().validate(checked, target, nullptr);
   };
   nlohmann::json list = small_sweep();

@@ -88,10 +88,10 @@ TEST(Yaml, AP_4_every_command_reads_it_as_json) {
          {"requant", {{"scale", 0.005}}}},
         {{"name", "pool"}, {"op", "max_pool"}, {"inputs", {"conv"}}, {"kernel", {3, 3}}}}},
       {"outputs", {"pool"}}};
-  const std::string json = folder.write("net.json", same.dump());
+  const std::string file = folder.write("net.json", same.dump());
   ASSERT_EQ(folder.run({"run", "--config", config, "--layer", layer, "--out", "yaml"}).status, 0);
   ASSERT_EQ(
-      folder.run({"run", "--config", source_path("configs/core1.json"), "--layer", json, "--out", "json"})
+      folder.run({"run", "--config", source_path("configs/core1.json"), "--layer", file, "--out", "json"})
           .status,
       0);
   EXPECT_EQ(folder.results("yaml"), folder.results("json"));

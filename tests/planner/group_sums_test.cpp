@@ -18,7 +18,7 @@ namespace {
 using ::testing::HasSubstr;
 
 // 1 x 1 convolutions over maps of 5 rows of 8 pixels: of 256 channels first 16, then 16 again.
-constexpr std::int64_t kRows = 5, kColumns = 8, kInputs = 256, kKernels = 16, kCores = 4;
+constexpr std::int64_t kRows = 5, kColumns = 8, kInputs = 256, kKernelCount = 16, kCores = 4;
 constexpr std::int64_t kPixels = kRows * kColumns;
 
 Workload two_layers(int inputs = kInputs) {
@@ -88,26 +88,26 @@ TEST_F(UnitSums, FU_2_NU_2_every_core_adds_up_its_slice_of_a_tile) {
   const Done of = done();
   EXPECT_EQ(of.ends, kRows * kCores);
   EXPECT_EQ(of.additions, kRows * kCores * (kCores - 2));
-  EXPECT_EQ(of.ended_elements, kPixels * kKernels) << "every result once";
-  EXPECT_EQ(of.added_elements, kPixels * kKernels * (kCores - 2));
+  EXPECT_EQ(of.ended_elements, kPixels * kKernelCount) << "every result once";
+  EXPECT_EQ(of.added_elements, kPixels * kKernelCount * (kCores - 2));
   request_.reductions["second"] = 2;
   const Done both = done();
-  EXPECT_EQ(both.ended_elements, 2 * kPixels * kKernels);
+  EXPECT_EQ(both.ended_elements, 2 * kPixels * kKernelCount);
   EXPECT_EQ(both.added_elements, of.added_elements) << "with two cores the first addition is the last one";
 }
 
 // Cores load the channels that they have, no core those of another, and exchange all sums but their own.
 TEST_F(UnitSums, FU_2_FU_4_what_passes_through_the_SRAM) {
   request_.reductions = {{"first", kCores}};
-  const std::int64_t exchanged = (kCores - 1) * kPixels * kKernels * 4;
+  const std::int64_t exchanged = (kCores - 1) * kPixels * kKernelCount * 4;
   const Done one = done();
   request_.reductions = {{"first", kCores}, {"second", 2}};
   const Done both = done();
   // Two cores share the 16 channels of the second layer.
-  const std::int64_t second = kPixels * kKernels * 4;
-  EXPECT_EQ(both.to_sram, exchanged + second + kPixels * kKernels);
-  EXPECT_EQ(both.from_sram, exchanged + second + kPixels * (kInputs + kKernels));
-  EXPECT_EQ(one.to_sram, exchanged + kPixels * kKernels);
+  const std::int64_t second = kPixels * kKernelCount * 4;
+  EXPECT_EQ(both.to_sram, exchanged + second + kPixels * kKernelCount);
+  EXPECT_EQ(both.from_sram, exchanged + second + kPixels * (kInputs + kKernelCount));
+  EXPECT_EQ(one.to_sram, exchanged + kPixels * kKernelCount);
 }
 
 // Bounds and a record of 16 bytes a kernel come once for a cluster, where a layer for itself has records
@@ -118,7 +118,7 @@ TEST_F(UnitSums, FU_2_FU_4_bytes_over_DRAM_are_those_without_and_the_bounds) {
     const std::int64_t alone = done().kernels;
     request_.reductions = {{"first", kCores}};
     const std::int64_t steps = kernels == GroupKernels::kStreamed ? kRows : 1;
-    const std::int64_t records = kKernels * 16;
+    const std::int64_t records = kKernelCount * 16;
     EXPECT_EQ(done().kernels, alone - steps * records + 32 + records);
   }
 }
@@ -127,7 +127,7 @@ TEST_F(UnitSums, FU_2_kernels_that_fit_no_core_fit_a_reduction_group) {
   std::int64_t& wram = hardware_.chip->core.wram.size_bytes;
   request_.reductions = {{"first", kCores}};
   const std::int64_t least = done().wram;
-  EXPECT_LE(least, kInputs * kKernels / kCores + kKernels * kKernels + kKernels * 16 + 512);
+  EXPECT_LE(least, kInputs * kKernelCount / kCores + kKernelCount * kKernelCount + kKernelCount * 16 + 512);
   wram = least;
   EXPECT_EQ(done().wram, least);
   request_.reductions.clear();
@@ -139,7 +139,7 @@ TEST_F(UnitSums, FU_2_maps_that_fit_no_core_fit_a_reduction_group) {
   hardware_.chip->core.nram.size_bytes = 12288, hardware_.chip->sram.size_bytes = 1048576;
   EXPECT_THROW(done(), UserError) << "a pixel has 4096 bytes, a buffer for maps less";
   request_.reductions = {{"first", kCores}};
-  EXPECT_EQ(done().ended_elements, kPixels * kKernels);
+  EXPECT_EQ(done().ended_elements, kPixels * kKernelCount);
 }
 
 // The planner asks for reduction groups only where cores have nothing to do.

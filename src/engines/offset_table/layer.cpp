@@ -179,7 +179,7 @@ class Lowering : public MatrixLowering {
     const bool all = job.reduction.first && job.reduction.last;
     OffsetRun run;
     run.map = job.ifm.address, run.weights = job.weights;
-    run.result_pixel = static_cast<std::uint32_t>(job.ofm.pixel_stride);
+    set_field(run.result_pixel, job.ofm.pixel_stride);
     run.first_channel = narrow(p_, all ? 0 : job.reduction.channels.begin, "channel");
     run.channels = narrow(p_, all ? p_.channels / p_.conv.groups : job.reduction.channels.size(), "channels");
     run.first = job.reduction.first, run.last = job.reduction.last;
@@ -310,12 +310,12 @@ class OffsetLayer : public MatrixLayer {
     setup.groups = narrow(p_, p_.conv.groups, "groups");
     setup.group_kernels = narrow(p_, p_.conv.out_channels / p_.conv.groups, "kernels of a group");
     setup.block_kernels = narrow(p_, p_.block_kernels, "kernels of a block");
-    setup.useful_taps = static_cast<std::uint32_t>(p_.useful_taps);
+    set_field(setup.useful_taps, p_.useful_taps);
     shape = shape_of(conv_setup(p_), setup, OffsetMap{});
     shape.images = p_.batch, shape.height = p_.height, shape.width = p_.width;
     shape.out_height = p_.out_height, shape.out_width = p_.out_width;
     shape.pad_h = p_.conv.pads[0], shape.pad_w = p_.conv.pads[1];
-    setup.vector = static_cast<std::uint8_t>(elements_of_beat(shape, config_.vector));
+    set_field(setup.vector, elements_of_beat(shape, config_.vector));
     // A part has as many channels as a cache line.
     const int part = layout == MapLayout::kNhwc
                          ? std::max<int>(setup.vector, config_.cache.line_bytes / setup.vector * setup.vector)

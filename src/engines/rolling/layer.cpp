@@ -70,14 +70,14 @@ class Lowering : public MatrixLowering {
     setup_.transposition = config_.transposition == TranspositionChoice::kWhileLoading
                                ? Transposition::kWhileLoading
                                : Transposition::kInMemory;
-    setup_.stacked_blocks = static_cast<std::uint8_t>(order.stacked_blocks);
-    setup_.stacked_cuts = static_cast<std::uint8_t>(order.stacked_cuts);
+    set_field(setup_.stacked_blocks, order.stacked_blocks);
+    set_field(setup_.stacked_cuts, order.stacked_cuts);
     setup_.pixel_bytes = narrow(p_, p_.channels, "channels");
     setup_.group_channels = narrow(p_, group_channels(p_), "channels of a group");
     setup_.group_kernels = narrow(p_, p_.conv.out_channels / p_.conv.groups, "kernels of a group");
     setup_.block_kernels = narrow(p_, p_.block_kernels, "kernels of a block");
     setup_.images = narrow(p_, on_core_ || p_.sets > 1 ? 1 : p_.batch, "images");
-    setup_.useful_taps = static_cast<std::uint32_t>(p_.useful_taps);
+    set_field(setup_.useful_taps, p_.useful_taps);
     add(conv_, {}, {});
     add(setup_, {}, {});
   }
@@ -148,7 +148,7 @@ class Lowering : public MatrixLowering {
     const bool all = job.reduction.first && job.reduction.last;
     RollingRun run;
     run.map = job.ifm.address, run.weights = job.weights, run.post = job.post, run.result = job.ofm.address;
-    run.result_pixel = static_cast<std::uint32_t>(job.ofm.pixel_stride);
+    set_field(run.result_pixel, job.ofm.pixel_stride);
     run.rows = narrow(p_, tile.h.outs, "tile rows"), run.columns = narrow(p_, tile.w.outs, "tile columns");
     run.kernels = narrow(p_, p_.kernels_of(job.blocks), "kernels");
     run.height = tile.padding_only() ? std::uint16_t{0} : narrow(p_, tile.h.ins, "tile height");

@@ -122,8 +122,8 @@ void set_quotients(const SwitchArrayConfig& c, const ConvSetup& setup, ConvRun& 
     return static_cast<std::int16_t>(stride == 1 ? 0 : down);
   };
   const int words = words_per_plane(array_shape(c), run.height, run.width, stride_h);
-  run.plane_words = static_cast<std::uint16_t>(std::min(words, int{UINT16_MAX}));
-  run.phase_columns = static_cast<std::uint16_t>(quotient(run.width, stride_w));
+  set_field(run.plane_words, std::min(words, int{UINT16_MAX}));
+  set_field(run.phase_columns, quotient(run.width, stride_w));
   run.h_quotient = quotient(run.h_offset, stride_h);
   run.w_quotient = quotient(run.w_offset, stride_w);
 }

@@ -185,15 +185,15 @@ class Lowering : public MatrixLowering {
     const Interval channels = channels_loaded(chunk);
     const int height = t.padding_only() ? 0 : t.h.ins, width = t.padding_only() ? 0 : t.w.ins;
     LoadInput load;
-    load.copy = static_cast<std::uint8_t>(chunk.copy);
+    set_field(load.copy, chunk.copy);
     load.address = job_->ifm.at(t.image, t.h.in, t.w.in) + to_unsigned(channels.begin);
-    load.row_stride = static_cast<std::uint32_t>(job_->ifm.row_stride);
-    load.pixel_stride = static_cast<std::uint32_t>(job_->ifm.pixel_stride);
+    set_field(load.row_stride, job_->ifm.row_stride);
+    set_field(load.pixel_stride, job_->ifm.pixel_stride);
     load.height = narrowed(height, "tile height"), load.width = narrowed(width, "tile width");
     load.channels = narrowed(channels.size(), "channels");
     load.stride_h = narrowed(p_.conv.stride[0], "stride"),
     load.stride_w = narrowed(p_.conv.stride[1], "stride");
-    load.fill = static_cast<std::uint8_t>(p_.input.zero_point);
+    set_field(load.fill, p_.input.zero_point);
     read_.maps += std::int64_t{height} * width * channels.size();
     auto& filling = nth(input_, chunk.copy);
     filling = inputs_.next();
@@ -264,7 +264,7 @@ class Lowering : public MatrixLowering {
   void run(const Chunk& chunk) {
     const OutputTile& t = tile_of(chunk);
     ConvRun r;
-    r.copy = static_cast<std::uint8_t>(chunk.copy);
+    set_field(r.copy, chunk.copy);
     r.first = chunk.first, r.last = chunk.last;
     r.rows = narrowed(t.h.outs, "tile rows"), r.columns = narrowed(t.w.outs, "tile columns");
     r.height = narrowed(t.padding_only() ? 0 : t.h.ins, "tile height");
@@ -279,10 +279,10 @@ class Lowering : public MatrixLowering {
     r.slot = post_slot(chunk);
     r.parameter_word = parameter_word(chunk);
     if (chunk.begins_store) output_ = outputs_.next();
-    r.output_base = static_cast<std::uint32_t>(half_base() + std::int64_t{first - chunk.first_stored_block} *
-                                                                 array_.columns * p_.element_bytes());
-    r.output_stride = static_cast<std::uint32_t>(stored_bytes(chunk));
-    r.macs_per_pixel = static_cast<std::uint32_t>(macs_per_pixel(p_, array_, first, chunk.planes));
+    set_field(r.output_base, half_base() + std::int64_t{first - chunk.first_stored_block} * array_.columns *
+                                               p_.element_bytes());
+    set_field(r.output_stride, stored_bytes(chunk));
+    set_field(r.macs_per_pixel, macs_per_pixel(p_, array_, first, chunk.planes));
     set_quotients(config_, setup_, r);
     AccessList accesses{nth(input_, chunk.copy).read(), nth(parameter_, chunk.slot).read()};
     if (chunk.last) accesses.push_back(output_.write());
@@ -338,10 +338,10 @@ class Lowering : public MatrixLowering {
     StoreOutput s;
     const std::int64_t channel = std::int64_t{chunk.first_stored_block - job_->blocks.begin} * array_.columns;
     s.address = job_->ofm.at(t.image, t.h.out, t.w.out) + to_unsigned(channel * p_.element_bytes());
-    s.pixel_stride = static_cast<std::uint32_t>(job_->ofm.pixel_stride);
-    s.row_stride = static_cast<std::uint32_t>(job_->ofm.row_stride);
-    s.source = static_cast<std::uint32_t>(half_base());
-    s.pixel_bytes = static_cast<std::uint32_t>(stored_bytes(chunk));
+    set_field(s.pixel_stride, job_->ofm.pixel_stride);
+    set_field(s.row_stride, job_->ofm.row_stride);
+    set_field(s.source, half_base());
+    set_field(s.pixel_bytes, stored_bytes(chunk));
     s.rows = narrowed(t.h.outs, "tile rows"), s.columns = narrowed(t.w.outs, "tile columns");
     AccessList accesses{output_.read()};
     also(accesses, job_->ofm_write);

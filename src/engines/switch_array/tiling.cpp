@@ -298,18 +298,18 @@ bool fills_words(const Problem& p, const ArrayShape& array) {
 
 LoadKernels kernel_load(const Problem& p, const ArrayShape& array, int kernel_block, Interval planes) {
   LoadKernels load;
-  load.words = static_cast<std::uint32_t>(planes.size() * p.taps());
+  set_field(load.words, planes.size() * p.taps());
   if (!fills_words(p, array)) return load;
   const int group_kernels = p.conv.out_channels / p.conv.groups, group_channels = p.channels / p.conv.groups;
   const int first = kernel_block * array.columns, group = first / group_kernels;
-  load.group_channels = static_cast<std::uint32_t>(group_channels);
+  set_field(load.group_channels, group_channels);
   load.group_kernels = narrow(p, group_kernels, "kernels of a group");
   load.first_kernel = narrow(p, first % group_kernels, "kernels of a group");
-  load.kernels = static_cast<std::uint16_t>(std::min(p.conv.out_channels - first, kMostKernels));
+  set_field(load.kernels, std::min(p.conv.out_channels - first, kMostKernels));
   load.first_channel = planes.begin * array.port_channels - group * group_channels;
   load.block_words = load.words;
-  load.taps = static_cast<std::uint32_t>(p.taps());
-  load.fill = static_cast<std::uint8_t>(p.conv.weight_zero_point);
+  set_field(load.taps, p.taps());
+  set_field(load.fill, p.conv.weight_zero_point);
   return load;
 }
 

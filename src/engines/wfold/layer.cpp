@@ -109,7 +109,7 @@ class Lowering : public MatrixLowering {
     kernels.group_kernels = narrow(p_, layout.group_kernels, "kernels of a group");
     kernels.first_in_group = narrow(p_, layout.first_in_group, "kernels of a group");
     kernels.folded = !layout.own();
-    kernels.slave_groups = static_cast<std::uint8_t>(layout.slave_groups);
+    set_field(kernels.slave_groups, layout.slave_groups);
     Task task;
     task.processor = place_.processor;
     task.instruction.operation = kernels;
@@ -122,7 +122,7 @@ class Lowering : public MatrixLowering {
       if (!graph_.is_first_use(place_.processor, job.weights_read, weights)) continue;
       const ByteRange channels = channels_of_job(job, block);
       WfoldAlign align;
-      align.weights = static_cast<std::uint32_t>(weights);
+      set_field(align.weights, weights);
       align.kernels = narrow(p_, p_.kernels_of({block, block + 1}), "kernels");
       align.pixel_bytes = narrow(p_, p_.conv.stride[1] * p_.channels, "stride x channels");
       align.first_channel = narrow(p_, channels.begin, "channel");
@@ -146,14 +146,14 @@ class Lowering : public MatrixLowering {
     const int first = (blocks.begin - job.blocks.begin) * p_.block_kernels;
     const ByteRange channels = channels_of_job(job, blocks.begin);
     WfoldRun run;
-    run.map = static_cast<std::uint32_t>(job.ifm.address - place_.nram);
-    run.row_bytes = static_cast<std::uint32_t>(row_bytes(p_, choice_, config_, tile.w));
+    set_field(run.map, job.ifm.address - place_.nram);
+    set_field(run.row_bytes, row_bytes(p_, choice_, config_, tile.w));
     run.lead_bytes = folds_on_the_way(p_, config_) ? 0 : static_cast<std::int32_t>(lead_bytes(p_, tile.w));
-    run.weights = static_cast<std::uint32_t>(weights);
+    set_field(run.weights, weights);
     run.result = static_cast<std::uint32_t>(job.ofm.address - place_.nram) +
                  static_cast<std::uint32_t>(first * p_.element_bytes());
-    run.result_pixel = static_cast<std::uint32_t>(job.ofm.pixel_stride);
-    run.macs_per_output = static_cast<std::uint32_t>(p_.useful_taps * (p_.channels / p_.conv.groups));
+    set_field(run.result_pixel, job.ofm.pixel_stride);
+    set_field(run.macs_per_output, p_.useful_taps * (p_.channels / p_.conv.groups));
     run.rows = narrow(p_, tile.h.outs, "tile rows"), run.columns = narrow(p_, tile.w.outs, "tile columns");
     run.kernels = narrow(p_, p_.kernels_of(blocks), "kernels");
     // A tile of padding has no map, whatever its rows would take.
@@ -162,11 +162,11 @@ class Lowering : public MatrixLowering {
     run.pixel_bytes = narrow(p_, p_.conv.stride[1] * p_.channels, "stride x channels");
     run.first_channel = narrow(p_, channels.begin, "channel");
     run.channels = narrow(p_, channels.end - channels.begin, "channels");
-    run.granularity = static_cast<std::uint16_t>(choice_.granularity.granularity);
-    run.result_granularity = static_cast<std::uint16_t>(
-        choose_granularity(run.kernels * p_.element_bytes(), run.columns, config_.smallest_pci,
-                           config_.tolerance_bytes, config_.line_bytes)
-            .granularity);
+    set_field(run.granularity, choice_.granularity.granularity);
+    set_field(run.result_granularity,
+              choose_granularity(run.kernels * p_.element_bytes(), run.columns, config_.smallest_pci,
+                                 config_.tolerance_bytes, config_.line_bytes)
+                  .granularity);
     run.block_outer = config_.block_order == BlockOrder::kBlockOuter;
     run.read_mode = read_mode_of(p_, choice_, channels, config_);
     run.begins_sums = job.reduction.first, run.ends_sums = job.reduction.last;
@@ -410,9 +410,9 @@ class WfoldLayer : public MatrixLayer {
     Copy clear;
     clear.unit = Unit::kFold;
     clear.source = clear.destination = head;
-    clear.run_bytes = static_cast<std::uint32_t>(ifm_row_bytes(tile.w) * tile.h.ins);
+    set_field(clear.run_bytes, ifm_row_bytes(tile.w) * tile.h.ins);
     clear.outer_count = 0, clear.pad_top = 1;
-    clear.fill = static_cast<std::uint8_t>(p_.input.zero_point);
+    set_field(clear.fill, p_.input.zero_point);
     return clear;
   }
   // The copy that moves a map from the tail of its place to the head, with its padding.
@@ -423,21 +423,21 @@ class WfoldLayer : public MatrixLayer {
     fold.unit = Unit::kFold;
     fold.source = tail, fold.destination = head;
     // A row is one run of the map between runs of padding: pixels of padding are whole runs of a pixel.
-    fold.run_bytes = static_cast<std::uint32_t>(p_.channels);
+    set_field(fold.run_bytes, p_.channels);
     fold.inner_count = narrow(p_, tile.w.ins, "tile width");
     fold.source_inner_stride = fold.run_bytes;
-    fold.source_outer_stride = static_cast<std::uint32_t>(raw);
+    set_field(fold.source_outer_stride, raw);
     fold.outer_count = narrow(p_, tile.h.ins, "tile height");
     fold.destination_inner_stride = fold.run_bytes;
-    fold.destination_outer_stride = static_cast<std::uint32_t>(row);
+    set_field(fold.destination_outer_stride, row);
     const std::int64_t left = lead / p_.channels, right = (row - raw - lead) / p_.channels;
     if (left > UINT8_MAX || right > UINT8_MAX)
       throw UserError(
           fmt::format("layer '{}' cannot fit: wfold.fold_place in_place adds at most {} columns of "
                       "padding, it has {}",
                       p_.name, UINT8_MAX, std::max(left, right)));
-    fold.pad_left = static_cast<std::uint8_t>(left), fold.pad_right = static_cast<std::uint8_t>(right);
-    fold.fill = static_cast<std::uint8_t>(p_.input.zero_point);
+    set_field(fold.pad_left, left), set_field(fold.pad_right, right);
+    set_field(fold.fill, p_.input.zero_point);
     return fold;
   }
 

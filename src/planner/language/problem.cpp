@@ -295,8 +295,8 @@ ConvSetup conv_setup(const Problem& p) {
   s.kernel_h = narrow(p, c.kernel[0], "kernel height"), s.kernel_w = narrow(p, c.kernel[1], "kernel width");
   s.stride_h = narrow(p, c.stride[0], "stride"), s.stride_w = narrow(p, c.stride[1], "stride");
   s.dilation_h = narrow(p, c.dilation[0], "dilation"), s.dilation_w = narrow(p, c.dilation[1], "dilation");
-  s.input_zero_point = static_cast<std::int16_t>(p.input.zero_point);
-  s.weight_zero_point = static_cast<std::int16_t>(c.weight_zero_point);
+  set_field(s.input_zero_point, p.input.zero_point);
+  set_field(s.weight_zero_point, c.weight_zero_point);
   s.input_type = p.input.dtype;
   if (p.kernel_tensor) s.weight_type = p.kernel_tensor->info.dtype;
   s.output_type = p.output.dtype;
@@ -311,8 +311,8 @@ ConvSetup conv_setup(const Problem& p) {
   if (!c.requant) return s;
   s.rescale = rescale_of(*c.requant);
   if (const auto& range = c.requant->range) {
-    s.floor = static_cast<std::uint8_t>((*range)[0] - dtype_min(s.output_type));
-    s.ceiling = static_cast<std::uint8_t>(dtype_max(s.output_type) - (*range)[1]);
+    set_field(s.floor, (*range)[0] - dtype_min(s.output_type));
+    set_field(s.ceiling, dtype_max(s.output_type) - (*range)[1]);
   }
   return s;
 }

@@ -86,7 +86,7 @@ class Packer {
 };
 
 double clocks(Picoseconds duration, const HardwareConfig& hardware) {
-  return static_cast<double>(duration) / static_cast<double>(hardware.clock_ps());
+  return ratio_of(duration, hardware.clock_ps());
 }
 
 double on_chip_trip(const InterconnectConfig& bus, const MemoryConfig& memory) {
@@ -108,18 +108,18 @@ Copy copy_from(Unit unit, const Transfer& transfer, std::int64_t row, std::int64
   copy.source = transfer.source + to_unsigned(row * shape.source_row + column * shape.source_column);
   copy.destination =
       transfer.destination + to_unsigned(row * shape.destination_row + column * shape.destination_column);
-  copy.run_bytes = static_cast<std::uint32_t>(shape.run);
-  copy.inner_count = static_cast<std::uint16_t>(std::min(kMostCopyRuns, shape.columns - column));
-  copy.outer_count = static_cast<std::uint16_t>(std::min(kMostCopyRuns, shape.rows - row));
-  copy.source_inner_stride = static_cast<std::uint32_t>(shape.source_column);
-  copy.source_outer_stride = static_cast<std::uint32_t>(shape.source_row);
-  copy.destination_inner_stride = static_cast<std::uint32_t>(shape.destination_column);
-  copy.destination_outer_stride = static_cast<std::uint32_t>(shape.destination_row);
-  copy.transposed_columns = static_cast<std::uint16_t>(shape.transposed);
-  copy.transposed_stride = static_cast<std::uint32_t>(shape.transposed_row);
+  set_field(copy.run_bytes, shape.run);
+  set_field(copy.inner_count, std::min(kMostCopyRuns, shape.columns - column));
+  set_field(copy.outer_count, std::min(kMostCopyRuns, shape.rows - row));
+  set_field(copy.source_inner_stride, shape.source_column);
+  set_field(copy.source_outer_stride, shape.source_row);
+  set_field(copy.destination_inner_stride, shape.destination_column);
+  set_field(copy.destination_outer_stride, shape.destination_row);
+  set_field(copy.transposed_columns, shape.transposed);
+  set_field(copy.transposed_stride, shape.transposed_row);
   if (shape.stream > 0) {
     copy.decodes = true;
-    copy.source_inner_stride = static_cast<std::uint32_t>(shape.stream), copy.source_outer_stride = 0;
+    set_field(copy.source_inner_stride, shape.stream), copy.source_outer_stride = 0;
   }
   return copy;
 }

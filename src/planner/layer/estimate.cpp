@@ -115,7 +115,7 @@ Cycle end_cycles(const HardwareConfig& hardware, int processors) {
 Machine machine_of(const HardwareConfig& hardware, const std::vector<int>& started) {
   Machine machine;
   const DramConfig& d = hardware.dram;
-  const double refresh = d.refresh ? 1 - static_cast<double>(d.tRFC_ps) / static_cast<double>(d.tREFI_ps) : 1;
+  const double refresh = d.refresh ? 1 - ratio_of(d.tRFC_ps, d.tREFI_ps) : 1;
   // reached fraction of the peak between refreshes: rows are opened and closed
   constexpr double kReached = 0.96;
   const int controllers = hardware.chip ? hardware.chip->memory_controllers : 1;

@@ -45,8 +45,8 @@ class MappingBound {
         way_(hardware.interconnect.request_cycles + hardware.interconnect.response_cycles),
         begin_(way_ + 2.0 * hardware.host.register_write_cycles) {
     if (hardware.dram.refresh) {
-      refresh_ = static_cast<double>(hardware.dram.tRFC_ps) / static_cast<double>(hardware.clock_ps());
-      free_ -= static_cast<double>(hardware.dram.tRFC_ps) / static_cast<double>(hardware.dram.tREFI_ps);
+      refresh_ = ratio_of(hardware.dram.tRFC_ps, hardware.clock_ps());
+      free_ -= ratio_of(hardware.dram.tRFC_ps, hardware.dram.tREFI_ps);
     }
   }
 

@@ -329,11 +329,11 @@ std::vector<Copy> cleared_kernels(const MatrixLayer& layer, const WeightPlace& w
     clear.unit = Unit::kIodma;
     clear.source = *w.tensor;  // a valid address; nothing is read there
     clear.destination = destination + to_unsigned(region * w.region_bytes);
-    clear.run_bytes = static_cast<std::uint32_t>(bytes);
+    set_field(clear.run_bytes, bytes);
     clear.outer_count = 0;
-    clear.pad_top = static_cast<std::uint8_t>(std::min(w.layout.regions - region, int{UINT8_MAX}));
-    if (w.layout.regions > 1) clear.destination_outer_stride = static_cast<std::uint32_t>(w.region_bytes);
-    clear.fill = static_cast<std::uint8_t>(layer.problem().conv.weight_zero_point);
+    set_field(clear.pad_top, std::min(w.layout.regions - region, int{UINT8_MAX}));
+    if (w.layout.regions > 1) set_field(clear.destination_outer_stride, w.region_bytes);
+    set_field(clear.fill, layer.problem().conv.weight_zero_point);
     copies.push_back(clear);
   }
   return copies;

@@ -102,7 +102,7 @@ BufferRing::Filling PartialSumExchange::add_up(const Member& core, Interval pixe
   VectorRun run;
   run.kind = VectorKind::kAddSums;
   run.a_type = run.b_type = run.out_type = DType::kInt32;
-  run.a = static_cast<std::uint32_t>(core.address - core.place.nram + first);
+  set_field(run.a, core.address - core.place.nram + first);
   run.rows = 1, run.columns = narrow(p, pixels.size(), "pixels of a core");
   run.channels = narrow(p, p.kernels_of(of.blocks), "kernels");
   Access sums = core.sums.read();
@@ -120,7 +120,7 @@ BufferRing::Filling PartialSumExchange::add_up(const Member& core, Interval pixe
     accesses.push_back(post.read);
     run.kind = VectorKind::kEndSums;
     run.out_type = p.output.dtype;
-    run.out_zero = static_cast<std::int16_t>(conv_setup(p).output_zero_point);
+    set_field(run.out_zero, conv_setup(p).output_zero_point);
     run.parameters = post.offset;
   }
   add_task(core, run, std::move(accesses));

@@ -264,7 +264,7 @@ class Synchroniser {
         s = remote_semaphore(from, d.event, cluster, to.second, d.cause, way);
         Remote& remote = remote_[giver][{cluster, s}];
         remote.signal.semaphore = s;
-        remote.signal.cluster_distance = static_cast<std::int8_t>(cluster - from.first / cluster_size_);
+        set_field(remote.signal.cluster_distance, cluster - from.first / cluster_size_);
         remote.signal.processors |= std::uint64_t{1} << (to.first % cluster_size_);
         remote.takers.push_back(to_size(task));
       }

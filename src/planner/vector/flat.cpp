@@ -55,7 +55,7 @@ class FlatWork : public RunWork {
     piece.out_bytes = elements * size;
     VectorRun run = run_;
     run.rows = 1;
-    run.columns = static_cast<std::uint16_t>(columns), run.channels = static_cast<std::uint16_t>(channels);
+    set_field(run.columns, columns), set_field(run.channels, channels);
     piece.run = run;
     piece.destination = result_.address + to_unsigned(first * size);
     piece.store = one_run(piece.out_bytes);

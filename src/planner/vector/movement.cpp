@@ -139,8 +139,8 @@ void VectorWork::cut_lines(const StridedView& all, LineUse use, const std::optio
       const std::int64_t channels = own.end - own.begin;
       VectorRun of_part = *run;
       of_part.rows = 1;
-      of_part.columns = static_cast<std::uint16_t>(use == LineUse::kPixel ? count : 1);
-      of_part.channels = static_cast<std::uint16_t>(use == LineUse::kPixel ? channels : count * channels);
+      set_field(of_part.columns, use == LineUse::kPixel ? count : 1);
+      set_field(of_part.channels, use == LineUse::kPixel ? channels : count * channels);
       piece.run = of_part;
     }
     at += count;

@@ -23,7 +23,7 @@ class ReduceWork : public RunWork {
                                                            : count_;
       extent *= shape[axis];
     }
-    run_.kernel_w = static_cast<std::uint16_t>(count_);
+    set_field(run_.kernel_w, count_);
     bound(reduce.requant.range);
     if (!greatest) parameters_ = mean_parameters(reduce, count_, inputs_[0].info.zero_point);
     check_parameters();
@@ -59,8 +59,8 @@ class ReduceWork : public RunWork {
   void add_reduced(std::int64_t first, std::int64_t outers, Interval channels, VectorCut& cut) const {
     VectorRun run = run_;
     run.rows = run.height = static_cast<std::uint16_t>(outers);
-    run.columns = 1, run.width = static_cast<std::uint16_t>(count_);
-    run.channels = static_cast<std::uint16_t>(channels.size());
+    run.columns = 1, set_field(run.width, count_);
+    set_field(run.channels, channels.size());
     VectorPiece piece;
     piece.run = run;
     piece.in_bytes = outers * count_ * channels.size(), piece.out_bytes = outers * channels.size();
@@ -93,7 +93,7 @@ class RowWork : public RunWork {
     row_.a_type = input.dtype, row_.out_type = output_.dtype;
     row_.a_zero = run_.a_zero, row_.out_zero = run_.out_zero;
     row_.floor = run_.floor, row_.ceiling = run_.ceiling;
-    row_.channels = static_cast<std::uint16_t>(channels_);
+    set_field(row_.channels, channels_);
   }
 
   VectorRow row_;
@@ -133,8 +133,8 @@ class RowWork : public RunWork {
       piece.destination = result_.address + to_unsigned(at * out);
       piece.store = one_run(piece.out_bytes);
       VectorRow run = row_;
-      run.pixels = static_cast<std::uint32_t>(count);
-      run.row = static_cast<std::uint32_t>(at % run.rows);
+      set_field(run.pixels, count);
+      set_field(run.row, at % run.rows);
       piece.fetches.push_back(fetch_of(run, at));
       piece.run = run;
       cut.pieces.push_back(std::move(piece));
@@ -161,9 +161,9 @@ class CausalSoftmaxWork : public RowWork {
   CausalSoftmaxWork(const Softmax& operation, const VectorJob& job) : RowWork(RowKind::kCausalSoftmax, job) {
     parameters_ = softmax_parameters(operation, inputs_[0].info.shape.back());
     prepare(operation.requant.range);
-    row_.rows = static_cast<std::uint32_t>(operation.mask->queries);
-    row_.past = static_cast<std::uint32_t>(operation.mask->past);
-    row_.size = static_cast<std::uint16_t>(operation.mask->window);
+    set_field(row_.rows, operation.mask->queries);
+    set_field(row_.past, operation.mask->past);
+    set_field(row_.size, operation.mask->window);
     touched_ = output_.size_bytes() +
                inputs_[0].info.elements() / (operation.mask->queries * channels_) * operation.mask->pairs();
   }
@@ -176,7 +176,7 @@ class LrnWork : public RowWork {
          {lrn.input_scale, lrn.alpha / static_cast<double>(lrn.size), lrn.beta, lrn.bias, lrn.requant.scale})
       append(factor, parameters_);
     prepare(lrn.requant.range);
-    row_.size = static_cast<std::uint16_t>(lrn.size);
+    set_field(row_.size, lrn.size);
   }
 };
 
@@ -209,7 +209,7 @@ class DynamicQuantizeWork : public RunWork {
       for (std::int64_t at = 0; at < end; at += most) {
         const std::int64_t count = std::min(most, end - at);
         VectorRun part = run;
-        part.rows = part.columns = 1, part.channels = static_cast<std::uint16_t>(count);
+        part.rows = part.columns = 1, set_field(part.channels, count);
         VectorPiece piece;
         piece.run = part, piece.result_place = place;
         piece.in_bytes = count * 4;

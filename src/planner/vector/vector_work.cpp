@@ -100,19 +100,19 @@ std::int64_t VectorWork::parameter_room() const {
 RunWork::RunWork(const VectorJob& job, VectorKind kind) : VectorWork(job) {
   run_.kind = kind;
   run_.a_type = inputs_[0].info.dtype;
-  run_.a_zero = static_cast<std::int16_t>(inputs_[0].info.zero_point);
+  set_field(run_.a_zero, inputs_[0].info.zero_point);
   if (inputs_.size() > 1) {
     run_.b_type = inputs_[1].info.dtype;
-    run_.b_zero = static_cast<std::int16_t>(inputs_[1].info.zero_point);
+    set_field(run_.b_zero, inputs_[1].info.zero_point);
   }
   run_.out_type = output_.dtype;
-  run_.out_zero = static_cast<std::int16_t>(output_.zero_point);
+  set_field(run_.out_zero, output_.zero_point);
 }
 
 void RunWork::bound(const std::optional<OutputRange>& range) {
   if (!range) return;
-  run_.floor = static_cast<std::uint8_t>((*range)[0] - dtype_min(output_.dtype));
-  run_.ceiling = static_cast<std::uint8_t>(dtype_max(output_.dtype) - (*range)[1]);
+  set_field(run_.floor, (*range)[0] - dtype_min(output_.dtype));
+  set_field(run_.ceiling, dtype_max(output_.dtype) - (*range)[1]);
 }
 
 // ---- cutting ----
@@ -164,7 +164,7 @@ Copy fill_copy(const VectorPiece& piece, std::uint64_t source, std::uint64_t des
   Copy copy;
   copy.unit = Unit::kIodma;
   copy.source = source, copy.destination = destination;
-  copy.run_bytes = static_cast<std::uint32_t>(piece.in_bytes);
+  set_field(copy.run_bytes, piece.in_bytes);
   copy.outer_count = 0, copy.pad_top = 1, copy.fill = *piece.fill;
   return copy;
 }
@@ -243,12 +243,10 @@ Task vector_task(const VectorPiece& piece, std::int64_t from, std::int64_t to, s
   Task task;
   std::visit(
       [&](auto run) {
-        run.a = static_cast<std::uint32_t>(from);
-        run.destination = static_cast<std::uint32_t>(to);
-        if constexpr (std::is_same_v<decltype(run), VectorRun>)
-          run.b = static_cast<std::uint32_t>(from + piece.b_offset);
-        if constexpr (!std::is_same_v<decltype(run), VectorResize>)
-          run.parameters = static_cast<std::uint32_t>(parameters);
+        set_field(run.a, from);
+        set_field(run.destination, to);
+        if constexpr (std::is_same_v<decltype(run), VectorRun>) set_field(run.b, from + piece.b_offset);
+        if constexpr (!std::is_same_v<decltype(run), VectorResize>) set_field(run.parameters, parameters);
         task.instruction.operation = run;
         task.cost = run_cost(run, piece, chip);
       },

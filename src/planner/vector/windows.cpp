@@ -142,12 +142,10 @@ class PoolingWork : public MapWork {
       if (value > kMostSteps)
         cannot_fit(fmt::format("a stride or dilation of {} is beyond {}", value, kMostSteps));
     }
-    run_.kernel_h = static_cast<std::uint16_t>(pool.kernel[0]),
-    run_.kernel_w = static_cast<std::uint16_t>(pool.kernel[1]);
-    run_.stride_h = static_cast<std::uint8_t>(stride[0]),
-    run_.stride_w = static_cast<std::uint8_t>(stride[1]);
-    run_.dilation_h = static_cast<std::uint8_t>(dilation[0]);
-    run_.dilation_w = static_cast<std::uint8_t>(dilation[1]);
+    set_field(run_.kernel_h, pool.kernel[0]), set_field(run_.kernel_w, pool.kernel[1]);
+    set_field(run_.stride_h, stride[0]), set_field(run_.stride_w, stride[1]);
+    set_field(run_.dilation_h, dilation[0]);
+    set_field(run_.dilation_w, dilation[1]);
     run_.count_padding = pool.count_include_pad;
     run_.arithmetic = pool.kind == Pooling::Kind::kMax ? Arithmetic::kExact : pool.arithmetic;
     bound(pool.range);
@@ -195,10 +193,10 @@ class PoolingWork : public MapWork {
 
   void add_pooled(int image, const Window& h, const Window& w, Interval channels, VectorCut& cut) const {
     VectorRun run = run_;
-    run.rows = static_cast<std::uint16_t>(h.outs), run.columns = static_cast<std::uint16_t>(w.outs);
-    run.channels = static_cast<std::uint16_t>(channels.size());
-    run.height = static_cast<std::uint16_t>(h.ins), run.width = static_cast<std::uint16_t>(w.ins);
-    run.h_offset = static_cast<std::int16_t>(h.offset), run.w_offset = static_cast<std::int16_t>(w.offset);
+    set_field(run.rows, h.outs), set_field(run.columns, w.outs);
+    set_field(run.channels, channels.size());
+    set_field(run.height, h.ins), set_field(run.width, w.ins);
+    set_field(run.h_offset, h.offset), set_field(run.w_offset, w.offset);
     VectorPiece piece = piece_of_map(image, h, w, channels);
     piece.run = run;
     cut.pieces.push_back(std::move(piece));
@@ -255,15 +253,15 @@ class ResizeWork : public MapWork {
     run.kind = resize_.mode == Resize::Mode::kNearest     ? ResizeKind::kNearest
                : resize_.arithmetic == Arithmetic::kFixed ? ResizeKind::kBilinearFixed
                                                           : ResizeKind::kBilinear;
-    run.type = output_.dtype, run.zero = static_cast<std::int16_t>(output_.zero_point);
-    run.rows = static_cast<std::uint16_t>(h.outs), run.columns = static_cast<std::uint16_t>(w.outs);
-    run.channels = static_cast<std::uint16_t>(channels_);
-    run.height = static_cast<std::uint16_t>(h.ins), run.width = static_cast<std::uint16_t>(w.ins);
+    run.type = output_.dtype, set_field(run.zero, output_.zero_point);
+    set_field(run.rows, h.outs), set_field(run.columns, w.outs);
+    set_field(run.channels, channels_);
+    set_field(run.height, h.ins), set_field(run.width, w.ins);
     run.h_first = first(axes_[0], h), run.w_first = first(axes_[1], w);
-    run.h_step = static_cast<std::uint32_t>(axes_[0].step);
-    run.w_step = static_cast<std::uint32_t>(axes_[1].step);
-    run.h_divisor = static_cast<std::uint32_t>(axes_[0].divisor);
-    run.w_divisor = static_cast<std::uint32_t>(axes_[1].divisor);
+    set_field(run.h_step, axes_[0].step);
+    set_field(run.w_step, axes_[1].step);
+    set_field(run.h_divisor, axes_[0].divisor);
+    set_field(run.w_divisor, axes_[1].divisor);
     VectorPiece piece = piece_of_map(image, h, w, {0, channels_});
     piece.run = run;
     cut.pieces.push_back(std::move(piece));
@@ -322,7 +320,7 @@ class PadWork : public VectorWork {
           {inputs_[0].address + to_unsigned(pixel * in[3]), first + pad_.channel_pads[0], fetch});
     }
     if (piece.fetches.empty() || piece.fetches.front().shape.bytes() < piece.in_bytes)
-      piece.fill = static_cast<std::uint8_t>(pad_.value);
+      set_field(piece.fill, pad_.value);
     cut.pieces.push_back(std::move(piece));
   }
 

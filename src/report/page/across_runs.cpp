@@ -112,7 +112,7 @@ std::string drawn_chart(const std::vector<RunFacts>& runs, const Chart& chart) {
 std::vector<Piece> time_pieces(const RunFacts& run) {
   if (run.array_cycles == 0) return {{"all", run.microseconds}};
   const auto part = [&run](std::int64_t cycles) {
-    return run.microseconds * ratio(static_cast<double>(cycles), static_cast<double>(run.array_cycles));
+    return run.microseconds * ratio(cycles, run.array_cycles);
   };
   std::vector<Piece> pieces{{"busy", part(run.beats)}};
   for (const Cause& cause : run.causes) pieces.push_back({cause.name, part(cause.cycles)});

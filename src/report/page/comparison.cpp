@@ -28,7 +28,7 @@ std::string rate(const RunFacts& run, const char* name, double value, const char
 std::string largest_stall(const RunFacts& run) {
   if (run.causes.empty()) return "none";
   const Cause& cause = run.causes.front();
-  const double share = ratio(static_cast<double>(cause.cycles), static_cast<double>(run.array_cycles));
+  const double share = ratio(cause.cycles, run.array_cycles);
   return escaped(cause.name) + " " + run.cited.computed("share/" + cause.name, share, percent(share));
 }
 
@@ -58,8 +58,7 @@ std::vector<Quantity> quantities(const std::vector<RunFacts>& runs) {
                    return rate(r, "dram_bytes_per_second", r.dram_bytes_per_second, "B/s");
                  }});
   all.push_back({"arrays busy", [](const RunFacts& r) {
-                   const double busy =
-                       ratio(static_cast<double>(r.beats), static_cast<double>(r.array_cycles));
+                   const double busy = ratio(r.beats, r.array_cycles);
                    return r.cited.computed("share/busy", busy, percent(busy));
                  }});
   all.push_back({"largest stall", largest_stall});

@@ -137,7 +137,7 @@ namespace {
 // Pixels of a drawing.
 constexpr double kHeldWidth = 960, kHeldHeight = 74, kHeldLeft = 200, kHeldRight = 70, kHeldTop = 6,
                  kHeldBottom = 8;
-constexpr std::size_t kMostRows = 24;
+constexpr std::size_t kMostMemories = 24;
 
 struct Memory {
   std::size_t index = 0;  ///< in the report
@@ -153,12 +153,10 @@ std::vector<Memory> drawn_memories(const Json& memories) {
       memory.peak = std::max(memory.peak, held.get<std::int64_t>());
     all.push_back(memory);
   }
-  const auto part = [](const Memory& m) {
-    return ratio(static_cast<double>(m.peak), static_cast<double>(m.bytes));
-  };
+  const auto part = [](const Memory& m) { return ratio(m.peak, m.bytes); };
   std::stable_sort(all.begin(), all.end(),
                    [&](const Memory& a, const Memory& b) { return part(a) > part(b); });
-  all.resize(std::min(all.size(), kMostRows));
+  all.resize(std::min(all.size(), kMostMemories));
   std::sort(all.begin(), all.end(), [](const Memory& a, const Memory& b) { return a.index < b.index; });
   return all;
 }
@@ -183,7 +181,7 @@ std::string row(const RunFacts& run, const Memory& memory, std::int64_t slice_cy
                    fmt::format("from cycle {:.0f} on: {}B", from, prefixed(bytes)),
                    run.cited.attributes(fmt::format("{}/held_bytes/{}", place, i)));
   }
-  const double share = ratio(static_cast<double>(memory.peak), static_cast<double>(memory.bytes));
+  const double share = ratio(memory.peak, memory.bytes);
   svg += text_at(kHeldLeft - 8, y + kHeldTop + 16, json["module"].get<std::string>(), "text-anchor=\"end\"");
   svg += text_at(kHeldLeft - 8, y + kHeldTop + 34, prefixed(static_cast<double>(memory.bytes)) + "B",
                  "text-anchor=\"end\" fill=\"#555\"" + run.cited.attributes(place + "/bytes"));

@@ -93,10 +93,6 @@ std::int64_t add_capped(std::int64_t a, std::int64_t b) {
   return __builtin_add_overflow(a, b, &sum) ? std::numeric_limits<std::int64_t>::max() : sum;
 }
 
-double ratio(double a, double b) {
-  return b > 0 ? a / b : 0;
-}
-
 RunFacts facts_of(const PageReport& page, std::size_t run) {
   const Json& report = page.report;
   RunFacts facts(Cited(run, report));

@@ -39,7 +39,10 @@ std::string_view meaning_of(const std::string& cause);
 /// The sum, or the largest value where the sum would overflow.
 std::int64_t add_capped(std::int64_t a, std::int64_t b);
 /// `a / b`; 0 where `b` is 0.
-double ratio(double a, double b);
+template <class A, class B>
+double ratio(A a, B b) {
+  return b > 0 ? ratio_of(a, b) : 0;
+}
 
 /// The facts of run `run`. Throws UserError when a field of the configuration is missing or not a positive
 /// number.

@@ -20,7 +20,7 @@ std::string tile(const std::string& name, const std::string& value, const std::s
 // A row of the table of the arrays' activities: `cycles` over all arrays.
 std::string activity_row(const RunFacts& run, const std::string& name, std::int64_t cycles,
                          const std::string& colour, const std::string& most) {
-  const double share = ratio(static_cast<double>(cycles), static_cast<double>(run.array_cycles));
+  const double share = ratio(cycles, run.array_cycles);
   return fmt::format(
       "<tr><td><b>{0}</b></td><td class=\"n\">{1}</td><td class=\"n\">{2}</td><td class=\"bar\"><svg "
       "width=\"100%\" height=\"12\" viewBox=\"0 0 100 12\" preserveAspectRatio=\"none\">{3}</svg></td>"
@@ -71,7 +71,7 @@ BoundSums sums_of(const RunFacts& run) {
 }
 
 double share_of(const BoundSum& sum) {
-  return ratio(static_cast<double>(sum.bound), static_cast<double>(sum.cycles));
+  return ratio(sum.bound, sum.cycles);
 }
 
 // The largest stall cause of the arrays, when it takes a considerable part of their cycles besides the
@@ -80,7 +80,7 @@ std::string waits_beside(const RunFacts& run) {
   constexpr double kLeast = 0.1;
   if (run.causes.empty()) return "";
   const Cause& cause = run.causes.front();
-  const double share = ratio(static_cast<double>(cause.cycles), static_cast<double>(run.array_cycles));
+  const double share = ratio(cause.cycles, run.array_cycles);
   if (share < kLeast) return "";
   return fmt::format(" Beside that, the arrays wait in {} of their cycles for <b>{}</b>: {}.",
                      run.cited.computed("share/" + cause.name, share, percent(share)), escaped(cause.name),
@@ -217,7 +217,7 @@ std::string totals(const RunFacts& run) {
 }
 
 std::string limits(const RunFacts& run) {
-  const double busy = ratio(static_cast<double>(run.beats), static_cast<double>(run.array_cycles));
+  const double busy = ratio(run.beats, run.array_cycles);
   const double dram = ratio(run.dram_bytes_per_second, run.peak_dram_bytes_per_second);
   const BoundSums sums = sums_of(run);
   std::string html = "<h3>What limits it</h3>\n" + verdict(run, sums);

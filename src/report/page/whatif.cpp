@@ -10,7 +10,7 @@
 namespace tilebeat::page {
 namespace {
 
-constexpr std::size_t kMostRows = 8;
+constexpr std::size_t kMostRuns = 8;
 constexpr double kSameArea = 1;  // per cent
 
 std::string shown_change(const Json& row) {
@@ -110,11 +110,11 @@ std::string measured_help(const RunFacts& run) {
   const std::vector<Json> rows = kept(measured_rows(*run.whatif, "steps"), saves_cycles);
   std::string html = "<h3>What would help</h3>\n" + verdict(*run.whatif, numbers);
   if (!rows.empty())
-    html += "<p>Runs with one knob a step away:</p>\n" + table_of(at_most(rows, kMostRows), numbers);
+    html += "<p>Runs with one knob a step away:</p>\n" + table_of(at_most(rows, kMostRuns), numbers);
   const std::vector<Json> pairs = helpful_pairs(*run.whatif);
   if (!pairs.empty())
     html += "<p>Two knobs, where that saves more than either:</p>\n" +
-            table_of(at_most(pairs, kMostRows), numbers);
+            table_of(at_most(pairs, kMostRuns), numbers);
   return html;
 }
 

@@ -50,7 +50,7 @@ std::int64_t busy(const SimulatedRun& run, const std::string& module) {
 }
 
 /// Figures 7a to 7c: 4 x 9 pixels, three lines of four columns a row.
-ConvShape figure_7(int channels) {
+ConvShape shape_of_figure_7(int channels) {
   ConvShape shape;
   shape.height = 4, shape.width = 9, shape.kernel = {1, 1};
   shape.channels = channels, shape.out_channels = 64;
@@ -76,8 +76,8 @@ ConvShape four_groups() {
 // the other half of the slaves, who need the same lines. Beats stay as they are.
 TEST(WfoldOptions, WF_9_two_masters_each_read_figure_7) {
   for (const auto& [channels, requests, lines] : {std::array{14, 12, 12}, std::array{47, 36, 36}}) {
-    const SimulatedRun one = run_layer(figure_7(channels), hardware_of_figure_7(1));
-    const SimulatedRun two = run_layer(figure_7(channels), hardware_of_figure_7(2));
+    const SimulatedRun one = run_layer(shape_of_figure_7(channels), hardware_of_figure_7(1));
+    const SimulatedRun two = run_layer(shape_of_figure_7(channels), hardware_of_figure_7(2));
     EXPECT_EQ(of_core(one, "engine.master", "read_requests"), requests);
     EXPECT_EQ(of_core(two, "engine.master", "read_requests"), 2 * requests);
     EXPECT_EQ(busy(one, "engine.broadcast"), lines);
