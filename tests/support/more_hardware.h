@@ -100,15 +100,26 @@ inline Cycle cycles_of(const Workload& workload, const HardwareConfig& hardware)
   return run.cycles();
 }
 
+/// What the planner expects.
+inline Cycle estimated_cycles_of(const Workload& workload, const HardwareConfig& hardware) {
+  Cycle sum = 0;
+  for (const LayerPlan& layer : make_plan(workload, hardware).layers) sum += layer.estimated_cycles;
+  return sum;
+}
+
 /// A random pair. `described`: the workload in a failure's text.
 inline Pair pair_of(const Workload& workload, const std::string& described, HardwareConfig hardware) {
   Pair pair;
   const std::string base = hardware_to_json(hardware).dump();
   pair.before = cycles_of(workload, hardware);
+  const HardwareConfig less = hardware;
   const std::string added = add_something(hardware);
   pair.after = cycles_of(workload, hardware);
   pair.text =
       fmt::format("{} with more {}: {} -> {} cycles on {}", described, added, pair.before, pair.after, base);
+  if (pair.is_slower())
+    pair.text += fmt::format(", estimated {} -> {}", estimated_cycles_of(workload, less),
+                             estimated_cycles_of(workload, hardware));
   return pair;
 }
 

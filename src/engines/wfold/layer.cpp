@@ -184,6 +184,7 @@ class Lowering : public MatrixLowering {
 };
 
 constexpr int kFewParts = 8;  // a core
+constexpr int kFewBlocks = 2;
 
 class WfoldLayer : public MatrixLayer {
  public:
@@ -270,10 +271,12 @@ class WfoldLayer : public MatrixLayer {
         ceil_div(p_.out_width, choice_.shape.tile_columns(choice_.granularity.granularity));
     const int cores = hardware_.chip->cores();
     const bool few_parts = cores > 1 && pixels * p_.kernel_blocks() < std::int64_t{kFewParts} * cores;
-    // Only few blocks that are large for WRAM fit at a time, and computing waits for the first one.
+    // Of blocks that are large for WRAM few fit at a time, and of few blocks the first one, for which
+    // computing waits, is much of the kernels.
     const std::int64_t block_bytes =
         std::int64_t{p_.block_kernels} * p_.taps() * (p_.channels / p_.conv.groups);
-    const bool large_blocks = 4 * block_bytes > hardware_.chip->core.wram.size_bytes;
+    const bool large_blocks = 4 * block_bytes > hardware_.chip->core.wram.size_bytes ||
+                              (cores > 1 && p_.kernel_blocks() <= kFewBlocks);
     for (const int of_slave : {2, 1}) {
       const int kernels = config_.slaves * of_slave;
       if (kernels < p_.block_kernels && (few_parts || large_blocks))

@@ -6,6 +6,8 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
+#include <limits>
 #include <map>
 #include <optional>
 #include <utility>
@@ -21,6 +23,11 @@ constexpr double kWorthATeamCycles = 200;
 // Each processor without other work in the program must save this many more cycles: it has to be started, and
 // fetches and waits at the barriers of all other layers.
 constexpr double kWorthAProcessor = 150;
+
+// In a workload of one layer of fewer cycles, one core may be faster than several: the start of the others,
+// their instructions and their barriers take about as long as they save. In a network they work anyway.
+// Estimates of several cores are too high by up to a sixth there, those of one are not.
+constexpr double kShortForCores = 4000, kWorthOneCore = 0.87;
 
 class LayerChooser {
  public:
@@ -126,8 +133,10 @@ class LayerChooser {
 
   // Takes the layer if it is faster than `faster` times the best so far and saves `fewer` cycles.
   void look_at(ShardedLayer layer, double faster, double fewer) {
-    const MappingQuestion question = question_of(layer);
+    MappingQuestion question = question_of(layer);
+    if (best_ && !q_.trial) question.most_cycles = std::max(cycles_ / kClearlyFaster, cycles_ + kClearlyFewer);
     const ChosenMapping chosen = choose_mapping(question, q_.trial);
+    if (std::isinf(chosen.cycles)) return;
     const auto [fastest, first] = of_reduction_groups_.try_emplace(layer.cores(), chosen.cycles);
     if (!first) fastest->second = std::min(fastest->second, chosen.cycles);
     if (layer.adds_sums() && best_ && best_->layer.adds_sums()) faster = kClearlyFaster, fewer = 0;
@@ -138,19 +147,47 @@ class LayerChooser {
   }
 
   MappingQuestion question_of(const ShardedLayer& layer) const {
-    return {layer, q_.hardware, q_.output, q_.first_of_program, q_.kernels_loaded, q_.request};
+    return {layer,
+            q_.hardware,
+            q_.output,
+            q_.first_of_program,
+            q_.kernels_loaded,
+            q_.request,
+            std::numeric_limits<double>::infinity(),
+            q_.one_core};
   }
 
   // Changes single fields of the best mapping.
   void refine() {
     if (!q_.refines) return;
     if (q_.trial) return simulate_own();
-    if (best_->mapping.cores() > 1) return;
+    if (best_->mapping.cores() > 1) {
+      const bool alone = q_.workload.layers.size() == 1;
+      if (alone && q_.request == nullptr && cycles_ < kShortForCores) look_at_one_core();
+      return;
+    }
     // A layer alone has no other one whose barriers would have more processors.
     const double each = q_.workload.layers.size() > 1 ? kWorthAProcessor : 0;
     const ChosenMapping chosen = refined(question_of(best_->layer), {best_->mapping, best_->reason, cycles_},
                                          [&](const LayerMapping& m) { return each * more_processors(m); });
     best_->mapping = chosen.mapping, best_->reason = chosen.reason, cycles_ = chosen.cycles;
+  }
+  // Takes the best mapping of one core, whose single fields are changed, if it is about as fast.
+  void look_at_one_core() {
+    MappingRequest one;
+    one.layer = q_.layer.name;
+    one.row_parts = one.column_parts = one.kernel_parts = one.group_parts = one.image_parts =
+        one.reduction_parts = 1;
+    LayerQuestion question = q_;
+    question.request = &one, question.one_core = true;
+    LayerChooser alone(question);
+    try {
+      ChosenLayer chosen = alone.run();
+      if (alone.cycles_ > kWorthOneCore * cycles_) return;
+      best_ = std::move(chosen), cycles_ = alone.cycles_;
+    } catch (const UserError&) {
+      return;  // it does not fit one core
+    }
   }
   // Takes what the planner would choose by estimates alone, if it is faster in simulation, or nothing could
   // be simulated.

@@ -7,6 +7,7 @@
 
 #include <array>
 #include <functional>
+#include <limits>
 #include <map>
 #include <memory>
 #include <optional>
@@ -26,6 +27,8 @@ struct MappingQuestion {
   bool first_of_program = false;            ///< its processors are started for it
   bool kernels_loaded = false;              ///< its first kernels are loaded while an earlier layer runs
   const MappingRequest* request = nullptr;  ///< the user's request; null: all is free
+  double most_cycles = std::numeric_limits<double>::infinity();  ///< above which no mapping matters
+  bool one_core = false;  ///< the request is for one core of several: its requests are followed
 };
 
 /// A mapping with more cores, or with memory cores, must take less than this fraction of the time without
@@ -36,7 +39,8 @@ constexpr double kClearlyFewer = 40;
 /// The fastest mapping by estimate (SPEC MA-3, MA-4), and the reason. Candidates are ranked by a rough
 /// formula; the best of every kind, and all of the best kinds, are estimated. Of those that are about as
 /// good, the one with the fewest cores is taken. With `trial`, the `planner.search` best are simulated and
-/// the fastest is taken. Throws UserError when the layer cannot fit.
+/// the fastest is taken; infinite cycles: none is below the question's limit. Throws UserError when the layer
+/// cannot fit.
 struct ChosenMapping {
   LayerMapping mapping;
   std::string reason;
@@ -79,6 +83,7 @@ struct LayerQuestion {
   /// Single fields of the best mapping are changed as long as that pays off, where one core computes:
   /// estimates of several cores, which share DRAM, are not exact enough to tell the small differences.
   bool refines = true;
+  bool one_core = false;  ///< the request is for one core of several
 };
 
 /// The chosen mapping of a layer: its shards, with their kernel block size, the mapping, and the reason for

@@ -57,6 +57,7 @@ class Chooser {
       if (best_kinds.count(kind_of(candidate.mapping)) > 0) of_best_kinds.push_back(&candidate);
     }
     look_at(of_best_kinds, &Chooser::limit_of_choice);
+    if (estimates_.empty() && failure_.empty()) return {{}, "", kNever};
     if (estimates_.empty()) throw UserError(failure_);
     const Estimate chosen = fewest_cores();
     const std::string estimated =
@@ -220,14 +221,15 @@ class Chooser {
   // The limit of a representative: it only counts when it takes fewer cycles than the others of its kind.
   double limit_among_kinds(const LayerMapping& m) const {
     const auto of_kind = of_kinds_.find(kind_of(m));
-    if (several_tried_ || of_kind == of_kinds_.end()) return kAsGood * best_;
-    return std::min(kAsGood * best_, of_kind->second);
+    const double limit = std::min(q_.most_cycles, kAsGood * best_);
+    if (several_tried_ || of_kind == of_kinds_.end()) return limit;
+    return std::min(limit, of_kind->second);
   }
   // The limit of a candidate that is chosen only if it is about as good as the best and beats all candidates
   // with no more effort (fewest_cores).
   double limit_of_choice(const LayerMapping& m) const {
     if (several_tried_) return kAsGood * best_;
-    double limit = std::max(best_ / kClearlyFaster, best_ + kClearlyFewer);
+    double limit = std::min(q_.most_cycles, std::max(best_ / kClearlyFaster, best_ + kClearlyFewer));
     for (auto known = of_efforts_.begin(); known != of_efforts_.end() && known->first <= effort_of(m);
          ++known)
       limit = std::min(limit, known->second);

@@ -6,7 +6,9 @@
 #include "planner/layer/shards.h"
 
 #include <algorithm>
+#include <map>
 #include <memory>
+#include <set>
 #include <vector>
 
 namespace tilebeat {
@@ -69,7 +71,8 @@ double estimated_cycles(const MappingQuestion& q, const LayerMapping& m, TaskGra
     mapping.weight_prefetch = to_int(wram_of_loads({q.layer, q.hardware, m, q.output}).size());
   const MatrixWork work{q.layer, q.hardware, mapping, q.output};
   const Machine machine =
-      machine_of(q.hardware, q.first_of_program ? processors_of(*q.hardware.chip, m) : std::vector<int>{});
+      machine_of(q.hardware, q.first_of_program ? processors_of(*q.hardware.chip, m) : std::vector<int>{},
+                 q.one_core ? std::optional(1) : std::nullopt);
   double before = 0;
   if (q.kernels_loaded) {
     graph.shrink({});
@@ -107,12 +110,28 @@ std::vector<int> processors_of(const ChipConfig& chip, const LayerMapping& m) {
   return processors;
 }
 
+int cores_among(const ChipConfig& chip, const std::set<int>& processors) {
+  return to_int(std::count_if(processors.begin(), processors.end(),
+                              [&](int processor) { return !is_memory_core(chip, processor); }));
+}
+
+double later_instruction_bytes(const TaskGraph& graph, const std::set<int>& workers,
+                               const HardwareConfig& hardware) {
+  std::map<int, double> room;
+  for (const int worker : workers) room[worker] = hardware.host.instruction_buffer_bytes;
+  for (const Task& task : graph.tasks()) room[task.processor] -= task.cost.instructions * kInstructionBytes;
+  double bytes = 0;
+  for (const auto& [worker, left] : room) bytes += std::max(left, 0.0);
+  return bytes;
+}
+
 Cycle end_cycles(const HardwareConfig& hardware, int processors) {
   constexpr Cycle kFence = 8;
   return processors == 1 ? kFence : kFence + hardware.chip->sync_cycles;
 }
 
-Machine machine_of(const HardwareConfig& hardware, const std::vector<int>& started) {
+Machine machine_of(const HardwareConfig& hardware, const std::vector<int>& started,
+                   std::optional<int> cores) {
   Machine machine;
   const DramConfig& d = hardware.dram;
   const double refresh = d.refresh ? 1 - ratio_of(d.tRFC_ps, d.tREFI_ps) : 1;
@@ -123,7 +142,7 @@ Machine machine_of(const HardwareConfig& hardware, const std::vector<int>& start
   machine.instruction_buffer = hardware.host.instruction_buffer_bytes;
   machine.dram_bytes_per_clock = controllers * dram_bytes_per_clock(hardware) * refresh * kReached;
   if (hardware.chip) machine.sram_bytes_per_clock = hardware.chip->cluster_bus.bytes_per_clock;
-  if (hardware.chip && hardware.chip->clusters * hardware.chip->cores_per_cluster == 1) {
+  if (hardware.chip && cores.value_or(hardware.chip->cores()) == 1) {
     // Requests open rows and turn the bus here and there beyond what their own bytes say.
     constexpr double kServed = 0.98;
     machine.requests.bytes_per_clock = controllers * dram_bytes_per_clock(hardware) * kServed;

@@ -8,6 +8,8 @@
 #include <cstdint>
 #include <limits>
 #include <memory>
+#include <optional>
+#include <set>
 #include <vector>
 
 namespace tilebeat {
@@ -26,12 +28,19 @@ constexpr std::int64_t kFewJobs = 64;
 /// Adds the tasks of a mapped layer to the graph of an estimate, until `enough` returns true.
 PlannedUse add_estimated_tasks(TaskGraph& graph, const MatrixWork& work, const EnoughTasks& enough = {});
 
-/// The resources that tasks of the machine share; the host starts the processors `started` first.
-Machine machine_of(const HardwareConfig& hardware, const std::vector<int>& started);
+/// The resources that tasks of the machine share; the host starts the processors `started` first. `cores` of
+/// the chip compute: the requests of one alone are followed. Nothing: all of the chip.
+Machine machine_of(const HardwareConfig& hardware, const std::vector<int>& started,
+                   std::optional<int> cores = std::nullopt);
+/// Bytes of instructions of later layers that fill the buffers of `workers` while `graph` runs.
+double later_instruction_bytes(const TaskGraph& graph, const std::set<int>& workers,
+                               const HardwareConfig& hardware);
 /// Cycles of the fence and the barrier after a layer that `processors` processors work on.
 Cycle end_cycles(const HardwareConfig& hardware, int processors);
 /// The processors that work in a mapping.
 std::vector<int> processors_of(const ChipConfig& chip, const LayerMapping& mapping);
+/// How many processors are cores that compute.
+int cores_among(const ChipConfig& chip, const std::set<int>& processors);
 
 /// The engine's cut of a mapped layer's jobs, by shard: the best one without comparing task graphs. Throws
 /// UserError when a shard cannot be cut.

@@ -98,6 +98,9 @@ inline int processor_of_core(const ChipConfig& chip, int core) {
 inline int processor_of_memory(const ChipConfig& chip, int cluster) {
   return cluster * cluster_size(chip) + chip.cores_per_cluster;
 }
+inline bool is_memory_core(const ChipConfig& chip, int processor) {
+  return processor % cluster_size(chip) == chip.cores_per_cluster;
+}
 
 constexpr std::int64_t kBufferAlignment = 256;  ///< bytes, of buffers in on-chip memories
 

@@ -6,6 +6,7 @@
 #include "planner/layer/estimate.h"
 #include "planner/layer/placement.h"
 #include "planner/program/barrier_placement.h"
+#include "planner/program/fewer_cores.h"
 #include "planner/program/fused_network.h"
 #include "planner/program/planned_part.h"
 #include "planner/program/weight_prefetch.h"
@@ -372,9 +373,11 @@ class NetworkPlanner {
     const std::set<int>& workers = workers_.at(d.layer->scene);
     const std::vector<Dependency> dependencies = dependencies_of(graph);
     Machine machine = machine_of(
-        hardware_, d.started ? std::vector<int>(workers.begin(), workers.end()) : std::vector<int>{});
+        hardware_, d.started ? std::vector<int>(workers.begin(), workers.end()) : std::vector<int>{},
+        decided_.size() == 1 && !is_board() ? std::optional(cores_among(*hardware_.chip, workers))
+                                            : std::nullopt);
     if (d.started && decided_.size() > 1)  // starting processors fill their instruction buffers
-      machine.fetched_bytes = later_bytes(graph, workers);
+      machine.fetched_bytes = later_instruction_bytes(graph, workers, hardware_);
     const Schedule times = schedule(graph, dependencies, machine);
     for (const Task& task : graph.tasks()) d.plan.beats += task.cost.beats, count_tables(task, d.plan);
     d.plan.bound.beats = ceil_div<std::int64_t>(d.plan.beats, is_board() ? 1 : hardware_.chip->cores());
@@ -394,16 +397,6 @@ class NetworkPlanner {
     d.plan.instruction_bytes = program_bytes(d.layer->scene) - fetched;
     made_.plan.layers.push_back(std::move(d.plan));
     d.part.reset();
-  }
-
-  // Bytes of instructions of later layers that fill the buffers of `workers` while `graph` runs.
-  double later_bytes(const TaskGraph& graph, const std::set<int>& workers) const {
-    std::map<int, double> room;
-    for (const int worker : workers) room[worker] = hardware_.host.instruction_buffer_bytes;
-    for (const Task& task : graph.tasks()) room[task.processor] -= task.cost.instructions * kInstructionBytes;
-    double bytes = 0;
-    for (const auto& [worker, left] : room) bytes += std::max(left, 0.0);
-    return bytes;
   }
 
   // A layer ends when all processors have finished their parts.
@@ -471,10 +464,9 @@ class NetworkPlanner {
   std::map<std::string, BarrierPlacement> programs_;  // by scene
 };
 
-}  // namespace
-
-PlannedNetwork plan_network(const Workload& workload, const HardwareConfig& hardware,
-                            const NetworkMapping& asked, const MappingTrial& trial) {
+// As plan_network, on all of the chip.
+PlannedNetwork plan_whole(const Workload& workload, const HardwareConfig& hardware,
+                          const NetworkMapping& asked, const MappingTrial& trial) {
   LayersChosenBefore chosen_before;
   const auto plan_with = [&](const HardwareConfig& chosen, const std::vector<ChosenGroup>& groups) {
     NetworkPlanner planner(workload, chosen, asked, trial, chosen_before);
@@ -487,6 +479,18 @@ PlannedNetwork plan_network(const Workload& workload, const HardwareConfig& hard
   HardwareConfig fused = hardware;
   fused.fused = true;
   return plan_with(fused, {});
+}
+
+}  // namespace
+
+PlannedNetwork plan_network(const Workload& workload, const HardwareConfig& hardware,
+                            const NetworkMapping& asked, const MappingTrial& trial) {
+  PlannedNetwork found = plan_whole(workload, hardware, asked, trial);
+  if (!asked.layers.empty() || !asked.groups.empty() || hardware.planner.search > 0) return found;
+  return or_as_on_fewer_cores(workload, hardware, std::move(found),
+                              [&](const HardwareConfig& chosen, const NetworkMapping& requests) {
+                                return plan_whole(workload, chosen, requests, trial);
+                              });
 }
 
 Plan make_plan(const Workload& workload, const HardwareConfig& hardware) {
