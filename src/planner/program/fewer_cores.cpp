@@ -37,15 +37,12 @@ std::vector<CoresOfChip> smaller_chips(const ChipConfig& chip) {
 // The network with what the planner chooses for a smaller chip; nothing where it does not fit one of the two.
 std::optional<PlannedNetwork> planned_as_on(const CoresOfChip& cores, const HardwareConfig& hardware,
                                             const PlanWithRequests& plan_with) {
-  HardwareConfig smaller = hardware, decided = hardware;
+  HardwareConfig smaller = hardware;
   smaller.chip->clusters = cores.clusters, smaller.chip->cores_per_cluster = cores.of_each;
-  // The optimal planner tries groups on fewer cores itself.
-  smaller.fused = hardware.fused && hardware.fusion.planner == FusionPlanner::kRules;
   try {
     const PlannedNetwork there = plan_with(smaller, {});
-    const NetworkMapping asked = parse_mapping(mapping_text(there.mappings, there.groups), "");
-    decided.fused = hardware.fused && !asked.groups.empty();
-    return plan_with(decided, asked);
+    const NetworkMapping asked = parse_mapping(mapping_text(there.mappings, {}), "");
+    return plan_with(hardware, asked);
   } catch (const UserError&) {
     return std::nullopt;
   }
@@ -56,10 +53,8 @@ std::optional<PlannedNetwork> planned_as_on(const CoresOfChip& cores, const Hard
 PlannedNetwork or_as_on_fewer_cores(const Workload& workload, const HardwareConfig& hardware,
                                     PlannedNetwork found, const PlanWithRequests& plan_with) {
   if (!hardware.chip || workload.layers.size() < 2 || workload.layers.size() > kFewLayers) return found;
-  const bool bytes = hardware.fused && hardware.fusion.objective == FusionObjective::kDramBytes;
-  const auto cost_of = [bytes](const PlannedNetwork& network) {
-    const FusionSummary::Totals totals = totals_of(network.plan);
-    return static_cast<double>(bytes ? totals.bytes() : totals.cycles);
+  const auto cost_of = [](const PlannedNetwork& network) {
+    return static_cast<double>(totals_of(network.plan).cycles);
   };
   double least = cost_of(found);
   for (const CoresOfChip& cores : smaller_chips(*hardware.chip)) {
@@ -69,11 +64,10 @@ PlannedNetwork or_as_on_fewer_cores(const Workload& workload, const HardwareConf
     if (cost > kClearlyFaster * least || cost > least - kClearlyFewer) continue;
     other->plan.layers.front().facts.emplace_back(
         "fewer cores",
-        fmt::format("the network is mapped as on a chip of {} x {} cores: {:.0f} {}, both as planned, "
-                    "instead of {:.0f}",
-                    cores.clusters, cores.of_each, cost, bytes ? "bytes over DRAM" : "cycles", least));
-    other->fusion = found.fusion, other->by_rules = found.by_rules;
-    if (other->fusion) other->fusion->fused = totals_of(other->plan);
+        fmt::format(
+            "the network is mapped as on a chip of {} x {} cores: {:.0f} cycles, both as planned, instead "
+            "of {:.0f}",
+            cores.clusters, cores.of_each, cost, least));
     found = std::move(*other), least = cost;
   }
   return found;

@@ -464,14 +464,22 @@ class NetworkPlanner {
   std::map<std::string, BarrierPlacement> programs_;  // by scene
 };
 
-// As plan_network, on all of the chip.
-PlannedNetwork plan_whole(const Workload& workload, const HardwareConfig& hardware,
-                          const NetworkMapping& asked, const MappingTrial& trial) {
+}  // namespace
+
+PlannedNetwork plan_network(const Workload& workload, const HardwareConfig& hardware,
+                            const NetworkMapping& asked, const MappingTrial& trial) {
   LayersChosenBefore chosen_before;
+  const bool is_free = asked.layers.empty() && asked.groups.empty() && hardware.planner.search == 0;
   const auto plan_with = [&](const HardwareConfig& chosen, const std::vector<ChosenGroup>& groups) {
     NetworkPlanner planner(workload, chosen, asked, trial, chosen_before);
     planner.fuse(groups);
-    return planner.run();
+    PlannedNetwork planned = planner.run();
+    if (!is_free || chosen.fused) return planned;
+    return or_as_on_fewer_cores(workload, chosen, std::move(planned),
+                                [&](const HardwareConfig& other, const NetworkMapping& requests) {
+                                  LayersChosenBefore chosen_there;
+                                  return NetworkPlanner(workload, other, requests, trial, chosen_there).run();
+                                });
   };
   if (hardware.fused && asked.groups.empty()) return plan_fused(workload, hardware, plan_with);
   if (asked.groups.empty()) return plan_with(hardware, {});
@@ -479,18 +487,6 @@ PlannedNetwork plan_whole(const Workload& workload, const HardwareConfig& hardwa
   HardwareConfig fused = hardware;
   fused.fused = true;
   return plan_with(fused, {});
-}
-
-}  // namespace
-
-PlannedNetwork plan_network(const Workload& workload, const HardwareConfig& hardware,
-                            const NetworkMapping& asked, const MappingTrial& trial) {
-  PlannedNetwork found = plan_whole(workload, hardware, asked, trial);
-  if (!asked.layers.empty() || !asked.groups.empty() || hardware.planner.search > 0) return found;
-  return or_as_on_fewer_cores(workload, hardware, std::move(found),
-                              [&](const HardwareConfig& chosen, const NetworkMapping& requests) {
-                                return plan_whole(workload, chosen, requests, trial);
-                              });
 }
 
 Plan make_plan(const Workload& workload, const HardwareConfig& hardware) {
