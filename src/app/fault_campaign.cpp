@@ -1,4 +1,5 @@
 #include "app/faults.h"
+#include "base/types.h"
 #include "report/text_table.h"
 #include "system/simulation.h"
 #include "tilebeat/error.h"

@@ -1,6 +1,7 @@
 #include "app/reference_run.h"
 
 #include "app/signals_blocked.h"
+#include "base/types.h"
 #include "reference/reference.h"
 #include "tilebeat/error.h"
 

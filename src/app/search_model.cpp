@@ -1,5 +1,7 @@
 #include "app/search_model.h"
 
+#include "base/types.h"
+
 #include <algorithm>
 #include <cmath>
 #include <limits>

@@ -151,7 +151,7 @@ OnnxLowering::Chain OnnxLowering::chain_from(std::size_t first) const {
   }
   // The longest beginning whose inner results nobody else reads.
   while (!all.nodes.empty()) {
-    const Chain whole = ancestors(all);
+    Chain whole = ancestors(all);
     const bool is_whole = whole.nodes.front() == first && closed(whole);
     if (is_whole && makes_reals(graph_.nodes[whole.nodes.back()])) return whole;
     all.nodes.pop_back();

@@ -1,3 +1,4 @@
+#include "base/types.h"
 #include "report/report.h"
 #include "report/scenes.h"
 #include "report/text_table.h"

@@ -1,5 +1,7 @@
 #include "system/snapshot.h"
 
+#include "base/types.h"
+
 #include <iterator>
 #include <utility>
 

@@ -1,6 +1,7 @@
 #include "units/vector_math.h"
 
 #include "base/numerics.h"
+#include "base/types.h"
 #include "tilebeat/error.h"
 #include "units/post_processing.h"
 

@@ -1,5 +1,6 @@
 // Operations on all channels of a pixel.
 #include "base/numerics.h"
+#include "base/types.h"
 #include "tilebeat/error.h"
 #include "units/post_processing.h"
 #include "units/vector_math.h"

@@ -1,4 +1,5 @@
 #include "base/numerics.h"
+#include "base/types.h"
 #include "tilebeat/error.h"
 #include "units/post_processing.h"
 #include "units/vector_math.h"

@@ -1,4 +1,5 @@
 #include "base/memo.h"
+#include "base/types.h"
 #include "engines/offset_table/config.h"
 #include "engines/offset_table/operations.h"
 #include "engines/offset_table/pipeline.h"

@@ -1,3 +1,4 @@
+#include "base/types.h"
 #include "engines/rolling/choice.h"
 #include "engines/rolling/config.h"
 #include "engines/rolling/operand_lines.h"

@@ -1,5 +1,6 @@
 #include "engines/switch_array/config.h"
 
+#include "base/types.h"
 #include "config/engine_config_of.h"
 #include "config/hardware_config.h"
 #include "engines/switch_array/operations.h"

@@ -1,5 +1,6 @@
 #include "engines/switch_array/lowering.h"
 
+#include "base/types.h"
 #include "engines/switch_array/chunks.h"
 #include "engines/switch_array/operations.h"
 #include "engines/switch_array/schedule.h"

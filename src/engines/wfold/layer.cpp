@@ -1,3 +1,4 @@
+#include "base/types.h"
 #include "engines/wfold/choice.h"
 #include "engines/wfold/operations.h"
 #include "planner/language/matrix_backend.h"

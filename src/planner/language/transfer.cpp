@@ -1,5 +1,6 @@
 #include "planner/language/transfer.h"
 
+#include "base/types.h"
 #include "isa/address_map.h"
 #include "planner/language/relayout.h"
 #include "tilebeat/error.h"

@@ -134,7 +134,8 @@ class LayerChooser {
   // Takes the layer if it is faster than `faster` times the best so far and saves `fewer` cycles.
   void look_at(ShardedLayer layer, double faster, double fewer) {
     MappingQuestion question = question_of(layer);
-    if (best_ && !q_.trial) question.most_cycles = std::max(cycles_ / kClearlyFaster, cycles_ + kClearlyFewer);
+    if (best_ && !q_.trial)
+      question.most_cycles = std::max(cycles_ / kClearlyFaster, cycles_ + kClearlyFewer);
     const ChosenMapping chosen = choose_mapping(question, q_.trial);
     if (std::isinf(chosen.cycles)) return;
     const auto [fastest, first] = of_reduction_groups_.try_emplace(layer.cores(), chosen.cycles);

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "base/types.h"
 #include "report/page/markup.h"
 #include "report/report.h"
 
