@@ -45,9 +45,11 @@ constexpr double ratio_of(A a, B b) {
 }
 
 /// Sets a field of an instruction to the bits of `value`, which must be enough for it: std::logic_error where
-/// bits are lost. A zero point of -5 is 251 in a field of eight bits without a sign.
+/// bits are lost. What a user can ask for is refused before. A zero point of -5 is 251 in a field of eight
+/// bits without a sign.
 template <class Field, class Value>
 constexpr void set_field(Field& field, Value value) {
+  static_assert(sizeof(Field) < sizeof(std::int64_t));
   constexpr std::int64_t kPatterns = std::int64_t{1} << (8 * sizeof(Field));
   const std::int64_t number = to_signed(value);
   if (number < -kPatterns / 2 || number >= kPatterns)

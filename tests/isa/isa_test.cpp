@@ -1,4 +1,5 @@
 // The binary form of instructions (docs/isa.md; SPEC HI-2).
+#include "base/types.h"
 #include "engines/switch_array/operations.h"
 #include "isa/instruction.h"
 #include "tilebeat/error.h"
@@ -6,6 +7,7 @@
 #include <algorithm>
 #include <limits>
 #include <set>
+#include <stdexcept>
 #include <string>
 #include <vector>
 
@@ -271,6 +273,21 @@ RC_GTEST_PROP(Isa, NU_2_post_parameters_keep_every_bit, ()) {
   const PostParameter back = decode_post_parameter(bytes.data());
   RC_ASSERT(back.scale == parameter.scale);
   RC_ASSERT(back.bias == parameter.bias);
+}
+
+TEST(Isa, HI_2_a_value_of_too_many_bits_for_a_field_is_not_cut) {
+  std::uint8_t byte = 0;
+  set_field(byte, -128);
+  EXPECT_EQ(byte, 128);
+  set_field(byte, 255);
+  EXPECT_EQ(byte, 255);
+  EXPECT_THROW(set_field(byte, 256), std::logic_error);
+  EXPECT_THROW(set_field(byte, -129), std::logic_error);
+  EXPECT_EQ(byte, 255);
+  std::uint32_t word = 0;
+  set_field(word, std::int64_t{UINT32_MAX});
+  EXPECT_EQ(word, UINT32_MAX);
+  EXPECT_THROW(set_field(word, std::int64_t{1} << 32), std::logic_error);
 }
 
 }  // namespace

@@ -239,7 +239,7 @@ TEST(MoreIsNotWorse, MA_4_one_core_of_several_computes_a_short_layer_where_that_
   }
 }
 
-// With kernel blocks of 64, which 1 MiB of WRAM does not hold twice, the layer takes a fifth longer.
+// Kernel blocks of 64 are large for 1 MiB of WRAM, not for 2 MiB; with them the layer takes a fifth longer.
 TEST(MoreIsNotWorse, MA_4_the_W_fold_engine_has_small_kernel_blocks_with_more_WRAM_too) {
   ConvShape shape = layer(10, 96, 100, 7);
   shape.width = 30;

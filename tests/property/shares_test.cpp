@@ -14,7 +14,7 @@
 namespace tilebeat::testing {
 namespace {
 
-enum class Cut { kChannels, kGroupsOfChannels };
+enum class Cut { kChannels, kConvGroups };
 
 struct ShareTally {
   int shared = 0;        // layers that are cut so
@@ -41,7 +41,7 @@ class SharesOn : public ::testing::TestWithParam<Engine> {
       if (!std::holds_alternative<Conv2d>(layer.operation)) continue;
       MappingRequest request;
       request.layer = layer.name;
-      if (cut == Cut::kGroupsOfChannels) {
+      if (cut == Cut::kConvGroups) {
         request.group_parts = number(2, std::min(4, hardware.chip->cores()));
         if (one_in(3)) request.maps = DataPath::kBroadcast;
         if (one_in(3)) request.kernels = DataPath::kBroadcast;
@@ -82,7 +82,7 @@ class SharesOn : public ::testing::TestWithParam<Engine> {
       const LayerMapping& mapping = planned.mappings[i];
       RC_ASSERT(mapping.reduction_parts == asked.layers[i].reduction_parts.value_or(mapping.reduction_parts));
       RC_ASSERT(mapping.group_parts == asked.layers[i].group_parts.value_or(mapping.group_parts));
-      if ((cut == Cut::kGroupsOfChannels ? mapping.group_parts : mapping.reduction_parts) == 1) continue;
+      if ((cut == Cut::kConvGroups ? mapping.group_parts : mapping.reduction_parts) == 1) continue;
       ++tally.shared;
       tally.paths += mapping.uses_memory_cores() ? 1 : 0;
       tally.cut += mapping.channel_parts > 1 ? 1 : 0;
@@ -136,7 +136,7 @@ TEST_P(SharesOn, MA_1_convolutions_with_groups) {
                       if (shape.requant && shape.requant->scale.size() > 1)
                         shape.requant->scale.resize(static_cast<std::size_t>(shape.out_channels), 0.01);
                       RC_LOG() << to_text(shape) << "\n";
-                      check(conv_workload(shape), hardware, Cut::kGroupsOfChannels, tally);
+                      check(conv_workload(shape), hardware, Cut::kConvGroups, tally);
                     });
   EXPECT_GE(tally.shared, budget(20));
   EXPECT_GE(tally.paths, budget(3)) << "cores share maps or kernels";

@@ -173,7 +173,7 @@ class LayerChooser {
                                          [&](const LayerMapping& m) { return each * more_processors(m); });
     best_->mapping = chosen.mapping, best_->reason = chosen.reason, cycles_ = chosen.cycles;
   }
-  // Takes the best mapping of one core, whose single fields are changed, if it is about as fast.
+  // Takes the best mapping of one core, whose single fields are changed, if it is clearly faster.
   void look_at_one_core() {
     MappingRequest one;
     one.layer = q_.layer.name;
@@ -185,7 +185,7 @@ class LayerChooser {
     try {
       ChosenLayer chosen = alone.run();
       if (alone.cycles_ > kWorthOneCore * cycles_) return;
-      best_ = std::move(chosen), cycles_ = alone.cycles_;
+      best_ = std::move(chosen), cycles_ = alone.cycles_, of_reduction_groups_.clear();
     } catch (const UserError&) {
       return;  // it does not fit one core
     }

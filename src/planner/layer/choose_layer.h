@@ -28,7 +28,7 @@ struct MappingQuestion {
   bool kernels_loaded = false;              ///< its first kernels are loaded while an earlier layer runs
   const MappingRequest* request = nullptr;  ///< the user's request; null: all is free
   double most_cycles = std::numeric_limits<double>::infinity();  ///< above which no mapping matters
-  bool one_core = false;  ///< the request is for one core of several: its requests are followed
+  bool one_core = false;  ///< for one core of several, whose DRAM requests are followed
 };
 
 /// A mapping with more cores, or with memory cores, must take less than this fraction of the time without
@@ -83,7 +83,7 @@ struct LayerQuestion {
   /// Single fields of the best mapping are changed as long as that pays off, where one core computes:
   /// estimates of several cores, which share DRAM, are not exact enough to tell the small differences.
   bool refines = true;
-  bool one_core = false;  ///< the request is for one core of several
+  bool one_core = false;  ///< as in MappingQuestion
 };
 
 /// The chosen mapping of a layer: its shards, with their kernel block size, the mapping, and the reason for
