@@ -210,10 +210,10 @@ TEST(TimedWritesProperty, CY_1_runs_write_what_their_words_would_write_one_by_on
       const bool is_free =
           std::all_of(free.begin() + run.bank, free.end(), [&](Picoseconds at) { return at <= run.due; });
       if (run.words > run.together || !(is_free || continues)) line.words = 0;
-      if (run.walk == WriteRun::Walk::kInBank)
-        free[run.bank] = run.due + run.words * run.interval;
-      else
-        std::fill(free.begin(), free.end(), run.due + run.words * run.interval);
+      // Banks in front of a line may be busy for longer than the line is.
+      const Picoseconds end = run.due + run.words * run.interval;
+      for (std::size_t i = 0; i < count; ++i)
+        if (run.walk == WriteRun::Walk::kAcrossBanks || i == run.bank) free[i] = std::max(free[i], end);
       std::vector<std::uint8_t> bytes(std::size_t{run.words} * run.word_bytes);
       for (auto& byte : bytes) byte = static_cast<std::uint8_t>(++value);
       std::size_t bank = run.bank;
