@@ -5,6 +5,8 @@
 #include <optional>
 #include <string>
 
+#include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <gtest/gtest.h>
 
 namespace tilebeat::testing {
@@ -61,6 +63,22 @@ TEST_F(Refined, MA_3_results_or_maps_go_through_the_sram_where_copies_of_one_eng
   EXPECT_LT(cycles + 40, cycles_);
   hardware_.chip->dram_path = DramPath::kDirect;
   EXPECT_FALSE(plan().uses_memory_cores());
+}
+
+// Two 3x3 convolutions, one of which computes for so long that nothing else counts.
+TEST_F(Refined, MA_3_a_mapping_within_a_percent_of_what_any_mapping_takes_is_not_changed) {
+  shape_.kernel = {3, 3}, shape_.pads = {1, 1, 1, 1};
+  const auto reason = [this] {
+    const PlannedNetwork planned = plan_network(conv_workload(shape_), hardware_, {}, {});
+    cycles_ = planned.plan.layers.front().estimated_cycles;
+    EXPECT_LE(planned.plan.layers.front().bound.compute, cycles_);
+    return fmt::format("{}", fmt::join(planned.plan.layers.front().choices, "; "));
+  };
+  shape_.height = shape_.width = 224, shape_.channels = shape_.out_channels = 64;
+  EXPECT_NE(reason().find("no mapping takes less than 1806336 cycles"), std::string::npos);
+  EXPECT_LT(cycles_, 1806336 * 1.01);
+  shape_.height = shape_.width = 7;
+  EXPECT_EQ(reason().find("no mapping takes less than"), std::string::npos);
 }
 
 TEST_F(Refined, MA_3_no_field_that_a_mapping_file_names_is_changed) {

@@ -31,7 +31,15 @@ constexpr double kShortForCores = 4000, kWorthOneCore = 0.87;
 
 class LayerChooser {
  public:
-  explicit LayerChooser(const LayerQuestion& question) : q_(question) {}
+  explicit LayerChooser(const LayerQuestion& question) : q_(question) {
+    const Problem& p = q_.whole->problem();
+    const BoundCycles bound = bound_of(p, q_.layer, useful_macs(q_.workload, q_.layer), q_.hardware);
+    least_ = static_cast<double>(bound.cycles());
+    if (q_.hardware.chip->cores() > 1 || p.kernel_tensor) return;
+    // All kernels come through the port of one DMA engine.
+    const auto& conv = std::get<Conv2d>(q_.layer.operation);
+    least_ = std::max(least_, ratio_of(conv.weights.least_bytes(), q_.hardware.interconnect.bytes_per_clock));
+  }
 
   ChosenLayer run() {
     look_at_whole();
@@ -133,6 +141,7 @@ class LayerChooser {
 
   // Takes the layer if it is faster than `faster` times the best so far and saves `fewer` cycles.
   void look_at(ShardedLayer layer, double faster, double fewer) {
+    if (best_ && !q_.trial && faster * cycles_ <= least_) return;
     MappingQuestion question = question_of(layer);
     if (best_ && !q_.trial)
       question.most_cycles = std::max(cycles_ / kClearlyFaster, cycles_ + kClearlyFewer);
@@ -155,7 +164,8 @@ class LayerChooser {
             q_.kernels_loaded,
             q_.request,
             std::numeric_limits<double>::infinity(),
-            q_.one_core};
+            q_.one_core,
+            least_};
   }
 
   // Changes single fields of the best mapping.
@@ -228,6 +238,7 @@ class LayerChooser {
   const LayerQuestion& q_;
   std::optional<ChosenLayer> best_;
   double cycles_ = 0;                          // of `best_`
+  double least_ = 0;                           // that every mapping takes
   bool simulated_ = false;                     // whether they come from a simulation
   std::map<int, double> of_reduction_groups_;  // estimated cycles, by cores of a reduction group
   std::int64_t parts_ = 0;                     // parts of the outputs that cores can compute independently

@@ -18,6 +18,11 @@
 
 namespace tilebeat {
 
+/// A mapping with more cores, or with memory cores, must take less than this fraction of the time without
+/// them and save this many cycles, because estimates of short layers are not more exact than that.
+constexpr double kClearlyFaster = 0.99;
+constexpr double kClearlyFewer = 40;
+
 /// The question for the mapping of a layer, with reduction groups of a given size. All that it refers to
 /// outlives it.
 struct MappingQuestion {
@@ -28,13 +33,11 @@ struct MappingQuestion {
   bool kernels_loaded = false;              ///< its first kernels are loaded while an earlier layer runs
   const MappingRequest* request = nullptr;  ///< the user's request; null: all is free
   double most_cycles = std::numeric_limits<double>::infinity();  ///< above which no mapping matters
-  bool one_core = false;  ///< for one core of several, whose DRAM requests are followed
+  bool one_core = false;    ///< for one core of several, whose DRAM requests are followed
+  double least_cycles = 0;  ///< that every mapping takes
+  /// Whether a mapping of so many cycles is as good as any: no other one is clearly faster.
+  bool is_good_enough(double cycles) const { return cycles * kClearlyFaster <= least_cycles; }
 };
-
-/// A mapping with more cores, or with memory cores, must take less than this fraction of the time without
-/// them and save this many cycles, because estimates of short layers are not more exact than that.
-constexpr double kClearlyFaster = 0.99;
-constexpr double kClearlyFewer = 40;
 
 /// The fastest mapping by estimate (SPEC MA-3, MA-4), and the reason. Candidates are ranked by a rough
 /// formula; the best of every kind, and all of the best kinds, are estimated. Of those that are about as

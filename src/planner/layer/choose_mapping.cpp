@@ -3,6 +3,7 @@
 #include "tilebeat/error.h"
 
 #include <algorithm>
+#include <array>
 #include <atomic>
 #include <cstdlib>
 #include <future>
@@ -187,15 +188,12 @@ class Chooser {
     std::vector<std::future<void>> others;
     for (std::size_t t = 1; t < std::min<std::size_t>(threads_, batch.second - batch.first); ++t) {
       try {
-        others.push_back(std::async(std::launch::async, [&] {
-          TaskGraph graph;
-          take_looks(graph);
-        }));
+        others.push_back(std::async(std::launch::async, [&, t] { take_looks(graphs_[t]); }));
       } catch (const std::system_error&) {
         break;  // the machine has no further thread: those that there are look at everything
       }
     }
-    take_looks(graph_);
+    take_looks(graphs_.front());
     for (std::future<void>& other : others) other.get();
   }
   void look(Look& look, TaskGraph& graph) const {
@@ -220,6 +218,7 @@ class Chooser {
 
   // The limit of a representative: it only counts when it takes fewer cycles than the others of its kind.
   double limit_among_kinds(const LayerMapping& m) const {
+    if (cannot_pay_off(m)) return 0;
     const auto of_kind = of_kinds_.find(kind_of(m));
     const double limit = std::min(q_.most_cycles, kAsGood * best_);
     if (several_tried_ || of_kind == of_kinds_.end()) return limit;
@@ -229,11 +228,20 @@ class Chooser {
   // with no more effort (fewest_cores).
   double limit_of_choice(const LayerMapping& m) const {
     if (several_tried_) return kAsGood * best_;
+    if (cannot_pay_off(m)) return 0;
     double limit = std::min(q_.most_cycles, std::max(best_ / kClearlyFaster, best_ + kClearlyFewer));
     for (auto known = of_efforts_.begin(); known != of_efforts_.end() && known->first <= effort_of(m);
          ++known)
       limit = std::min(limit, known->second);
     return limit;
+  }
+
+  // Whether a mapping with no more effort is as good as any.
+  bool cannot_pay_off(const LayerMapping& m) const {
+    if (several_tried_) return false;
+    return std::any_of(of_efforts_.begin(), of_efforts_.end(), [&](const auto& known) {
+      return known.first <= effort_of(m) && q_.is_good_enough(known.second);
+    });
   }
 
   std::set<Kind> kinds_of_best() {
@@ -280,7 +288,7 @@ class Chooser {
   const MappingQuestion& q_;
   const unsigned threads_ = std::thread::hardware_concurrency();
   std::vector<MappingCandidate> candidates_;
-  TaskGraph graph_;  // the mapping being estimated
+  std::array<TaskGraph, kBatch> graphs_;  // by thread: the mapping being estimated
   std::set<const MappingCandidate*> looked_at_;
   std::vector<Estimate> estimates_;
   std::map<Kind, double> of_kinds_;      // least cycles of each kind

@@ -35,10 +35,15 @@ class Refiner {
 
   ChosenMapping run() {
     ChosenMapping first = best_;
+    if (q_.is_good_enough(first.cycles)) {
+      first.reason += fmt::format("; no mapping takes less than {:.0f} cycles", q_.least_cycles);
+      return first;
+    }
     descend();
     const LayerMapping own_paths = best_.mapping;
     // Other paths pay off with other tiles and loads: from the first mapping and from the best one so far.
     for (const Paths& paths : other_paths(first.mapping)) {
+      if (q_.is_good_enough(best_.cycles)) break;
       for (const LayerMapping& base : {first.mapping, own_paths}) {
         ChosenMapping before = best_;
         best_.mapping = base;
@@ -81,7 +86,7 @@ class Refiner {
       change_loads();
       change_tiles();
       change_buffers();
-      if (best_.cycles == before) break;
+      if (best_.cycles == before || q_.is_good_enough(best_.cycles)) break;
     }
   }
 
