@@ -281,11 +281,8 @@ BoundCycles FusionGroup::bound(int loads) const {
       bytes += keys ? kernels / problem.conv.out_channels * (keys->second - keys->first) : kernels;
       continue;
     }
-    for (const Shard& shard : shared.shards) {
-      const WeightLayout& layout = shard.weights.layout;
-      const bool counted = layout.post_place == PostPlace::kInRegions && !layout.dealt;  // in the blocks
-      bytes += loads * (least_kernel_bytes(shard) + (counted ? 0 : layout.record_bytes));
-    }
+    for (const Shard& shard : shared.shards)
+      bytes += loads * (least_kernel_bytes(shard) + shard.weights.layout.records_apart());
   }
   bound.dram = dram_bound(bytes, hardware_);
   return bound;

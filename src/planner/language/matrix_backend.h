@@ -49,6 +49,10 @@ struct WeightLayout {
   int region_groups = 1;
   std::int64_t record_bytes = 0;  ///< bytes of all blocks' separate post-parameters
   std::int64_t most_bytes = 0;    ///< most bytes that a block takes in the core's memory
+  /// Bytes of post-parameters that are not among those of the blocks.
+  std::int64_t records_apart() const {
+    return post_place == PostPlace::kInRegions && !dealt ? 0 : record_bytes;
+  }
 };
 /// The places of a layer's kernels in DRAM, and their layout there.
 struct WeightPlace {

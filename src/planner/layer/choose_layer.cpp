@@ -2,6 +2,8 @@
 
 #include "base/types.h"
 #include "planner/layer/estimate.h"
+#include "planner/layer/placement.h"
+#include "planner/layer/weight_streams.h"
 #include "tilebeat/error.h"
 
 #include <algorithm>
@@ -32,13 +34,9 @@ constexpr double kShortForCores = 4000, kWorthOneCore = 0.87;
 class LayerChooser {
  public:
   explicit LayerChooser(const LayerQuestion& question) : q_(question) {
-    const Problem& p = q_.whole->problem();
-    const BoundCycles bound = bound_of(p, q_.layer, useful_macs(q_.workload, q_.layer), q_.hardware);
+    const std::int64_t macs = useful_macs(q_.workload, q_.layer);
+    const BoundCycles bound = bound_of(q_.whole->problem(), q_.layer, macs, q_.hardware);
     least_ = static_cast<double>(bound.cycles());
-    if (q_.hardware.chip->cores() > 1 || p.kernel_tensor) return;
-    // All kernels come through the port of one DMA engine.
-    const auto& conv = std::get<Conv2d>(q_.layer.operation);
-    least_ = std::max(least_, ratio_of(conv.weights.least_bytes(), q_.hardware.interconnect.bytes_per_clock));
   }
 
   ChosenLayer run() {
@@ -165,7 +163,15 @@ class LayerChooser {
             q_.request,
             std::numeric_limits<double>::infinity(),
             q_.one_core,
-            least_};
+            std::max(least_, kernel_cycles(layer))};
+  }
+  // Cycles that the kernels of one core take at least: all of them come through the port of one DMA engine.
+  double kernel_cycles(const ShardedLayer& layer) const {
+    if (q_.hardware.chip->cores() > 1 || q_.kernels_loaded || layer.problem.kernel_tensor) return 0;
+    std::int64_t bytes = 0;
+    for (const Shard& shard : layer.shards)
+      bytes += least_kernel_bytes(shard) + shard.weights.layout.records_apart();
+    return ratio_of(bytes, q_.hardware.interconnect.bytes_per_clock);
   }
 
   // Changes single fields of the best mapping.

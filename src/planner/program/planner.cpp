@@ -267,6 +267,7 @@ class NetworkPlanner {
     const bool simulates = static_cast<bool>(question.trial);
     question.refines = !compares || simulates;
     std::unique_ptr<MatrixPart> part = chosen_part();
+    const bool may_change = part->mapping().cores() == 1;  // else single fields are not changed
     PrefetchPlan ahead = prefetch.find(*part, asked);
     const auto compare = [&](double faster, double fewer) {
       std::unique_ptr<MatrixPart> other = chosen_part();
@@ -279,7 +280,8 @@ class NetworkPlanner {
       question.trial = {}, question.kernels_loaded = true, question.refines = false;
       compare(kClearlyFaster, kClearlyFewer);
       question.kernels_loaded = false, question.refines = true;
-      if (!simulates && ahead.cycles > kShortLayer) compare(kWorthChanging, kWorthChangingCycles);
+      if (!simulates && may_change && ahead.cycles > kShortLayer)
+        compare(kWorthChanging, kWorthChangingCycles);
     }
     load_ahead(d, ahead);
     return part;
