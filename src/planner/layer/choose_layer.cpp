@@ -271,12 +271,29 @@ std::vector<int> sizes_of(const Workload& workload, const Layer& layer, const Pr
   return sizes;
 }
 
+namespace {
+
+// What the mapping of a product of matrices depends on beyond sizes_of: which matrices and sets of kernels
+// its images use, and how these lie.
+void add_sizes_of_product(const Problem& problem, std::vector<int>& sizes) {
+  sizes.insert(sizes.end(),
+               {to_int(problem.conv.pixels), to_int(problem.conv.kernels), to_int(problem.map_order),
+                problem.sets, problem.batch, problem.height, problem.width, problem.channels});
+  for (const std::vector<int>& numbers : {problem.map_images, problem.kernel_sets}) {
+    sizes.push_back(count_of(numbers));
+    sizes.insert(sizes.end(), numbers.begin(), numbers.end());
+  }
+  if (!problem.kernel_tensor) return;
+  sizes.push_back(to_int(problem.conv.product.b));
+  for (const auto extent : problem.kernel_tensor->info.shape) sizes.push_back(to_int(extent));
+}
+
+}  // namespace
+
 ChosenLayer LayersChosenBefore::choose(LayerQuestion question) {
-  const auto& conv = std::get<Conv2d>(question.layer.operation);
-  if (question.request != nullptr || question.trial || conv.kernels != KernelSource::kWeights ||
-      question.whole->problem().conv.pixels != PixelAxes::kMap)
-    return choose_layer(question);
+  if (question.request != nullptr || question.trial) return choose_layer(question);
   std::vector<int> sizes = sizes_of(question.workload, question.layer, question.whole->problem());
+  add_sizes_of_product(question.whole->problem(), sizes);
   for (const bool is : {question.first_of_program, question.kernels_loaded, question.refines})
     sizes.push_back(is ? 1 : 0);
   sizes.insert(sizes.end(), question.workers.begin(), question.workers.end());

@@ -105,8 +105,8 @@ ChosenLayer choose_layer(const LayerQuestion& question);
 /// with the same numbers are mapped alike.
 std::vector<int> sizes_of(const Workload& workload, const Layer& layer, const Problem& problem);
 
-/// Chooses mappings for the layers of a workload. Layers of the same sizes with the same processors at work
-/// get the mapping of the first of them.
+/// Chooses mappings for the layers of a workload. Layers of the same sizes with the same processors at work,
+/// products of two results among them, get the mapping of the first of them.
 class LayersChosenBefore {
  public:
   ChosenLayer choose(LayerQuestion question);
