@@ -162,11 +162,18 @@ class Encoder {
   // Sets `best` to as many frames like `section` as there are, if they take fewer bytes a weight. A short
   // section ends where the scale changes, so that the next one can begin with a whole run.
   void take_better(std::int64_t at, WeightSection section, WeightSection& best) const {
+    const auto is_better = [&best](const WeightSection& one) {
+      return one.bytes() * best.weights() < best.bytes() * one.weights();
+    };
+    // The more frames, the fewer bytes a weight: with as many as there are places for it would have to pay.
+    const std::int64_t places = std::max<std::int64_t>(1, (size_ - at) / section.weights_of_frame());
+    section.frames = to_int(std::min<std::int64_t>(places, kMostWeightCount));
+    if (!is_better(section)) return;
     section.frames = frames_of(at, section);
     const std::int64_t end = at + section.weights();
     const bool inside = end < size_ && agree(asks_[to_size(end - 1)], asks_[to_size(end)]);
     if (inside && section.weights() < kShort) return;
-    if (section.bytes() * best.weights() < best.bytes() * section.weights()) best = section;
+    if (is_better(section)) best = section;
   }
   // Periods from `at` on in which run i can have scale i of `scales`.
   std::int64_t periods_of(std::int64_t at, const WeightSection& section,
