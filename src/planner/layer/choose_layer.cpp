@@ -301,13 +301,14 @@ ChosenLayer LayersChosenBefore::choose(LayerQuestion question) {
   Before& before = known->second;
   if (first) {
     ChosenLayer chosen = choose_layer(question);
-    before = {request_of(chosen.mapping), chosen.reason, question.layer.name};
+    before = {request_of(chosen.mapping), chosen.reason, question.layer.name, chosen.cycles};
     before.request.weight_prefetch.reset(), before.request.weight_prefetch_during.reset();
     before.request.engine.reset();
     return chosen;
   }
   question.request = &before.request;
   ChosenLayer chosen = choose_layer(question);
+  chosen.cycles = before.cycles;
   const bool same = before.layer == question.layer.name;
   chosen.reason = same ? before.reason : fmt::format("as for '{}': {}", before.layer, before.reason);
   return chosen;

@@ -89,12 +89,18 @@ struct LayerQuestion {
   bool one_core = false;  ///< as in MappingQuestion
 };
 
+/// Estimated cycles of a mapped layer by itself, as far as they are known, by the number of its kernel loads
+/// that earlier layers make.
+using CyclesByLoads = std::map<int, double>;
+
 /// The chosen mapping of a layer: its shards, with their kernel block size, the mapping, and the reason for
 /// it.
 struct ChosenLayer {
   ShardedLayer layer;
   LayerMapping mapping;
   std::string reason;
+  std::shared_ptr<CyclesByLoads> cycles =
+      std::make_shared<CyclesByLoads>();  ///< of all that are mapped alike
 };
 /// The choice with the lowest estimate (SPEC MA-3, MA-4) over all kernel block sizes that the engine offers
 /// and, where outputs are too few for the cores, over reduction groups of several cores. Throws UserError
@@ -115,6 +121,7 @@ class LayersChosenBefore {
   struct Before {
     MappingRequest request;
     std::string reason, layer;  // why, and for which layer
+    std::shared_ptr<CyclesByLoads> cycles;
   };
   std::map<std::vector<int>, Before> chosen_;  // by sizes
 };

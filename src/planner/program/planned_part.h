@@ -46,6 +46,8 @@ class PlannedPart {
   /// WRAM bytes of a core that it takes, and the number of regions over which they are spread.
   virtual std::int64_t wram_bytes(const Prefetch& /*prefetch*/) const { return 0; }
   virtual int wram_regions() const { return 1; }
+  /// Where its estimates by itself are kept; null: nowhere.
+  virtual CyclesByLoads* known_cycles() const { return nullptr; }
 };
 
 /// A reshape: no bytes move.
@@ -88,6 +90,7 @@ class MatrixPart : public PlannedPart {
   PlannedUse build_prefetch(TaskGraph& graph, const Prefetch& prefetch, std::int64_t sram) const override;
   std::int64_t wram_bytes(const Prefetch& prefetch) const override;
   int wram_regions() const override { return chosen_.layer.shards.front().weights.layout.regions; }
+  CyclesByLoads* known_cycles() const override { return chosen_.cycles.get(); }
 
   /// The mapping, without weight prefetch.
   const LayerMapping& mapping() const { return chosen_.mapping; }

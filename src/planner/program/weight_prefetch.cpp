@@ -16,9 +16,15 @@ constexpr double kNever = std::numeric_limits<double>::infinity();
 constexpr std::size_t kFarthest = 8;  // parts between host and guest
 
 double own_cycles(const PlannedPart& part, int loads, const Machine& machine) {
-  TaskGraph graph;
-  part.build_roughly(graph, {loads, 0});
-  return schedule(graph, dependencies_of(graph), machine).cycles;
+  CyclesByLoads here;
+  CyclesByLoads& known = part.known_cycles() != nullptr ? *part.known_cycles() : here;
+  const auto [found, added] = known.try_emplace(loads);
+  if (added) {
+    TaskGraph graph;
+    part.build_roughly(graph, {loads, 0});
+    found->second = schedule(graph, dependencies_of(graph), machine).cycles;
+  }
+  return found->second;
 }
 
 HostTasks& tasks_of(ProgramPart& host) {
