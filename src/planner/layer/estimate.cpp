@@ -65,7 +65,8 @@ PlannedUse add_estimated_tasks(TaskGraph& graph, const MatrixWork& work, const E
       enough);
 }
 
-double estimated_cycles(const MappingQuestion& q, const LayerMapping& m, TaskGraph& graph, double limit) {
+double estimated_cycles(const MappingQuestion& q, const LayerMapping& m, TaskGraph& graph, double limit,
+                        double busy) {
   LayerMapping mapping = m;
   if (q.kernels_loaded)
     mapping.weight_prefetch = to_int(wram_of_loads({q.layer, q.hardware, m, q.output}).size());
@@ -81,7 +82,7 @@ double estimated_cycles(const MappingQuestion& q, const LayerMapping& m, TaskGra
   }
   graph.shrink({});
   LeastCycles least(graph, machine);
-  const auto too_many = [&] { return least.now() > limit - before; };
+  const auto too_many = [&] { return least.now() > busy * limit - before; };
   add_estimated_tasks(graph, work, too_many);
   if (too_many()) return std::numeric_limits<double>::infinity();
   return before + schedule(graph, dependencies_of(graph), machine, limit - before).cycles;

@@ -16,9 +16,10 @@ namespace tilebeat {
 
 /// The estimated cycles of a layer with mapping `mapping`: its task graph is scheduled (SPEC MA-3), with one
 /// task per job where there are many. Prefetched kernels count as the DRAM cycles that they take. Infinite
-/// above `limit`. Throws UserError when the mapping does not fit. Overwrites `graph`, to reuse its memory.
+/// above `limit`, or where one unit or DRAM is busy for `busy` times as long alone. Throws UserError when the
+/// mapping does not fit. Overwrites `graph`, to reuse its memory.
 double estimated_cycles(const MappingQuestion& question, const LayerMapping& mapping, TaskGraph& graph,
-                        double limit = std::numeric_limits<double>::infinity());
+                        double limit = std::numeric_limits<double>::infinity(), double busy = 1);
 
 /// Makes one task per job in place of the engine's own, with the job's cost. The costs outlive it.
 std::unique_ptr<MatrixLowering> coarse_lowering(TaskGraph& graph, const EnginePlace& place, JobCosts& costs);

@@ -174,7 +174,7 @@ class Refiner {
     try {
       footprint_of({q_.layer, q_.hardware, m, q_.output});
       ++changes_;
-      const double cycles = estimated_cycles(q_, m, graph_, best_.cycles);
+      const double cycles = estimated_cycles(q_, m, graph_, best_.cycles, kWorthChanging);
       if (cycles < best_.cycles) best_.mapping = m, best_.cycles = cycles;
     } catch (const UserError&) {
       return false;

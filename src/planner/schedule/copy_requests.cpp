@@ -6,13 +6,13 @@ namespace tilebeat {
 
 void CopyRequests::start(int number, int task, const RequestCost& cost, double now) {
   Engine& engine = nth(engines_, number);
-  engine.task = task, engine.cost = cost, engine.left = cost.count;
+  engine.task = task, engine.cost = &cost, engine.left = cost.count;
   go_on_reading(number, now);
 }
 
 void CopyRequests::read_in_background(const RequestCost& cost, double cycles, double now) {
   Engine& engine = engines_.emplace_back();
-  engine.cost = cost, engine.left = cost.count;
+  engine.cost = &in_background_.emplace_back(cost), engine.left = cost.count;
   engine.interval = std::max(1.0, cycles / cost.count);
   go_on_reading(count_of(engines_) - 1, now);
 }
@@ -52,7 +52,8 @@ double CopyRequests::served(double arrival, double bytes) {
 // arrives.
 std::optional<double> CopyRequests::place_at_port(Engine& engine, int outstanding, double time) {
   const auto most = to_size(outstanding);
-  while (engine.answers.size() > most) engine.answers.pop_front();
+  std::vector<double>& answers = engine.answers;
+  if (answers.size() > most) answers.erase(answers.begin(), answers.end() - outstanding);
   const std::size_t requests = engine.answers.size() + engine.sent.size();
   if (requests < most) return time;
   if (requests - most >= engine.answers.size()) return {};
@@ -66,7 +67,7 @@ void CopyRequests::add_answer(Engine& engine, double time) {
 // Reserves room of the buffer for a request from `time` on, which may become later; false: not known when.
 bool CopyRequests::reserve(Engine& engine, double& time) {
   constexpr double kRounding = 1e-3;
-  while (engine.held + engine.cost.bytes > engine.cost.buffer + kRounding) {
+  while (engine.held + engine.cost->bytes > engine.cost->buffer + kRounding) {
     // A request that is longer than the buffer passes through.
     if (engine.rooms.empty() && !engine.stream.empty()) return false;
     if (engine.rooms.empty()) break;
@@ -74,7 +75,7 @@ bool CopyRequests::reserve(Engine& engine, double& time) {
     engine.held -= engine.rooms.front().bytes;
     engine.rooms.pop_front();
   }
-  engine.held += engine.cost.bytes;
+  engine.held += engine.cost->bytes;
   return true;
 }
 
@@ -96,16 +97,16 @@ void CopyRequests::go_on_reading(int number, double time) {
       engine.waits_for_room = true;
       return;
     }
-    if (!engine.cost.to_dram) return add_event(at, number, Kind::kRead);
-    engine.next_read = at + engine.cost.other_beats;
-    add_part(engine, engine.next_read + engine.cost.other_trip);
+    if (!engine.cost->to_dram) return add_event(at, number, Kind::kRead);
+    engine.next_read = at + engine.cost->other_beats;
+    add_part(engine, engine.next_read + engine.cost->other_trip);
     go_on_writing(number, at);
   }
 }
 
 void CopyRequests::read(int number, double now) {
   Engine& engine = nth(engines_, number);
-  const RequestCost& cost = engine.cost;
+  const RequestCost& cost = *engine.cost;
   if (engine.writes && engine.wanted <= now)
     return add_event(std::max(engine.granted, now) + 1, number, Kind::kRead);
   const std::optional<double> place = place_at_port(engine, cost.outstanding, now);
@@ -127,26 +128,25 @@ void CopyRequests::go_on_writing(int number, double now) {
   Engine& engine = nth(engines_, number);
   for (; !engine.writes && !engine.stream.empty(); engine.stream.pop_front()) {
     const Part& part = engine.stream.front();
-    if (part.cost.to_dram) {
-      const std::optional<double> place =
-          place_at_port(engine, part.cost.outstanding, std::max(now, part.ready));
+    const RequestCost& cost = *part.cost;
+    if (cost.to_dram) {
+      const std::optional<double> place = place_at_port(engine, cost.outstanding, std::max(now, part.ready));
       if (!place) return;
       engine.wanted = *place;
       engine.granted = std::max(engine.wanted, engine.written);
       engine.writes = true;
       return add_event(engine.granted, number, Kind::kWrite);
     }
-    engine.written = std::max(engine.written + part.cost.other_beats, part.ready);
-    engine.rooms.push_back({engine.written, part.cost.bytes});
+    engine.written = std::max(engine.written + cost.other_beats, part.ready);
+    engine.rooms.push_back({engine.written, cost.bytes});
     if (part.last)
-      outcomes_.push_back(
-          {part.task, Step::kDone, engine.written + part.cost.other_beats + part.cost.other_trip});
+      outcomes_.push_back({part.task, Step::kDone, engine.written + cost.other_beats + cost.other_trip});
   }
 }
 
 void CopyRequests::write(int number, double now) {
   Engine& engine = nth(engines_, number);
-  const RequestCost& cost = engine.stream.front().cost;
+  const RequestCost& cost = *engine.stream.front().cost;
   engine.written = now + cost.dram_beats;
   engine.rooms.push_back({now, cost.bytes});
   add_event(engine.written + cost.request_trip, number, Kind::kWriteArrives);
@@ -161,7 +161,7 @@ void CopyRequests::arrive(int number, double now) {
   Engine& engine = nth(engines_, number);
   const Part part = engine.sent.front();
   engine.sent.pop_front();
-  engine.answered = std::max(engine.answered, served(now, part.cost.bytes) + part.cost.dram_trip);
+  engine.answered = std::max(engine.answered, served(now, part.cost->bytes) + part.cost->dram_trip);
   add_answer(engine, engine.answered);
   if (part.last) outcomes_.push_back({part.task, Step::kDone, engine.answered});
   if (std::exchange(engine.waits_for_answer, false)) add_event(now, number, Kind::kRead);

@@ -32,7 +32,7 @@ class CopyRequests {
   CopyRequests(const Machine::Requests& dram, std::size_t engines)
       : dram_(dram), next_refresh_(dram.refresh_interval), engines_(engines) {}
 
-  /// Starts a copy on engine `engine`, whose earlier copies have all been freed.
+  /// Starts a copy on engine `engine`, whose earlier copies have all been freed. The cost outlives it.
   void start(int engine, int task, const RequestCost& cost, double now);
   /// Reads bytes by such requests, which are nobody's copy, evenly in `cycles` cycles or more.
   void read_in_background(const RequestCost& cost, double cycles, double now);
@@ -69,16 +69,16 @@ class CopyRequests {
     int task;
     bool last;     // of its task
     double ready;  // when they have been read
-    RequestCost cost;
+    const RequestCost* cost;
   };
   struct Room {
     double time, bytes;
   };
   struct Engine {
     int task = kNobody;
-    int left = 0;           // requests of the task that have not been read
-    double interval = 1;    // cycles between two of its reads, at least
-    RequestCost cost = {};  // of the task
+    int left = 0;                       // requests of the task that have not been read
+    double interval = 1;                // cycles between two of its reads, at least
+    const RequestCost* cost = nullptr;  // of the task
     bool waits_for_room = false, waits_for_answer = false;
     bool writes = false;  // a write is at the port, from `wanted` on and until `granted`
     double wanted = 0, granted = 0;
@@ -87,7 +87,7 @@ class CopyRequests {
     double held = 0;                    // bytes of the buffer, those in `rooms` included
     std::deque<Part> stream;            // not written yet
     std::deque<Part> sent;              // writes that have not arrived at DRAM
-    std::deque<double> answers;         // times of the latest ones, in order
+    std::vector<double> answers;        // times of the latest ones, in order
     std::deque<Room> rooms;             // bytes that become free, in order
   };
 
@@ -117,6 +117,7 @@ class CopyRequests {
   Machine::Requests dram_;
   double dram_free_ = 0, next_refresh_;
   std::vector<Engine> engines_;
+  std::deque<RequestCost> in_background_;  // costs of reads that are nobody's copy
   std::priority_queue<Event, std::vector<Event>, std::greater<>> events_;
   std::optional<Event> soon_;  // the next event, in front of all others; most requests follow one another
   int added_ = 0;
