@@ -1,6 +1,7 @@
 #include "planner/layer/choose_layer.h"
 
 #include "base/types.h"
+#include "isa/address_map.h"
 #include "planner/layer/estimate.h"
 #include "planner/layer/placement.h"
 #include "planner/layer/weight_streams.h"
@@ -274,8 +275,15 @@ std::vector<int> sizes_of(const Workload& workload, const Layer& layer, const Pr
 namespace {
 
 // What the mapping of a product of matrices depends on beyond sizes_of: which matrices and sets of kernels
-// its images use, and how these lie.
-void add_sizes_of_product(const Problem& problem, std::vector<int>& sizes) {
+// its images use, how these lie, and the memory controllers where they begin, which are busy first in
+// products that are so short.
+void add_sizes_of_product(const LayerQuestion& question, std::vector<int>& sizes) {
+  const Problem& problem = question.whole->problem();
+  if (problem.conv.pixels == PixelAxes::kMap && !problem.kernel_tensor) return;
+  const auto controllers = to_unsigned(question.hardware.chip->memory_controllers);
+  for (const std::uint64_t address :
+       {question.places.input.address, question.output.address, question.places.kernels.value_or(0)})
+    sizes.push_back(to_int(to_signed(address / kControllerBytes % controllers)));
   sizes.insert(sizes.end(),
                {to_int(problem.conv.pixels), to_int(problem.conv.kernels), to_int(problem.map_order),
                 problem.sets, problem.batch, problem.height, problem.width, problem.channels});
@@ -293,7 +301,7 @@ void add_sizes_of_product(const Problem& problem, std::vector<int>& sizes) {
 ChosenLayer LayersChosenBefore::choose(LayerQuestion question) {
   if (question.request != nullptr || question.trial) return choose_layer(question);
   std::vector<int> sizes = sizes_of(question.workload, question.layer, question.whole->problem());
-  add_sizes_of_product(question.whole->problem(), sizes);
+  add_sizes_of_product(question, sizes);
   for (const bool is : {question.first_of_program, question.kernels_loaded, question.refines})
     sizes.push_back(is ? 1 : 0);
   sizes.insert(sizes.end(), question.workers.begin(), question.workers.end());
