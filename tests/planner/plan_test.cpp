@@ -9,6 +9,7 @@
 #include "workload/workload.h"
 
 #include <algorithm>
+#include <map>
 #include <set>
 #include <string>
 #include <vector>
@@ -23,6 +24,7 @@ using switch_array::SwitchArrayConfig;
 namespace {
 
 using ::testing::HasSubstr;
+using ::testing::Not;
 
 HardwareConfig hardware() {
   HardwareConfig config;
@@ -123,6 +125,19 @@ TEST(Plan, MA_1_FU_4_layers_are_mapped_for_kernels_that_are_there_already) {
   EXPECT_THAT(choice(layer("s2b1_conv2"), "chosen"), HasSubstr("when kernels are loaded before"));
   EXPECT_NE(choice(layer("s2b1_conv2"), "prefetch"), "");
   EXPECT_THAT(choice(layer("s2b2_conv2"), "chosen"), HasSubstr("as for 's2b")) << "the same sizes";
+}
+
+// Blocks of an encoder have the same products: of two results, and with weights.
+TEST(Plan, MA_1_products_of_the_same_sizes_are_mapped_alike) {
+  const Workload encoder = load_workload(TILEBEAT_SOURCE_DIR "/models/encoder.json");
+  const Plan plan = make_plan(encoder, load_hardware(TILEBEAT_SOURCE_DIR "/configs/core1.json"));
+  std::map<std::string, std::string> chosen;
+  for (const LayerPlan& layer : plan.layers) chosen[layer.name] = choice(layer, "chosen");
+  for (const std::string product : {"scores", "context", "attended", "up", "down"}) {
+    EXPECT_THAT(chosen.at("b2_" + product), HasSubstr("as for 'b")) << product;
+    EXPECT_THAT(chosen.at("b2_" + product), HasSubstr(product == "attended" ? "_attended'" : product + "'"));
+  }
+  EXPECT_THAT(chosen.at("b0_context"), Not(HasSubstr("as for"))) << "scores have other sizes";
 }
 
 }  // namespace
