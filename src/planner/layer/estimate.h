@@ -16,8 +16,8 @@ namespace tilebeat {
 
 /// The estimated cycles of a layer with mapping `mapping`: its task graph is scheduled (SPEC MA-3), with one
 /// task per job where there are many. Prefetched kernels count as the DRAM cycles that they take. Infinite
-/// above `limit`, or where one unit or DRAM is busy for `busy` times as long alone. Throws UserError when the
-/// mapping does not fit. Overwrites `graph`, to reuse its memory.
+/// above `limit`, and where a single unit, or DRAM, is busy for more than `busy` times `limit`. Throws
+/// UserError when the mapping does not fit. Overwrites `graph`, to reuse its memory.
 double estimated_cycles(const MappingQuestion& question, const LayerMapping& mapping, TaskGraph& graph,
                         double limit = std::numeric_limits<double>::infinity(), double busy = 1);
 
