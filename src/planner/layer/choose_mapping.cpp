@@ -72,8 +72,8 @@ class Chooser {
       }
     }
     return {chosen.candidate->mapping,
-            fmt::format("{}this one at {:.0f} cycles{}", estimated, chosen.cycles,
-                        q_.kernels_loaded ? " when kernels are loaded before" : ""),
+            fmt::format("{}this one at {:.0f} cycles{}{}", estimated, chosen.cycles,
+                        q_.kernels_loaded ? " when kernels are loaded before" : "", least()),
             chosen.cycles};
   }
 
@@ -253,6 +253,12 @@ class Chooser {
       kinds.insert(kind_of(e.candidate->mapping));
     }
     return kinds;
+  }
+
+  // Why the search ended early, as text; empty: it did not.
+  std::string least() const {
+    if (several_tried_ || !q_.is_good_enough(best_)) return "";
+    return fmt::format("; no mapping takes less than {:.0f}", q_.least_cycles);
   }
 
   // The cheapest effort (few cores first, no memory cores first) whose estimate is about as good as the best.

@@ -35,10 +35,7 @@ class Refiner {
 
   ChosenMapping run() {
     ChosenMapping first = best_;
-    if (q_.is_good_enough(first.cycles)) {
-      first.reason += fmt::format("; no mapping takes less than {:.0f} cycles", q_.least_cycles);
-      return first;
-    }
+    if (q_.is_good_enough(first.cycles)) return first;
     descend();
     const LayerMapping own_paths = best_.mapping;
     // Other paths pay off with other tiles and loads: from the first mapping and from the best one so far.
