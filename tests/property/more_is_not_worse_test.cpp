@@ -175,7 +175,7 @@ TEST_P(MoreIsNotWorseOfPart, MA_4_numbered_layers_on_chips_that_get_more) {
 TEST_P(MoreIsNotWorseOfPart, MA_6_numbered_fused_networks_on_chips_that_get_more) {
   check(pair_of_network, kKnownNetworks);
 }
-INSTANTIATE_TEST_SUITE_P(Parts, MoreIsNotWorseOfPart, ::testing::Range(0, 5),
+INSTANTIATE_TEST_SUITE_P(Parts, MoreIsNotWorseOfPart, ::testing::Range(0, 20),
                          [](const auto& test) { return fmt::format("{}", test.param); });
 
 // Other pairs in every run. About one in fifty is slower: here at most three of 24 may be, which chance

@@ -1,3 +1,4 @@
+#include "base/memo.h"
 #include "base/types.h"
 #include "engines/wfold/choice.h"
 #include "engines/wfold/operations.h"
@@ -5,6 +6,7 @@
 #include "tilebeat/error.h"
 
 #include <algorithm>
+#include <array>
 #include <cstdint>
 #include <memory>
 #include <numeric>
@@ -42,17 +44,49 @@ ByteRange folded_part(const Problem& p, const Interval& channels) {
   return {std::int64_t{channels.begin} * p.conv.stride[1], std::int64_t{channels.end} * p.conv.stride[1]};
 }
 
+// The bytes that blocks of kernels take in each region.
+class RegionBytes {
+ public:
+  // All arguments outlive it.
+  RegionBytes(const Problem& problem, const WfoldChoice& choice, const WfoldConfig& config)
+      : p_(problem), choice_(choice), config_(config) {}
+
+  // A whole block, with its records.
+  int of(int block) const { return of(block, {0, p_.channels}, true); }
+  // Channels `channels` of a block.
+  int of(int block, Interval channels, bool with_records) const {
+    return known_.get({block, channels.begin, channels.end, with_records ? 1 : 0}, [&] {
+      WfoldGeometry g = geometry(block, channels);
+      g.post_parameters = with_records && p_.has_post_parameters();
+      return to_int(WfoldSchedule(choice_.shape, g).region_bytes());
+    });
+  }
+  // A run of one column and row with these kernels.
+  WfoldGeometry geometry(int block, Interval channels) const {
+    const ByteRange part = channels.size() == p_.channels ? channels_of(p_, block, choice_.slave_groups)
+                                                          : folded_part(p_, channels);
+    return tile_geometry(p_, choice_, config_, block, 1, part);
+  }
+
+ private:
+  const Problem& p_;
+  const WfoldChoice& choice_;
+  const WfoldConfig& config_;
+  Memo<std::array<int, 4>, int> known_;
+};
+
 // Turns jobs into runs: kernel tiles that read the same channels form one run. All arguments outlive it.
 class Lowering : public MatrixLowering {
  public:
   Lowering(TaskGraph& graph, const EnginePlace& place, const Problem& problem, const WfoldChoice& choice,
-           const WfoldConfig& config, const RunCosts& costs)
+           const WfoldConfig& config, const RunCosts& costs, const RegionBytes& region_bytes)
       : graph_(graph),
         place_(place),
         p_(problem),
         choice_(choice),
         config_(config),
         costs_(costs),
+        region_bytes_(region_bytes),
         setup_(conv_setup(problem)) {
     Task task;
     task.processor = place_.processor;
@@ -69,18 +103,13 @@ class Lowering : public MatrixLowering {
       int end = begin + 1;
       while (whole_tiles && end < job.blocks.end && same(touched(end), touched(begin))) ++end;
       add_run(job, {begin, end}, weights);
-      for (int block = begin; block < end; ++block) weights += region_bytes(block);
+      for (int block = begin; block < end; ++block) weights += to_unsigned(region_bytes_.of(block));
       begin = end;
     }
   }
 
  private:
   ByteRange touched(int block) const { return channels_of(p_, block, choice_.slave_groups); }
-  // The bytes of a block in each region.
-  std::uint64_t region_bytes(int block) const {
-    const WfoldGeometry g = tile_geometry(p_, choice_, config_, block, 1, touched(block));
-    return to_unsigned(WfoldSchedule(choice_.shape, g).region_bytes());
-  }
   ByteRange channels_of_job(const MatrixJob& job, int block) const {
     if (job.reduction.first && job.reduction.last) return touched(block);
     return folded_part(p_, job.reduction.channels);
@@ -119,7 +148,8 @@ class Lowering : public MatrixLowering {
 
   // Folds the kernels of blocks in place before the first run that uses them since they were loaded.
   void align_kernels(const MatrixJob& job, Interval blocks, std::uint64_t weights) {
-    for (int block = blocks.begin; block < blocks.end; weights += region_bytes(block), ++block) {
+    for (int block = blocks.begin; block < blocks.end;
+         weights += to_unsigned(region_bytes_.of(block)), ++block) {
       if (!graph_.is_first_use(place_.processor, job.weights_read, weights)) continue;
       const ByteRange channels = channels_of_job(job, block);
       WfoldAlign align;
@@ -180,6 +210,7 @@ class Lowering : public MatrixLowering {
   const WfoldChoice& choice_;
   const WfoldConfig& config_;
   const RunCosts& costs_;
+  const RegionBytes& region_bytes_;
   ConvSetup setup_;
   WfoldKernelLayout layout_;  // of the runs so far
 };
@@ -242,7 +273,7 @@ class WfoldLayer : public MatrixLayer {
       return dealt ? kernel * p_.kernels_of({block, block + 1}) : block_bytes(block);
     });
     layout.regions = config_.slaves, layout.dealt = dealt, layout.region_groups = choice_.slave_groups;
-    if (dealt) layout.most_bytes = std::int64_t{region_bytes(0, {0, p_.channels}, true)} * config_.slaves;
+    if (dealt) layout.most_bytes = std::int64_t{region_bytes_.of(0)} * config_.slaves;
     if ((!dealt && !p_.kernel_tensor) || !p_.has_post_parameters()) return layout;
     layout.post_place = PostPlace::kInRegions;
     layout.post_bytes = std::int64_t{dealt ? p_.block_kernels : kernels_of_regions(p_, config_.slaves, 0)} *
@@ -291,7 +322,7 @@ class WfoldLayer : public MatrixLayer {
   bool reduces() const override { return p_.conv.groups == 1; }
   Interval weights_of(int block, Interval channels) const override {
     const bool last = channels.end == p_.channels;
-    if (deals_kernels(p_, config_)) return {0, region_bytes(block, channels, last)};
+    if (deals_kernels(p_, config_)) return {0, region_bytes_.of(block, channels, last)};
     const ByteRange part = folded_part(p_, channels);
     const auto columns = fold_kernel(p_.conv.kernel[1], p_.conv.stride[1], p_.conv.dilation[1]).size();
     const std::int64_t kernels = ceil_div(p_.kernels_of({block, block + 1}), config_.slaves);
@@ -306,7 +337,7 @@ class WfoldLayer : public MatrixLayer {
     const int slaves = config_.slaves, kernels = p_.kernels_of({block, block + 1});
     const std::int64_t region = wram.size_bytes / wram.banks;
     const std::int64_t per_group = p_.channels / p_.conv.groups, kernel = p_.taps() * per_group;
-    const WfoldSchedule schedule(choice_.shape, part_geometry(block, channels));
+    const WfoldSchedule schedule(choice_.shape, region_bytes_.geometry(block, channels));
     // Kernels that will be folded in place lie at the tail of it.
     const auto behind = to_unsigned(schedule.in_front_of_own(schedule.tile(0)));
     std::vector<Transfer> transfers;
@@ -375,16 +406,12 @@ class WfoldLayer : public MatrixLayer {
   }
   std::unique_ptr<MatrixLowering> lower(TaskGraph& graph, const EnginePlace& place,
                                         const JobCut& /*cut*/) const override {
-    return std::make_unique<Lowering>(graph, place, p_, choice_, config_, costs_);
+    return std::make_unique<Lowering>(graph, place, p_, choice_, config_, costs_, region_bytes_);
   }
   Explanation explain(const JobCut& /*cut*/) const override { return wfold::explain(choice_, p_, hardware_); }
 
  private:
   ByteRange touched(int block) const { return channels_of(p_, block, choice_.slave_groups); }
-  WfoldGeometry part_geometry(int block, Interval channels) const {
-    const ByteRange part = channels.size() == p_.channels ? touched(block) : folded_part(p_, channels);
-    return tile_geometry(p_, choice_, config_, block, 1, part);
-  }
   // Each group of slaves has neighbouring kernels, which are dealt to its regions.
   std::vector<Transfer> grouped_kernels(int kernels, std::int64_t kernel, std::int64_t region,
                                         std::uint64_t behind) const {
@@ -397,12 +424,6 @@ class WfoldLayer : public MatrixLayer {
            {kernel, slaves, kernels / config_.slaves, kernel, slaves * kernel, region, kernel}});
     }
     return transfers;
-  }
-  // Bytes of channels `channels` of a dealt block in each region.
-  int region_bytes(int block, Interval channels, bool with_records) const {
-    WfoldGeometry g = part_geometry(block, channels);
-    g.post_parameters = with_records && p_.has_post_parameters();
-    return to_int(WfoldSchedule(choice_.shape, g).region_bytes());
   }
   std::int64_t block_bytes(int block) const {
     if (p_.kernel_tensor) return std::int64_t{weights_of(block, {0, p_.channels}).size()} * config_.slaves;
@@ -452,6 +473,7 @@ class WfoldLayer : public MatrixLayer {
   Problem p_;
   WfoldChoice choice_;
   RunCosts costs_;
+  RegionBytes region_bytes_{p_, choice_, config_};
 };
 
 }  // namespace

@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <cstddef>
-#include <iterator>
 #include <limits>
 #include <map>
 #include <optional>
@@ -41,8 +40,14 @@ class OptimalChooser {
     for (int end = 1; end <= layers; ++end) {
       Cut& cut = nth(best, end);
       cut = {best[to_size(end) - 1].cost + cost_of(space_.alone(end - 1, end)), end - 1, {}};
-      // Short groups come first: the better the cut so far, the sooner a long group is given up.
-      for (const int begin : begins_worth_a_try(end, best)) {
+      // Short groups come first: the better the cut so far, the sooner a long group is given up. Where many
+      // in a row do not lower the cost, of the longer ones only those are tried that grow layer by layer.
+      const std::vector<int> begins = space_.begins_of(end);
+      const std::set<int> grown = begins_of_groups_before(end, begins, best);
+      int in_vain = 0;
+      for (std::size_t i = 0; i < begins.size(); ++i) {
+        const int begin = begins[i];
+        if ((i >= kNeighbours || in_vain >= kInVain) && grown.count(begin) == 0) continue;
         const double before = nth(best, begin).cost;
         const double limit = cut.cost - before;
         Trial trial = try_unit(begin, end, limit);
@@ -50,7 +55,8 @@ class OptimalChooser {
         if (layers <= kSmallNetwork && !trial.group)
           take_better(try_unit(begin, end, kNoLimit), limit, trial);
         if (!trial.fits) break;  // longer groups need more memory
-        if (trial.group) cut = {before + trial.cost, begin, trial.group};
+        ++in_vain;
+        if (trial.group) cut = {before + trial.cost, begin, trial.group}, in_vain = 0;
       }
     }
     return units_of(best);
@@ -71,20 +77,22 @@ class OptimalChooser {
     bool in_reduction_groups = false;  ///< whether cores that share channels were tried
   };
 
-  // The first layers of the groups that may be the last of a best cut of the layers before `end`, the nearest
-  // first: some neighbours, and where the last groups of the best cuts that end a little earlier begin. A
-  // long group grows layer by layer.
-  std::vector<int> begins_worth_a_try(int end, const std::vector<Cut>& best) const {
-    constexpr std::ptrdiff_t kNeighbours = 24;
-    std::vector<int> all = space_.begins_of(end);
-    if (ssize(all) <= kNeighbours) return all;
-    const int nearest = all[to_size(kNeighbours) - 1];
+  // Of the beginnings of groups that end with layer `end` - 1, the nearest first, so many are tried in any
+  // case, unless so many in a row were in vain: none of the groups of nine networks on five chips that
+  // lowered the cost of a plan came later, but for those that had grown.
+  static constexpr std::size_t kNeighbours = 24;
+  static constexpr int kInVain = 10;
+
+  // Where the last groups of the best cuts begin that end a little before `end`.
+  static std::set<int> begins_of_groups_before(int end, const std::vector<int>& begins,
+                                               const std::vector<Cut>& best) {
     std::set<int> grown;
-    for (int before = end - 1; before >= nearest; --before) grown.insert(nth(best, before).begin);
-    std::vector<int> some(all.begin(), all.begin() + kNeighbours);
-    std::copy_if(all.begin() + kNeighbours, all.end(), std::back_inserter(some),
-                 [&](int begin) { return grown.count(begin) > 0; });
-    return some;
+    if (begins.empty()) return grown;
+    const int nearest = begins[std::min(kNeighbours, begins.size()) - 1];
+    for (int before = end - 1; before >= std::max(1, nearest); --before) {
+      if (const Cut& cut = nth(best, before); cut.group) grown.insert(cut.begin);
+    }
+    return grown;
   }
 
   static constexpr double kNoLimit = std::numeric_limits<double>::infinity();
@@ -146,7 +154,9 @@ class OptimalChooser {
       try_steps(request, std::min(output.height(), ceil_div(rows, all)), trial);
       if (fitted && trial.cost >= before) break;
     }
-    if (!trial.fits || (cycles && kernels_are_large(begin, end)))
+    // To several clusters kernels are streamed only where they do not fit: else that did not pay off for any
+    // of nine networks.
+    if (!trial.fits || (cycles && all == 1 && kernels_are_large(begin, end)))
       try_streamed(request, output, fewest, trial);
     if (!trial.fits) try_teams(request, output, all, trial);
     if (trial.group && cycles) {

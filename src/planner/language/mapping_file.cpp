@@ -155,6 +155,8 @@ void describe(V& v, MappingRequest& m) {
   v.optional_integer(
       "reduction_parts", m.reduction_parts, kParts,
       "cores of a reduction group: parts of the input channels, one a core, whose sums are added up");
+  v.optional_integer("cores_per_cluster", m.cores_per_cluster, kParts,
+                     "cores that work in each cluster; default: all");
   v.optional_integer("kernels_per_block", m.kernels_per_block, kExtent,
                      "kernels of a kernel block: a size that the engine offers for the layer");
   v.optional_integer("tile_rows", m.tile_rows, kExtent, "output rows of a full tile in NRAM");
@@ -256,6 +258,7 @@ MappingRequest request_of(const LayerMapping& m) {
   request.kernel_parts = m.kernel_parts, request.group_parts = m.group_parts;
   request.image_parts = m.image_parts;
   request.reduction_parts = m.reduction_parts;
+  if (m.cores_per_cluster > 0) request.cores_per_cluster = m.cores_per_cluster;
   request.kernels_per_block = m.kernels_per_block;
   request.tile_rows = m.tile_rows, request.tile_columns = m.tile_columns;
   request.blocks_per_load = m.blocks_per_load, request.channel_parts = m.channel_parts;

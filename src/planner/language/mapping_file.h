@@ -66,6 +66,7 @@ struct LayerMapping {
   /// Cores of a reduction group: each sums over its own part of the input channels, then the group adds up
   /// the partial sums. They are neighbours in one cluster.
   int reduction_parts = 1;
+  int cores_per_cluster = 0;  ///< cores that work in each cluster, the first ones; 0: all
   /// The engine's own choices for the layer: a JSON object with fields of the engine's part of the hardware
   /// file; empty: no choices.
   std::string engine_choices;
@@ -85,6 +86,11 @@ struct LayerMapping {
 
   int reduction_groups() const { return row_parts * column_parts * kernel_parts * group_parts * image_parts; }
   int cores() const { return reduction_groups() * reduction_parts; }
+  /// The chip without the cores that do not work.
+  ChipConfig working(ChipConfig chip) const {
+    if (cores_per_cluster > 0) chip.cores_per_cluster = cores_per_cluster;
+    return chip;
+  }
   bool uses_memory_cores() const {
     return maps != DataPath::kDirect || kernels != DataPath::kDirect || results != DataPath::kDirect;
   }
@@ -98,6 +104,7 @@ struct MappingRequest {
   /// by layer.
   std::map<std::string, std::string> engine_choices;
   std::optional<int> row_parts, column_parts, kernel_parts, group_parts, image_parts, reduction_parts;
+  std::optional<int> cores_per_cluster;
   std::optional<int> kernels_per_block, tile_rows, tile_columns;
   std::optional<int> blocks_per_load, channel_parts, map_buffers, kernel_buffers, weight_prefetch;
   std::optional<std::string> weight_prefetch_during;

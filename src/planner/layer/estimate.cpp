@@ -103,8 +103,9 @@ std::vector<JobCut> job_cuts(const ShardedLayer& layer, const LayerMapping& m,
 
 std::vector<int> processors_of(const ChipConfig& chip, const LayerMapping& m) {
   std::vector<int> processors;
-  for (int core = 0; core < m.cores(); ++core) processors.push_back(processor_of_core(chip, core));
-  const int clusters = ceil_div(m.cores(), chip.cores_per_cluster);
+  for (int core = 0; core < m.cores(); ++core)
+    processors.push_back(processor_of_core(chip, core_of(chip, m, core)));
+  const int clusters = ceil_div(m.cores(), m.working(chip).cores_per_cluster);
   for (int k = 0; m.uses_memory_cores() && k < clusters; ++k)
     processors.push_back(processor_of_memory(chip, k));
   std::sort(processors.begin(), processors.end());

@@ -34,9 +34,12 @@ class Candidates {
         layer_(*share_.layer),
         p_(layer_.problem()),
         hardware_(question.hardware),
-        chip_(*question.hardware.chip),
-        grain_(layer_.grain()),
-        asked_(question.request != nullptr ? *question.request : MappingRequest{}) {
+        asked_(question.request != nullptr ? *question.request : MappingRequest{}),
+        grain_(layer_.grain()) {
+    mapping_.layer = p_.name, mapping_.kernels_per_block = p_.block_kernels;
+    mapping_.cores_per_cluster = asked_.cores_per_cluster.value_or(0);
+    check_parts("cores_per_cluster", asked_.cores_per_cluster, hardware_.chip->cores_per_cluster);
+    chip_ = mapping_.working(*hardware_.chip);
     const WeightLayout& layout = share_.weights.layout;
     const std::int64_t records = layout.dealt ? 0 : layout.post_bytes;
     block_bytes_ =
@@ -96,8 +99,7 @@ class Candidates {
   }
 
   void add_split(int images, const Split& of) {
-    LayerMapping split;
-    split.layer = p_.name, split.kernels_per_block = p_.block_kernels;
+    LayerMapping split = mapping_;
     split.row_parts = of.rows, split.column_parts = of.columns, split.kernel_parts = of.kernels,
     split.image_parts = images, split.reduction_parts = cores_, split.group_parts = groups_;
     if (!place_kernels(split)) return;
@@ -429,9 +431,10 @@ class Candidates {
   const MatrixLayer& layer_;
   const Problem& p_;
   const HardwareConfig& hardware_;
-  const ChipConfig& chip_;
-  Grain grain_;
   MappingRequest asked_;
+  LayerMapping mapping_;  // what all candidates have in common
+  ChipConfig chip_;       // its cores that may work
+  Grain grain_;
   std::int64_t block_bytes_ = 1;
   std::deque<MappingCandidate> candidates_;  // thousands, which do not move
   // Keyed by parts of the kernels, blocks and channel parts.

@@ -72,9 +72,10 @@ class HeldMaps {
 
 /// The lane of a core that computes a part of a matrix layer, its buffers and what they hold in a step.
 struct MatrixCore : CoreLane {
-  MatrixCore(TaskGraph& graph, CopyTasks& copies, const MatrixWork& work, int core, const Shard& computed,
+  /// `worker`: the core's number among those that work.
+  MatrixCore(TaskGraph& graph, CopyTasks& copies, const MatrixWork& work, int worker, const Shard& computed,
              const CorePart& part)
-      : CoreLane(graph, copies, work.chip(), core),
+      : CoreLane(graph, copies, work.chip(), core_of(work.chip(), work.mapping, worker)),
         shard(&computed),
         steps(core_steps(computed.layer->problem(), work.mapping, computed.layer->grain(), part)),
         first_row(computed.layer->problem().axis_h().window(part.rows).in),
@@ -82,7 +83,7 @@ struct MatrixCore : CoreLane {
         kernels(graph, BufferRole::kKernels, work.mapping.kernel_buffers),
         cleared(graph, BufferRole::kKernels, work.mapping.kernel_buffers) {
     const LayerMapping& m = work.mapping;
-    const int cores = m.reduction_parts, reduction_group = core / cores, in_group = core % cores;
+    const int cores = m.reduction_parts, reduction_group = worker / cores, in_group = worker % cores;
     same_maps = reduction_group / m.kernel_parts * cores + in_group;
     same_kernels = reduction_group % (m.kernel_parts * m.group_parts) * cores + in_group;
     results = BufferRing(graph, BufferRole::kResult, kResultBuffers);

@@ -37,12 +37,12 @@ class MatrixTasks {
         posts_(graph, work, footprint_, sums_room().at + sums_room().bytes()),
         ahead_(!lowering) {
     const Grain grain = work.layer.largest().layer->grain();
-    for (int core = 0; core < m_.cores(); ++core) {
-      const int shard = shard_of_core(m_, core);
+    for (int number = 0; number < m_.cores(); ++number) {
+      const int shard = shard_of_core(m_, number);
       const Shard& computed = nth(work.layer.shards, shard);
-      const CorePart part = part_of_core(computed.layer->problem(), grain, m_, core);
+      const CorePart part = part_of_core(computed.layer->problem(), grain, m_, number);
       if (part.empty()) continue;
-      Core& made = cores_.emplace_back(graph_, copies_, work, core, computed, part);
+      Core& made = cores_.emplace_back(graph_, copies_, work, number, computed, part);
       if (!ahead_) made.lowering = lowering(graph_, made.place, shard);
     }
     if (ahead_)

@@ -137,6 +137,11 @@ std::int64_t group_bytes(const MatrixLayer& layer, const WeightPlace& weights, c
   return most;
 }
 
+int core_of(const ChipConfig& chip, const LayerMapping& m, int core) {
+  const int working = m.working(chip).cores_per_cluster;
+  return core / working * chip.cores_per_cluster + core % working;
+}
+
 NramBytes nram_bytes(const ShardedLayer& layer, const MatrixLayer& of_core, const LayerMapping& m, int rows,
                      int columns) {
   const TileBytes tile = aligned(tile_bytes(of_core, m, rows, columns));
@@ -167,12 +172,13 @@ Footprint footprint_of(const MatrixWork& work) {
   const CorePart part = largest_part(largest.problem(), largest.grain(), m);
   if (broadcasts(m.kernels) && m.blocks_per_load * m.kernel_buffers < part.blocks.size())
     refuse(p, "kernels are broadcast only when all of a core's stay in its WRAM");
-  if (m.reduction_groups() > reduction_groups_of(chip, m.reduction_parts))
+  const int reduction_groups = reduction_groups_of(m.working(chip), m.reduction_parts);
+  if (m.reduction_groups() > reduction_groups)
     refuse(
         p,
         fmt::format(
             "{} reduction groups of {} cores, each in one cluster, are more than {}, those that the chip has",
-            m.reduction_groups(), m.reduction_parts, reduction_groups_of(chip, m.reduction_parts)));
+            m.reduction_groups(), m.reduction_parts, reduction_groups));
   if (f.post > chip.core.vector.parameter_bytes)
     refuse(p, fmt::format("post-parameters of the kernels that are loaded together take {} bytes, "
                           "chip.core.vector.parameter_bytes is {}",

@@ -34,10 +34,12 @@ struct Split {
 /// parts of the kernels, of the rows and of the columns.
 std::vector<Split> splits_of(int reduction_groups, const Split& most);
 
-/// The part that core `core` computes; `problem` is that of its shard.
+/// The part that the core number `core` of those that work computes; `problem` is that of its shard.
 CorePart part_of_core(const Problem& problem, const Grain& grain, const LayerMapping& mapping, int core);
-/// The number of the shard that a core computes.
+/// The number of the shard that this core computes.
 int shard_of_core(const LayerMapping& mapping, int core);
+/// Its number among all cores of the chip.
+int core_of(const ChipConfig& chip, const LayerMapping& mapping, int core);
 /// The largest part of any reduction group.
 CorePart largest_part(const Problem& problem, const Grain& grain, const LayerMapping& mapping);
 

@@ -13,8 +13,9 @@
 namespace tilebeat {
 namespace {
 
-// Networks of so few layers are planned several times.
+// Networks of so few layers are planned several times, and single layers of so few cycles.
 constexpr std::size_t kFewLayers = 6;
+constexpr double kShortLayerAlone = 20000;
 
 struct CoresOfChip {
   int clusters = 0, of_each = 0;
@@ -41,7 +42,10 @@ std::optional<PlannedNetwork> planned_as_on(const CoresOfChip& cores, const Hard
   smaller.chip->clusters = cores.clusters, smaller.chip->cores_per_cluster = cores.of_each;
   try {
     const PlannedNetwork there = plan_with(smaller, {});
-    const NetworkMapping asked = parse_mapping(mapping_text(there.mappings, {}), "");
+    NetworkMapping asked = parse_mapping(mapping_text(there.mappings, {}), "");
+    if (cores.of_each < hardware.chip->cores_per_cluster) {
+      for (MappingRequest& request : asked.layers) request.cores_per_cluster = cores.of_each;
+    }
     return plan_with(hardware, asked);
   } catch (const UserError&) {
     return std::nullopt;
@@ -52,11 +56,12 @@ std::optional<PlannedNetwork> planned_as_on(const CoresOfChip& cores, const Hard
 
 PlannedNetwork or_as_on_fewer_cores(const Workload& workload, const HardwareConfig& hardware,
                                     PlannedNetwork found, const PlanWithRequests& plan_with) {
-  if (!hardware.chip || workload.layers.size() < 2 || workload.layers.size() > kFewLayers) return found;
+  if (!hardware.chip || workload.layers.empty() || workload.layers.size() > kFewLayers) return found;
   const auto cost_of = [](const PlannedNetwork& network) {
     return static_cast<double>(totals_of(network.plan).cycles);
   };
   double least = cost_of(found);
+  if (workload.layers.size() == 1 && least > kShortLayerAlone) return found;
   for (const CoresOfChip& cores : smaller_chips(*hardware.chip)) {
     std::optional<PlannedNetwork> other = planned_as_on(cores, hardware, plan_with);
     if (!other) continue;
@@ -65,7 +70,7 @@ PlannedNetwork or_as_on_fewer_cores(const Workload& workload, const HardwareConf
     other->plan.layers.front().facts.emplace_back(
         "fewer cores",
         fmt::format(
-            "the network is mapped as on a chip of {} x {} cores: {:.0f} cycles, both as planned, instead "
+            "mapped as on a chip of {} x {} cores: {:.0f} cycles, both as planned, instead "
             "of {:.0f}",
             cores.clusters, cores.of_each, cost, least));
     found = std::move(*other), least = cost;
