@@ -131,6 +131,8 @@ Certificate certificate_of(const Workload& alone, const HardwareConfig& hardware
                            const CertifyOptions& options) {
   HardwareConfig by_itself = hardware;
   by_itself.fused = false;
+  // Short layers are searched only by themselves: what they have in networks is certified.
+  by_itself.planner.search = hardware.planner.search.value_or(0);
   if (!asked) {
     const PlannedNetwork planned = plan_workload(alone, by_itself, file);
     return Certifier(alone, by_itself, options).run(planned.mappings.front());

@@ -158,7 +158,7 @@ FusionSummaries fusion_summaries(const Workload& workload, const HardwareConfig&
   const PlannedNetwork other = by_cost ? PlannedNetwork{} : plan_by(FusionPlanner::kOptimal);
   const PlannedNetwork& optimal = by_cost ? *planned : other;
   // Simulated mappings of layers (`planner.search`) are chosen for the network with its groups.
-  if (hardware.planner.search > 0 && !by_rules)
+  if (hardware.planner.search.value_or(0) > 0 && !by_rules)
     return {*plan_by(FusionPlanner::kRules).fusion, *optimal.fusion};
   return {by_rules ? *planned->fusion : *optimal.by_rules, *optimal.fusion};
 }

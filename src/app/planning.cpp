@@ -71,6 +71,20 @@ Trial trial_alone(const Workload& alone, const HardwareConfig& hardware, const L
   });
 }
 
+namespace {
+
+// The mappings that are simulated of a layer by itself, where neither the hardware file nor a mapping file
+// says otherwise: estimates of short layers err most, and simulating them takes a fraction of a second.
+int usual_search(const Plan& plan, const NetworkMapping& asked) {
+  constexpr Cycle kShort = 20000;
+  constexpr int kMappings = 8;
+  const bool is_free = asked.layers.empty() && asked.groups.empty();
+  const bool is_short = plan.layers.size() == 1 && plan.layers.front().estimated_cycles <= kShort;
+  return is_free && is_short ? kMappings : 0;
+}
+
+}  // namespace
+
 PlannedNetwork plan_workload(const Workload& workload, const HardwareConfig& hardware,
                              const std::string& file, const NetworkMapping& asked) {
   const auto planned = [&](const HardwareConfig& chosen) {
@@ -79,12 +93,14 @@ PlannedNetwork plan_workload(const Workload& workload, const HardwareConfig& har
     });
   };
   try {
-    PlannedNetwork found = planned(hardware);
-    if (hardware.planner.search == 0 || !hardware.chip) return found;
-    // Layers that are fastest alone may be slower one behind the other.
     HardwareConfig estimating = hardware;
     estimating.planner.search = 0;
     PlannedNetwork estimated = planned(estimating);
+    HardwareConfig searching = hardware;
+    searching.planner.search = hardware.planner.search.value_or(usual_search(estimated.plan, asked));
+    if (searching.planner.search == 0 || !hardware.chip) return estimated;
+    PlannedNetwork found = planned(searching);
+    // Layers that are fastest alone may be slower one behind the other.
     const auto cycles = [&](const PlannedNetwork& network) {
       return Trial(workload.name, [&] { return simulated_cycles(estimating, network.plan); }).finish();
     };

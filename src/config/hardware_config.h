@@ -167,7 +167,9 @@ struct PlannerConfig {
   /// most output columns per tile, in multiples of L and at least L; 0: as many as fit
   int max_tile_columns = 0;
   bool weight_prefetch = true;  ///< weight prefetch: kernels of a layer may be loaded during an earlier one
-  int search = 0;               ///< mappings per layer that are simulated, those with the best estimates
+  /// mappings per layer that are simulated, those with the best estimates; absent: some of a short layer
+  /// alone
+  std::optional<int> search;
   MapLayout map_layout = MapLayout::kNhwc;  ///< layout of maps in DRAM (SPEC OT-2)
   int map_block_channels = 16;              ///< channels of a block of NCHWc
 };

@@ -2,6 +2,7 @@
 #include "tilebeat_command.h"
 
 #include <string>
+#include <vector>
 
 #include <fmt/format.h>
 #include <gmock/gmock.h>
@@ -11,7 +12,9 @@
 namespace tilebeat::testing {
 namespace {
 
+using ::testing::ElementsAre;
 using ::testing::HasSubstr;
+using ::testing::Not;
 
 constexpr const char* kMappedConfig = "configs/cluster4x4.json";
 constexpr const char* kLayer = "models/resnet50_1x1.json";
@@ -104,6 +107,65 @@ TEST(MappingFile, MA_3_a_search_finds_a_mapping_that_is_no_slower_and_the_same_e
             read_bytes(folder.path("estimated/outputs/conv.npy")));
 }
 
+// By the estimates alone kernels are broadcast, which looks better than it is.
+TEST(MappingFile, MA_3_MA_4_a_short_layer_by_itself_is_searched) {
+  const CommandFolder folder;
+  nlohmann::json hardware =
+      nlohmann::json::parse(R"({"dataflow": "wfold", "interconnect": {"bytes_per_clock": 16},
+      "chip": {"clusters": 4, "cores_per_cluster": 2, "memory_controllers": 2, "cluster_bus": {"bytes_per_clock": 64},
+               "sram": {"size_bytes": 131072}, "core": {"nram": {"size_bytes": 131072}, "wram": {"size_bytes": 524288}}}})");
+  const std::string layer = folder.write(
+      "layer.json",
+      R"({"name": "short", "inputs": [{"name": "x", "shape": [1, 7, 14, 32], "dtype": "int8", "random": {"seed": 1}}],
+          "layers": [{"name": "conv", "op": "conv2d", "inputs": ["x"], "out_channels": 16, "kernel": [1, 1],
+                      "weights": {"random": {"seed": 2}}, "requant": {"scale": 0.001}}]})");
+  const auto cycles = [&](const std::string& out) {
+    const std::string config = folder.write("hardware.json", hardware.dump());
+    const CommandResult run =
+        folder.run({"run", "--config", config, "--layer", layer, "--out", folder.path(out), "--check", "on"});
+    EXPECT_EQ(run.status, 0) << run.err;
+    return folder.report(out).at("total").at("cycles").get<std::int64_t>();
+  };
+  const std::int64_t searched = cycles("searched");
+  EXPECT_THAT(folder.run({"plan", "--config", folder.path("hardware.json"), "--layer", layer}).out,
+              HasSubstr("8 simulated, this one took"));
+  hardware["planner"]["search"] = 0;
+  EXPECT_LT(searched, cycles("estimated"));
+  EXPECT_EQ(read_bytes(folder.path("searched/outputs/conv.npy")),
+            read_bytes(folder.path("estimated/outputs/conv.npy")));
+}
+
+// It is expected to take more than 20,000 cycles.
+TEST(MappingFile, MA_3_a_longer_layer_is_mapped_by_estimates_alone) {
+  const CommandFolder folder;
+  const CommandResult plan =
+      folder.run({"plan", "--config", source_path(kMappedConfig), "--layer", source_path(kLayer)});
+  EXPECT_EQ(plan.status, 0);
+  EXPECT_THAT(plan.out, Not(HasSubstr("simulated, this one took")));
+}
+
+// Parts go to the first cores of each cluster, one cluster after the other.
+TEST(MappingFile, MA_1_MA_6_so_many_cores_of_each_cluster_work) {
+  const CommandFolder folder;
+  const auto working = [&](const std::string& fields) {
+    const std::string mapping = folder.write("m.json", one_mapping(fields));
+    const CommandResult run = folder.run_layer(
+        kMappedConfig, kLayer, {"--mapping", mapping, "--out", folder.path("out"), "--check", "on"});
+    EXPECT_EQ(run.status, 0) << run.err;
+    std::vector<std::string> cores;
+    const nlohmann::json report = folder.report("out");
+    for (const nlohmann::json& core : report.at("cores")) {
+      if (core.at("macs") > 0) cores.push_back(core.at("name"));
+    }
+    return cores;
+  };
+  EXPECT_THAT(working(R"("cores_per_cluster": 3, "row_parts": 4, "column_parts": 1, "kernel_parts": 1)"),
+              ElementsAre("cluster0.core0", "cluster0.core1", "cluster0.core2", "cluster1.core0"));
+  EXPECT_THAT(working(R"("cores_per_cluster": 2, "reduction_parts": 2, "row_parts": 2, "column_parts": 1,
+                         "kernel_parts": 1)"),
+              ElementsAre("cluster0.core0", "cluster0.core1", "cluster1.core0", "cluster1.core1"));
+}
+
 struct Refused {
   const char* name;
   const char* fields;
@@ -128,6 +190,10 @@ INSTANTIATE_TEST_SUITE_P(
     Files, MappingRefused,
     ::testing::Values(
         Refused{"parts", R"("kernel_parts": 900)", "mapping: kernel_parts 900 is more than"},
+        Refused{"cores", R"("cores_per_cluster": 5)",
+                "mapping: cores_per_cluster 5 is more than 4, chip.cores_per_cluster"},
+        Refused{"cores_of_parts", R"("cores_per_cluster": 1, "row_parts": 5)",
+                "mapping: row_parts 5 is more than 4, the parts that layer and cores allow"},
         Refused{"tile", R"("tile_rows": 56, "tile_columns": 56, "map_buffers": 60)",
                 "chip.core.nram.size_bytes is 524288"},
         Refused{"kernels", R"("blocks_per_load": 16, "kernel_buffers": 64)",

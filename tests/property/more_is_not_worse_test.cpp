@@ -160,23 +160,28 @@ const std::vector<KnownPair> kKnownLayers{{85, 2524, 2749}, {122, 11429, 11723}}
     kKnownNetworks{
         {9, 5173, 5495}, {88, 19453, 19932}, {90, 26777, 27846}, {239, 2097, 2281}, {242, 31653, 32645}};
 
-// Two hundred and fifty pairs of each, fifty a part; on a push the first ones of each part.
-class MoreIsNotWorseOfPart : public ::testing::TestWithParam<int> {
- protected:
-  static void check(const std::function<Pair()>& draw, const std::vector<KnownPair>& known) {
-    constexpr int kOfPart = 50, kOfPush = 2;
-    const int first = GetParam() * kOfPart + 1;
-    check_pairs(first, first + (is_push() ? kOfPush : kOfPart) - 1, draw, known);
-  }
-};
-TEST_P(MoreIsNotWorseOfPart, MA_4_numbered_layers_on_chips_that_get_more) {
-  check(pair_of_layer, kKnownLayers);
+// Fifty pairs a part; on a push the first ones of each part.
+void check_part(int part, const std::function<Pair()>& draw, const std::vector<KnownPair>& known) {
+  constexpr int kOfPart = 50, kOfPush = 2;
+  const int first = part * kOfPart + 1;
+  check_pairs(first, first + (is_push() ? kOfPush : kOfPart) - 1, draw, known);
 }
-TEST_P(MoreIsNotWorseOfPart, MA_6_numbered_fused_networks_on_chips_that_get_more) {
-  check(pair_of_network, kKnownNetworks);
+std::string number_of_part(const ::testing::TestParamInfo<int>& test) {
+  return fmt::format("{}", test.param);
 }
-INSTANTIATE_TEST_SUITE_P(Parts, MoreIsNotWorseOfPart, ::testing::Range(0, 20),
-                         [](const auto& test) { return fmt::format("{}", test.param); });
+
+class MoreIsNotWorseOfLayers : public ::testing::TestWithParam<int> {};
+TEST_P(MoreIsNotWorseOfLayers, MA_4_numbered_layers_on_chips_that_get_more) {
+  check_part(GetParam(), pair_of_layer, kKnownLayers);
+}
+INSTANTIATE_TEST_SUITE_P(Thousand, MoreIsNotWorseOfLayers, ::testing::Range(0, 20), number_of_part);
+
+class MoreIsNotWorseOfNetworks : public ::testing::TestWithParam<int> {};
+TEST_P(MoreIsNotWorseOfNetworks, MA_6_numbered_fused_networks_on_chips_that_get_more) {
+  check_part(GetParam(), pair_of_network, kKnownNetworks);
+}
+INSTANTIATE_TEST_SUITE_P(TwoHundredAndFifty, MoreIsNotWorseOfNetworks, ::testing::Range(0, 5),
+                         number_of_part);
 
 // Other pairs in every run. About one in fifty is slower: here at most three of 24 may be, which chance
 // exceeds once in some thousand runs, and none by more than a half:

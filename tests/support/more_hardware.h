@@ -3,6 +3,7 @@
 // Pairs of a chip and of the same chip with more of something (SPEC MA-4, MA-6), by number: what is drawn for
 // a number is always the same.
 
+#include "app/planning.h"
 #include "random_cases.h"
 #include "simulated_run.h"
 
@@ -95,7 +96,7 @@ struct Pair {
 };
 
 inline Cycle cycles_of(const Workload& workload, const HardwareConfig& hardware) {
-  const SimulatedRun run = simulate_in_child(workload, hardware);
+  const SimulatedRun run = simulate_in_child(hardware, plan_workload(workload, hardware, "").plan, {});
   EXPECT_TRUE(run.failures.empty()) << run.failures.front();
   return run.cycles();
 }
@@ -103,7 +104,8 @@ inline Cycle cycles_of(const Workload& workload, const HardwareConfig& hardware)
 /// What the planner expects.
 inline Cycle estimated_cycles_of(const Workload& workload, const HardwareConfig& hardware) {
   Cycle sum = 0;
-  for (const LayerPlan& layer : make_plan(workload, hardware).layers) sum += layer.estimated_cycles;
+  for (const LayerPlan& layer : plan_workload(workload, hardware, "").plan.layers)
+    sum += layer.estimated_cycles;
   return sum;
 }
 

@@ -277,7 +277,7 @@ class Chooser {
                      [](const Estimate& a, const Estimate& b) { return a.cycles < b.cycles; });
     std::vector<const MappingCandidate*> tries{first.candidate};
     for (const Estimate& e : estimates_) {
-      if (count_of(tries) == q_.hardware.planner.search) break;
+      if (count_of(tries) == q_.hardware.planner.search.value_or(0)) break;
       if (e.candidate != first.candidate) tries.push_back(e.candidate);
     }
     std::optional<Estimate> fastest;

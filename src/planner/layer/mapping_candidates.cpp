@@ -38,7 +38,9 @@ class Candidates {
         grain_(layer_.grain()) {
     mapping_.layer = p_.name, mapping_.kernels_per_block = p_.block_kernels;
     mapping_.cores_per_cluster = asked_.cores_per_cluster.value_or(0);
-    check_parts("cores_per_cluster", asked_.cores_per_cluster, hardware_.chip->cores_per_cluster);
+    if (mapping_.cores_per_cluster > hardware_.chip->cores_per_cluster)
+      throw UserError(fmt::format("mapping: cores_per_cluster {} is more than {}, chip.cores_per_cluster",
+                                  mapping_.cores_per_cluster, hardware_.chip->cores_per_cluster));
     chip_ = mapping_.working(*hardware_.chip);
     const WeightLayout& layout = share_.weights.layout;
     const std::int64_t records = layout.dealt ? 0 : layout.post_bytes;

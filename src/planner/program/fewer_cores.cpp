@@ -15,7 +15,7 @@ namespace {
 
 // Networks of so few layers are planned several times, and single layers of so few cycles.
 constexpr std::size_t kFewLayers = 6;
-constexpr double kShortLayerAlone = 20000;
+constexpr double kShortLayerAlone = 40000;
 
 struct CoresOfChip {
   int clusters = 0, of_each = 0;

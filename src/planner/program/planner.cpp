@@ -288,7 +288,7 @@ class NetworkPlanner {
   }
 
   LayerTrial trial_of(const Layer& layer) const {
-    if (!trial_ || hardware_.planner.search == 0) return {};
+    if (!trial_ || hardware_.planner.search.value_or(0) == 0) return {};
     const MappingRequest* asked = asked_of(layer.name);
     std::string choices;  // the engine's choices of the request, if any
     if (asked != nullptr && !asked->engine_choices.empty()) choices = asked->engine_choices.begin()->second;
@@ -471,7 +471,7 @@ class NetworkPlanner {
 PlannedNetwork plan_network(const Workload& workload, const HardwareConfig& hardware,
                             const NetworkMapping& asked, const MappingTrial& trial) {
   LayersChosenBefore chosen_before;
-  const bool is_free = asked.layers.empty() && asked.groups.empty() && hardware.planner.search == 0;
+  const bool is_free = asked.layers.empty() && asked.groups.empty() && hardware.planner.search.value_or(0) == 0;
   const auto plan_with = [&](const HardwareConfig& chosen, const std::vector<ChosenGroup>& groups) {
     NetworkPlanner planner(workload, chosen, asked, trial, chosen_before);
     planner.fuse(groups);
