@@ -156,7 +156,8 @@ Pair pair_of_network() {
   return pair_of(load_workload(folder.write("network.json", network.dump())), network.dump(), hardware);
 }
 
-const std::vector<KnownPair> kKnownLayers{{85, 2524, 2749}, {122, 11429, 11723}},
+const std::vector<KnownPair> kKnownLayers{
+    {343, 8754, 9017}, {363, 4649, 5209}, {515, 4540, 4631}, {746, 2571, 2672}, {769, 5213, 5506}},
     kKnownNetworks{
         {9, 5173, 5495}, {88, 19453, 19932}, {90, 26777, 27846}, {239, 2097, 2281}, {242, 31653, 32645}};
 
@@ -183,11 +184,10 @@ TEST_P(MoreIsNotWorseOfNetworks, MA_6_numbered_fused_networks_on_chips_that_get_
 INSTANTIATE_TEST_SUITE_P(TwoHundredAndFifty, MoreIsNotWorseOfNetworks, ::testing::Range(0, 5),
                          number_of_part);
 
-// Other pairs in every run. About one in fifty is slower: here at most three of 24 may be, which chance
-// exceeds once in some thousand runs, and none by more than a half:
-// a third more has been met.
+// Other pairs in every run. About one in two hundred is slower: here at most two of 24 may be, which chance
+// exceeds once in some thousand runs, and none by more than a half: a third more has been met.
 TEST(MoreIsNotWorse, MA_4_few_of_any_layers_and_chips_are_slower_with_more) {
-  constexpr int kMostSlower = 3;
+  constexpr int kMostSlower = 2;
   std::vector<std::string> slow;
   check_cases(24, [&] {
     const Pair pair = pair_of_layer();
