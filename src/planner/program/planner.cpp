@@ -471,7 +471,8 @@ class NetworkPlanner {
 PlannedNetwork plan_network(const Workload& workload, const HardwareConfig& hardware,
                             const NetworkMapping& asked, const MappingTrial& trial) {
   LayersChosenBefore chosen_before;
-  const bool is_free = asked.layers.empty() && asked.groups.empty() && hardware.planner.search.value_or(0) == 0;
+  const bool is_free =
+      asked.layers.empty() && asked.groups.empty() && hardware.planner.search.value_or(0) == 0;
   const auto plan_with = [&](const HardwareConfig& chosen, const std::vector<ChosenGroup>& groups) {
     NetworkPlanner planner(workload, chosen, asked, trial, chosen_before);
     planner.fuse(groups);
