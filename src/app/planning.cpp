@@ -19,6 +19,7 @@
 #include <iterator>
 #include <system_error>
 #include <utility>
+#include <vector>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -75,12 +76,17 @@ namespace {
 
 // The mappings that are simulated of a layer by itself, where neither the hardware file nor a mapping file
 // says otherwise: estimates of short layers err most, and simulating them takes a fraction of a second.
-int usual_search(const Plan& plan, const NetworkMapping& asked) {
+int usual_search(const PlannedNetwork& planned, const NetworkMapping& asked) {
   constexpr Cycle kShort = 20000;
   constexpr int kMappings = 8;
   const bool is_free = asked.layers.empty() && asked.groups.empty();
-  const bool is_short = plan.layers.size() == 1 && plan.layers.front().estimated_cycles <= kShort;
-  return is_free && is_short ? kMappings : 0;
+  const std::vector<LayerPlan>& layers = planned.plan.layers;
+  if (!is_free || layers.size() != 1 || planned.mappings.size() != 1) return 0;
+  return layers.front().estimated_cycles <= kShort ? kMappings : 0;
+}
+
+bool are_mapped_alike(const PlannedNetwork& a, const PlannedNetwork& b) {
+  return mapping_text(a.mappings, a.groups) == mapping_text(b.mappings, b.groups);
 }
 
 }  // namespace
@@ -97,9 +103,10 @@ PlannedNetwork plan_workload(const Workload& workload, const HardwareConfig& har
     estimating.planner.search = 0;
     PlannedNetwork estimated = planned(estimating);
     HardwareConfig searching = hardware;
-    searching.planner.search = hardware.planner.search.value_or(usual_search(estimated.plan, asked));
+    searching.planner.search = hardware.planner.search.value_or(usual_search(estimated, asked));
     if (searching.planner.search == 0 || !hardware.chip) return estimated;
     PlannedNetwork found = planned(searching);
+    if (are_mapped_alike(found, estimated)) return found;
     // Layers that are fastest alone may be slower one behind the other.
     const auto cycles = [&](const PlannedNetwork& network) {
       return Trial(workload.name, [&] { return simulated_cycles(estimating, network.plan); }).finish();

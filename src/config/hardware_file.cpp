@@ -157,8 +157,7 @@ void describe(V& v, PlannerConfig& c) {
       "search", c.search, {0, 1000},
       "mappings of each layer that are simulated in tile granularity to find the fastest, those with the "
       "best estimates; 0: the estimate decides. On chips. Default: 8 of a layer by itself that is expected "
-      "to "
-      "take up to 20,000 cycles, else 0");
+      "to take up to 20,000 cycles, else 0");
   v.choice(
       "map_layout", c.map_layout, kMapLayoutNames,
       "how maps lie in DRAM; DMA engines bring them into the order in which a unit reads them. On chips");

@@ -192,6 +192,8 @@ INSTANTIATE_TEST_SUITE_P(
         Refused{"parts", R"("kernel_parts": 900)", "mapping: kernel_parts 900 is more than"},
         Refused{"cores", R"("cores_per_cluster": 5)",
                 "mapping: cores_per_cluster 5 is more than 4, chip.cores_per_cluster"},
+        Refused{"cores_of_reduction", R"("cores_per_cluster": 2, "reduction_parts": 4)",
+                "mapping: reduction_parts 4 is more than 2, cores_per_cluster"},
         Refused{"cores_of_parts", R"("cores_per_cluster": 1, "row_parts": 5)",
                 "mapping: row_parts 5 is more than 4, the parts that layer and cores allow"},
         Refused{"tile", R"("tile_rows": 56, "tile_columns": 56, "map_buffers": 60)",

@@ -244,6 +244,22 @@ TEST(MoreIsNotWorse, MA_4_one_core_of_several_computes_a_short_layer_where_that_
   }
 }
 
+// As mapped for four cores a cluster the layer takes 10,326 cycles; two of each take 9,712.
+TEST(MoreIsNotWorse, MA_4_cores_of_each_cluster_stay_idle_where_a_short_layer_is_faster_so) {
+  ConvShape shape = layer(10, 96, 64, 3);
+  shape.width = 30;
+  HardwareConfig hardware = chip_of(4, 2);
+  hardware.dataflow = "offset", hardware.planner.search = 0;
+  hardware.interconnect.bytes_per_clock = 32, hardware.chip->memory_controllers = 2;
+  hardware.chip->cluster_bus.bytes_per_clock = 32, hardware.chip->sram.size_bytes = 131072;
+  hardware.chip->core.nram.size_bytes = 131072, hardware.chip->core.wram.size_bytes = 524288;
+  const Cycle before = cycles_of(shape, hardware);
+  hardware.chip->cores_per_cluster = 4;
+  EXPECT_EQ(cycles_of(shape, hardware), before);
+  const PlannedNetwork planned = plan_network(conv_workload(shape), hardware);
+  EXPECT_EQ(planned.mappings.front().cores_per_cluster, 2);
+}
+
 // Kernel blocks of 64 are large for 1 MiB of WRAM, not for 2 MiB; with them the layer takes a fifth longer.
 TEST(MoreIsNotWorse, MA_4_the_W_fold_engine_has_small_kernel_blocks_with_more_WRAM_too) {
   ConvShape shape = layer(10, 96, 100, 7);

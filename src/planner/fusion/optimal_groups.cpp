@@ -134,7 +134,7 @@ class OptimalChooser {
     Trial trial;
     trial.cost = limit;
     // With fewer clusters the kernels are loaded less often; with more of them computing ends sooner.
-    const bool cycles = objective_ == FusionObjective::kCycles;
+    const bool cycles = objective_ == FusionObjective::kCycles, is_small = space_.layers() <= kSmallNetwork;
     for (int clusters = all; clusters >= 1; clusters = (clusters + 1) / 2) {
       const double before = trial.cost;
       request.clusters = clusters;
@@ -154,9 +154,9 @@ class OptimalChooser {
       try_steps(request, std::min(output.height(), ceil_div(rows, all)), trial);
       if (fitted && trial.cost >= before) break;
     }
-    // To several clusters kernels are streamed only where they do not fit: else that did not pay off for any
-    // of nine networks.
-    if (!trial.fits || (cycles && all == 1 && kernels_are_large(begin, end)))
+    // To several clusters kernels are streamed only where they do not fit, but in a small network: else that
+    // did not pay off for any of nine networks.
+    if (!trial.fits || (cycles && (all == 1 || is_small) && kernels_are_large(begin, end)))
       try_streamed(request, output, fewest, trial);
     if (!trial.fits) try_teams(request, output, all, trial);
     if (trial.group && cycles) {
@@ -172,7 +172,7 @@ class OptimalChooser {
       request.results = DataPath::kSram;
       consider(request, trial);
     }
-    if (space_.layers() <= kSmallNetwork) {
+    if (is_small) {
       // All numbers of clusters are among these, unless there are too many.
       if (cores_ == chip_.cores_per_cluster && !all_tried_) all_tried_ = try_all(begin, end, graph, trial);
       if (trial.group) refine(graph, trial);  // also of streamed kernels and strips, which are not among all

@@ -327,9 +327,11 @@ std::string in_words(const LayerMapping& m, const ChipConfig& chip) {
   const auto optional = [](const char* text, int parts) {
     return parts > 1 ? fmt::format(fmt::runtime(text), parts) : std::string();
   };
+  const std::string of_each =
+      m.cores_per_cluster > 0 ? fmt::format(", {} of each cluster", m.cores_per_cluster) : std::string();
   return fmt::format("{} of {} cores{}: {} x {} parts of the map, {} of the kernels{}{}{}; ", m.cores(),
-                     chip.cores(), optional(", {} of each cluster", m.cores_per_cluster), m.row_parts,
-                     m.column_parts, m.kernel_parts, optional(", {} of the groups", m.group_parts),
+                     chip.cores(), of_each, m.row_parts, m.column_parts, m.kernel_parts,
+                     optional(", {} of the groups", m.group_parts),
                      optional(", {} of the images", m.image_parts),
                      optional(", {} of the channels", m.reduction_parts)) +
          fmt::format("tiles of {} x {} outputs in NRAM{}, {} kernel blocks a load{}; ", m.tile_rows,

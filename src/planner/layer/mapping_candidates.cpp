@@ -42,6 +42,9 @@ class Candidates {
       throw UserError(fmt::format("mapping: cores_per_cluster {} is more than {}, chip.cores_per_cluster",
                                   mapping_.cores_per_cluster, hardware_.chip->cores_per_cluster));
     chip_ = mapping_.working(*hardware_.chip);
+    if (cores_ > chip_.cores_per_cluster)
+      throw UserError(fmt::format("mapping: reduction_parts {} is more than {}, cores_per_cluster", cores_,
+                                  chip_.cores_per_cluster));
     const WeightLayout& layout = share_.weights.layout;
     const std::int64_t records = layout.dealt ? 0 : layout.post_bytes;
     block_bytes_ =

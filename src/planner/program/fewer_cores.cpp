@@ -69,8 +69,7 @@ PlannedNetwork or_as_on_fewer_cores(const Workload& workload, const HardwareConf
     if (cost > kClearlyFaster * least || cost > least - kClearlyFewer) continue;
     other->plan.layers.front().facts.emplace_back(
         "fewer cores",
-        fmt::format("mapped as on a chip of {} x {} cores: {:.0f} cycles, both as planned, instead "
-                    "of {:.0f}",
+        fmt::format("mapped as on a chip of {} x {} cores: {:.0f} cycles, both as planned, instead of {:.0f}",
                     cores.clusters, cores.of_each, cost, least));
     found = std::move(*other), least = cost;
   }
