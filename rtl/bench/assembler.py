@@ -8,9 +8,9 @@ import struct
 FIELDS = {
     "conv.setup": (0x01, [
         ("kernel_h", 16, 1), ("kernel_w", 16, 1), ("stride_h", 16, 1), ("stride_w", 16, 1), ("dilation_h", 16, 1), ("dilation_w", 16, 1),
-        ("input_zero_point", 16, 0), ("weight_zero_point", 16, 0), ("input_type", 2, 0), ("output_type", 2, 2), ("requantise", 1, 0),
-        ("clamp", 1, 0), ("post_parameters", 1, 0), ("clamp_low", 32, 0), ("clamp_high", 32, 0), ("output_zero_point", 32, 0),
-        ("weight_type", 2, 0), ("function", 3, 0), ("output_scale", 64, 1.0), ("slope", 64, 0.0), ("rescale", 2, 0), ("floor", 8, 0), ("ceiling", 8, 0)]),
+        ("input_zero_point", 16, 0), ("weight_zero_point", 16, 0), ("input_type", 3, 0), ("output_type", 3, 2), ("requantise", 1, 0),
+        ("clamp", 1, 0), ("post_parameters", 1, 0), ("clamp_low", 32, 0), ("clamp_high", 32, 0), ("output_zero_point", 9, 0),
+        ("weight_type", 3, 0), ("function", 3, 0), ("output_scale", 64, 1.0), ("slope", 64, 0.0), ("rescale", 3, 0), ("floor", 16, 0), ("ceiling", 16, 0)]),
     "conv.run": (0x02, [
         ("copy", 1, 0), ("first", 1, 1), ("last", 1, 1), ("rows", 16, 0), ("columns", 16, 0), ("height", 16, 0), ("width", 16, 0),
         ("h_offset", 16, 0), ("w_offset", 16, 0), ("first_plane", 16, 0), ("planes", 16, 0), ("kernels", 16, 0), ("slot", 16, 0),

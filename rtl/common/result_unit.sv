@@ -119,8 +119,8 @@ module result_unit #(
         high_bound = 37'sd2147483647;
       end
     endcase
-    low_bound = low_bound + $signed({29'd0, setup.floor});
-    high_bound = high_bound - $signed({29'd0, setup.ceiling});
+    low_bound = low_bound + $signed({21'd0, setup.floor});
+    high_bound = high_bound - $signed({21'd0, setup.ceiling});
     if (placed < low_bound) placed = low_bound;
     if (placed > high_bound) placed = high_bound;
     result = setup.requantise ? placed[31:0] : sum;

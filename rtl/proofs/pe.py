@@ -4,14 +4,14 @@ accumulator. A beat's sum leaves in as many enabled clocks as there are stages; 
 from circuit import Circuit
 
 # Bits of the set-up by docs/isa.md, from the operands' first one on: zero point and type of the input, of the weights.
-OPERANDS = {"a": ("operand", 96, 128), "b": ("weight", 112, 231)}
+OPERANDS = {"a": ("operand", 96, 128), "b": ("weight", 112, 210)}
 
 
 def operand(port, index, zero_point, kind):
     """(x - zx) in nine bits, and what a file may have: a zero point within the type."""
     byte = f"((_ extract {index * 8 + 7} {index * 8}) |{port}|)"
     zero = f"((_ extract {zero_point + 15} {zero_point}) |setup|)"
-    unsigned = f"(= ((_ extract {kind + 1} {kind}) |setup|) #b01)"
+    unsigned = f"(= ((_ extract {kind + 2} {kind}) |setup|) #b001)"
     low = f"((_ extract 8 0) {zero})"
     difference = f"(bvsub (ite {unsigned} (concat #b0 {byte}) ((_ sign_extend 1) {byte})) {low})"
     within = f"(ite {unsigned} (bvult {zero} (_ bv256 16)) (and (bvsle (bvneg (_ bv128 16)) {zero}) (bvsle {zero} (_ bv127 16))))"

@@ -7,8 +7,8 @@ the stages before it bring. Products are free where both sides have equal operan
 from circuit import Circuit
 
 # Fields of conv.setup by docs/isa.md, bits from the operands' first one: name, bit, width.
-FIELDS = [("output_type", 258, 2), ("requantise", 260, 1), ("clamp", 261, 1), ("post_parameters", 262, 1), ("clamp_low", 263, 32), ("clamp_high", 295, 32),
-          ("zero_point", 327, 32), ("rescale", 492, 2), ("floor", 494, 8), ("ceiling", 502, 8)]
+FIELDS = [("output_type", 259, 3), ("requantise", 262, 1), ("clamp", 263, 1), ("post_parameters", 264, 1), ("clamp_low", 265, 32), ("clamp_high", 297, 32),
+          ("zero_point", 329, 9), ("rescale", 472, 3), ("floor", 475, 16), ("ceiling", 491, 16)]
 FIRST_BIT = 128
 
 # What a file may have: sums within int32 (NU-3), bounds in their order. `biased` is the sum with its bias, `acc` the one behind the clamp.
@@ -26,14 +26,14 @@ SUM = """
 
 # saturate(v + zy), within what the type, floor and ceiling leave.
 PLACED = """
-(define-fun least () (_ BitVec 40) (bvadd ((_ zero_extend 32) floor_)
-  (ite (= output_type_ #b00) (bvneg (_ bv128 40)) (ite (= output_type_ #b01) (_ bv0 40) (bvneg (_ bv2147483648 40))))))
+(define-fun least () (_ BitVec 40) (bvadd ((_ zero_extend 24) floor_)
+  (ite (= output_type_ #b000) (bvneg (_ bv128 40)) (ite (= output_type_ #b001) (_ bv0 40) (bvneg (_ bv2147483648 40))))))
 (define-fun greatest () (_ BitVec 40) (bvsub
-  (ite (= output_type_ #b00) (_ bv127 40) (ite (= output_type_ #b01) (_ bv255 40) (_ bv2147483647 40))) ((_ zero_extend 32) ceiling_)))
+  (ite (= output_type_ #b000) (_ bv127 40) (ite (= output_type_ #b001) (_ bv255 40) (_ bv2147483647 40))) ((_ zero_extend 24) ceiling_)))
 (assert (bvsle least greatest))
 (define-fun saturated ((v (_ BitVec 40))) (_ BitVec 32)
   ((_ extract 31 0) (ite (bvsle v least) least (ite (bvsge v greatest) greatest v))))
-(define-fun placed_ ((v (_ BitVec 40))) (_ BitVec 32) (saturated (bvadd v ((_ sign_extend 8) zero_point_))))
+(define-fun placed_ ((v (_ BitVec 40))) (_ BitVec 32) (saturated (bvadd v ((_ sign_extend 31) zero_point_))))
 """
 
 # The scale is an IEEE double that is a number: significand * 2^(biased - 1075).
@@ -67,7 +67,7 @@ def leading_bit(name, width):
 
 def real(circuit, rescale, bits, exponent_bits):
     """real64, real32: an IEEE number of `bits` significant bits times the scale, rounded to as many, then to a whole number."""
-    rule = fields() + SUM + f"(assert (= rescale_ (_ bv{rescale} 2)))\n"
+    rule = fields() + SUM + f"(assert (= rescale_ (_ bv{rescale} 3)))\n"
     # The sum as a number of the format: SMT-LIB's own conversion. 32 bits are exact in a double.
     operands = SCALE + f"""
 (define-fun number () (_ FloatingPoint {exponent_bits} {bits}) ((_ to_fp {exponent_bits} {bits}) RNE acc))
@@ -88,7 +88,7 @@ FULL_SCALE = f"(_ bv{2 ** 52} 96)"
 def rounding(circuit, rescale, bits):
     """The product rounded to `bits` significant bits is what SMT-LIB's conversion to such a number gives, whose exponents have no bounds here.
     What is 0 stays so, and what has the 53 bits of a scale keeps them."""
-    facts = fields() + f"(assert (= rescale_ (_ bv{rescale} 2)))\n" + f"""
+    facts = fields() + f"(assert (= rescale_ (_ bv{rescale} 3)))\n" + f"""
 (define-fun exact () (_ FloatingPoint 9 {PRODUCT_BITS}) ((_ to_fp_unsigned 9 {PRODUCT_BITS}) RNE ((_ extract {PRODUCT_BITS - 1} 0) |product0.y|)))
 (define-fun rounded () (_ FloatingPoint 9 {bits}) ((_ to_fp 9 {bits}) RNE exact))
 """
@@ -99,7 +99,7 @@ def rounding(circuit, rescale, bits):
 def whole(circuit, rescale):
     """A number v * 2^power as a whole number q: the nearest one, the even one of two; 2^34 stands for all that are no less."""
     facts = fields() + SCALE + f"""
-(assert (= rescale_ (_ bv{rescale} 2)))
+(assert (= rescale_ (_ bv{rescale} 3)))
 (assert (bvule |product| (_ bv{2 ** PRODUCT_BITS} 96)))
 (assert (=> (= hidden #b1) (or (= |product| (_ bv0 96)) (bvuge |product| {FULL_SCALE}))))
 (define-fun v () (_ BitVec 200) (concat (_ bv0 104) |product|))
@@ -128,7 +128,7 @@ def whole(circuit, rescale):
 def final(circuit, rescale):
     """Sign, zero point and saturation of a whole number."""
     facts = fields() + SUM + PLACED + f"""
-(assert (= rescale_ (_ bv{rescale} 2)))
+(assert (= rescale_ (_ bv{rescale} 3)))
 (assert (= requantise_ #b1))
 (assert (bvule |real_whole| (_ bv{2 ** 34} 35)))
 (define-fun whole () (_ BitVec 40) (concat (_ bv0 5) |real_whole|))
@@ -150,7 +150,7 @@ def fixed(circuit, rescale):
     single = rescale == 2
     name = f"product{rescale - 1}"
     rule = fields() + SUM + PLACED + f"""
-(assert (= rescale_ (_ bv{rescale} 2)))
+(assert (= rescale_ (_ bv{rescale} 3)))
 (define-fun s () (_ BitVec 32) ((_ extract 127 96) |record|))
 (assert (bvsge s (bvneg (_ bv31 32))))
 (assert (bvsle s (_ bv30 32)))

@@ -13,12 +13,21 @@
 
 namespace tilebeat {
 
+/// A sum in an accumulator: 32 bits of products of bytes, 48 bits where a map is int16 (SPEC DT-2).
+using Sum = std::int64_t;
+
 /// round_half_even(value * scale) in IEEE double, limited to -1e12 and 1e12, which are far beyond any type
 /// and zero point. The conversion rounds half to even in the default rounding mode, which nothing in this
 /// program changes. `value * scale` is not NaN.
 inline std::int64_t rounded_product(double value, double scale) {
   constexpr double kBeyond = 1e12;  // still exact as an integer
   return _mm_cvtsd_si64(_mm_set_sd(std::clamp(value * scale, -kBeyond, kBeyond)));
+}
+
+/// value * scale in IEEE double, half away from zero, limited to int32.
+inline std::int64_t rounded_away(std::int64_t value, double scale) {
+  constexpr double kLeast = INT32_MIN, kMost = INT32_MAX;
+  return std::llround(std::clamp(static_cast<double>(value) * scale, kLeast, kMost));
 }
 
 /// saturate(rounded_product + zero_point) to `type`.
@@ -28,7 +37,7 @@ inline std::int32_t requantize_real(double value, double scale, std::int32_t zer
 }
 
 /// The requantisation of an accumulator (SPEC NU-2).
-inline std::int32_t requantize(std::int32_t acc, double scale, std::int32_t zero_point, DType type) {
+inline std::int32_t requantize(std::int64_t acc, double scale, std::int32_t zero_point, DType type) {
   return requantize_real(static_cast<double>(acc), scale, zero_point, type);
 }
 
@@ -68,6 +77,21 @@ inline std::int64_t multiply_single(std::int32_t value, FixedFactor factor) {
   return (std::int64_t{value} * factor.multiplier + (std::int64_t{1} << (right - 1))) >> right;
 }
 
+/// The factor of SPEC DT-2 as a real number: the upper half of the multiplier, rounded, at its shift.
+inline double short_factor(FixedFactor factor) {
+  const std::int32_t half = factor.multiplier < 0x7FFF0000 ? (factor.multiplier + (1 << 15)) >> 16 : 0x7FFF;
+  return std::ldexp(half, factor.shift - 15);
+}
+/// The lower 32 bits of value * factor, half up, for a factor of at most 16 bits and a value of at most 48.
+inline std::int32_t multiply_short(std::int64_t value, double factor) {
+  int exponent = 0;
+  const auto half = static_cast<std::int64_t>(std::ldexp(std::frexp(factor, &exponent), 15));
+  const int right = 15 - exponent;
+  const std::int64_t product = value * half;
+  if (right <= 0) return static_cast<std::int32_t>(to_unsigned(product) << std::min(-right, 31));
+  return right > 62 ? 0 : static_cast<std::int32_t>((product + (std::int64_t{1} << (right - 1))) >> right);
+}
+
 /// DR of SPEC NU-6: the doubling high half of the product, half up and saturated, then a shift that rounds
 /// halves away from zero. The shift to the left wraps.
 inline std::int32_t multiply_double(std::int32_t value, FixedFactor factor) {
@@ -99,13 +123,15 @@ constexpr std::string_view arithmetic_name(Arithmetic arithmetic) {
 
 /// The method by which a post-processor rescales an accumulator (SPEC NU-2, NU-6).
 enum class Rescale : std::uint8_t {
-  kReal64,          ///< IEEE double, half to even
-  kReal32,          ///< float32, half to even
-  kSingleRounding,  ///< a 32-bit integer multiplier and a shift, half up
-  kDoubleRounding   ///< the same, rounded after the multiplier and again after the shift
+  kReal64,           ///< IEEE double, half to even
+  kReal32,           ///< float32, half to even
+  kSingleRounding,   ///< a 32-bit integer multiplier and a shift, half up
+  kDoubleRounding,   ///< the same, rounded after the multiplier and again after the shift
+  kShortMultiplier,  ///< a 16-bit integer multiplier and a shift of a sum of 48 bits, half up (SPEC DT-2)
+  kReal64Away        ///< IEEE double, half away from zero
 };
-constexpr std::array<std::string_view, 4> kRescaleNames{"real64", "real32", "single_rounding",
-                                                        "double_rounding"};
+constexpr std::array<std::string_view, 6> kRescaleNames{
+    "real64", "real32", "single_rounding", "double_rounding", "short_multiplier", "real64_away"};
 
 /// Functions of a real value that post-processors and the vector unit's tables compute (SPEC NU-2, OP-2).
 enum class RealFunction : std::uint8_t { kNone, kLeakyRelu, kSigmoid, kTanh, kHardSwish, kGelu };

@@ -23,9 +23,9 @@ struct FieldChoices {
   std::size_t count = 0;
 };
 
-inline constexpr std::array<std::string_view, 4> kDTypeNames{
-    dtype_name(DType::kInt8), dtype_name(DType::kUint8), dtype_name(DType::kInt32),
-    dtype_name(DType::kFloat32)};
+inline constexpr std::array<std::string_view, 6> kDTypeNames{
+    dtype_name(DType::kInt8),    dtype_name(DType::kUint8), dtype_name(DType::kInt32),
+    dtype_name(DType::kFloat32), dtype_name(DType::kInt16), dtype_name(DType::kInt64)};
 constexpr FieldChoices choices_of(DType) {
   return {"type", kDTypeNames.data(), kDTypeNames.size()};
 }
@@ -89,6 +89,7 @@ struct FieldRange {
 };
 inline constexpr FieldRange kFromOne{1, INT64_MAX};      ///< extents, strides, counts
 inline constexpr FieldRange kZeroPointRange{-128, 255};  ///< of int8 and uint8
+inline constexpr int kZeroPointBits = 9;
 
 /// The properties of a field, independent of any operation.
 struct FieldInfo {

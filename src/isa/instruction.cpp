@@ -60,7 +60,7 @@ std::array<std::uint8_t, kActivationBytes> encode_activation(const ConvSetup& se
   std::array<std::uint8_t, kActivationBytes> bytes{};
   std::memcpy(bytes.data(), numbers.data(), sizeof numbers);
   bytes[12] = static_cast<std::uint8_t>(setup.rescale);
-  bytes[13] = setup.floor, bytes[14] = setup.ceiling;
+  bytes[13] = static_cast<std::uint8_t>(setup.floor), bytes[14] = static_cast<std::uint8_t>(setup.ceiling);
   std::memcpy(bytes.data() + 16, &setup.output_scale, 8);
   std::memcpy(bytes.data() + 24, &setup.slope, 8);
   return bytes;

@@ -124,11 +124,20 @@ std::string disassemble(const Instruction& instruction);
 Instruction assemble(std::string_view line, const InstructionSet& set = instruction_set());
 
 /// One record of post-parameters in DRAM: 16 bytes, little-endian (scale: bytes 0-7, bias: 8-11, shift:
-/// 12-15).
+/// 12-15). Sums of products of int16 have a bias of 64 bits, bytes 8-15, and no shift.
 struct PostParameter {
   double scale = 1.0;  ///< of fixed-point rescaling: the multiplier, a whole number of 32 bits
   std::int32_t bias = 0;
   std::int32_t shift = 0;  ///< of fixed-point rescaling
+
+  std::int64_t wide_bias() const {
+    return static_cast<std::int64_t>(std::uint64_t{static_cast<std::uint32_t>(shift)} << 32 |
+                                     static_cast<std::uint32_t>(bias));
+  }
+  void set_wide_bias(std::int64_t value) {
+    bias = static_cast<std::int32_t>(static_cast<std::uint64_t>(value));
+    shift = static_cast<std::int32_t>(static_cast<std::uint64_t>(value) >> 32);
+  }
 };
 constexpr int kPostParameterBytes = 16;
 std::array<std::uint8_t, kPostParameterBytes> encode(const PostParameter& parameter);

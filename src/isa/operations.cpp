@@ -14,22 +14,32 @@ void ConvSetup::describe(FieldVisitor& visit) {
   visit("dilation_h", dilation_h, 16, kFromOne), visit("dilation_w", dilation_w, 16, kFromOne);
   visit("input_zero_point", input_zero_point, 16, kZeroPointRange),
       visit("weight_zero_point", weight_zero_point, 16, kZeroPointRange);
-  visit("input_type", input_type, 2), visit("output_type", output_type, 2);
+  visit("input_type", input_type, 3), visit("output_type", output_type, 3);
   visit("requantise", requantise, 1), visit("clamp", clamp, 1), visit("post_parameters", post_parameters, 1);
   visit("clamp_low", clamp_low, 32), visit("clamp_high", clamp_high, 32);
-  visit("output_zero_point", output_zero_point, 32, kZeroPointRange);
-  visit("weight_type", weight_type, 2), visit("function", function, 3);
+  visit("output_zero_point", output_zero_point, kZeroPointBits, kZeroPointRange);
+  visit("weight_type", weight_type, 3), visit("function", function, 3);
   visit("output_scale", output_scale, 64), visit("slope", slope, 64);
-  visit("rescale", rescale, 2), visit("floor", floor, 8), visit("ceiling", ceiling, 8);
+  visit("rescale", rescale, 3), visit("floor", floor, 16), visit("ceiling", ceiling, 16);
 }
 
 std::string ConvSetup::fault() const {
   for (const DType type : {input_type, weight_type, output_type}) {
     if (type == DType::kFloat32) return "conv.setup: matrix units have no float32 elements";
   }
-  const bool bytes = !requantise || is_byte(output_type);
+  const bool wide = input_type == DType::kInt16;
+  if (wide && (input_zero_point != 0 || output_zero_point != 0))
+    return "conv.setup: the zero points of int16 are 0";
+  if (wide != (output_type == DType::kInt64) && !requantise)
+    return "conv.setup: sums of products of int16 are int64, others int32";
+  const bool of_wide = rescale == Rescale::kShortMultiplier || rescale == Rescale::kReal64Away;
+  if (requantise && wide != of_wide && (of_wide || rescale != Rescale::kReal64))
+    return "conv.setup: short_multiplier and real64_away rescale sums of products of int16, which have "
+           "besides "
+           "them real64 alone";
+  const bool bytes = !requantise || is_quantised(output_type);
   if (rescale != Rescale::kReal64 && (function != RealFunction::kNone || !bytes))
-    return "conv.setup: rescale is for results that are bytes, without a function";
+    return "conv.setup: rescale is for results that are bytes or int16, without a function";
   return {};
 }
 
@@ -103,11 +113,12 @@ std::string Copy::subject() const {
 }
 
 void VectorRun::describe(FieldVisitor& visit) {
-  visit("kind", kind, 5), visit("a_type", a_type, 2), visit("b_type", b_type, 2),
-      visit("out_type", out_type, 2);
+  visit("kind", kind, 5), visit("a_type", a_type, 3), visit("b_type", b_type, 3),
+      visit("out_type", out_type, 3);
   visit("relu", relu, 1), visit("count_padding", count_padding, 1);
-  visit("a_zero", a_zero, 16, kZeroPointRange), visit("b_zero", b_zero, 16, kZeroPointRange),
-      visit("out_zero", out_zero, 16, kZeroPointRange);
+  visit("a_zero", a_zero, kZeroPointBits, kZeroPointRange),
+      visit("b_zero", b_zero, kZeroPointBits, kZeroPointRange),
+      visit("out_zero", out_zero, kZeroPointBits, kZeroPointRange);
   visit("a", a, 32), visit("b", b, 32), visit("destination", destination, 32),
       visit("parameters", parameters, 32);
   visit("rows", rows, 16, kFromOne), visit("columns", columns, 16, kFromOne),
@@ -117,7 +128,7 @@ void VectorRun::describe(FieldVisitor& visit) {
   visit("stride_h", stride_h, 8, kFromOne), visit("stride_w", stride_w, 8, kFromOne);
   visit("dilation_h", dilation_h, 8, kFromOne), visit("dilation_w", dilation_w, 8, kFromOne);
   visit("h_offset", h_offset, 16), visit("w_offset", w_offset, 16);
-  visit("arithmetic", arithmetic, 2), visit("floor", floor, 8), visit("ceiling", ceiling, 8);
+  visit("arithmetic", arithmetic, 2), visit("floor", floor, 16), visit("ceiling", ceiling, 16);
   visit("divide", divide, 1);
 }
 
@@ -127,7 +138,7 @@ std::string VectorRun::fault() const {
 }
 
 void VectorRow::describe(FieldVisitor& visit) {
-  visit("kind", kind, 3), visit("a_type", a_type, 2), visit("out_type", out_type, 2);
+  visit("kind", kind, 3), visit("a_type", a_type, 3), visit("out_type", out_type, 3);
   visit("a_zero", a_zero, 16, kZeroPointRange), visit("out_zero", out_zero, 16, kZeroPointRange);
   visit("floor", floor, 8), visit("ceiling", ceiling, 8);
   visit("a", a, 32), visit("destination", destination, 32), visit("parameters", parameters, 32);
@@ -161,7 +172,7 @@ std::string VectorRun::subject() const {
 }
 
 void VectorResize::describe(FieldVisitor& visit) {
-  visit("kind", kind, 2), visit("type", type, 2), visit("zero", zero, 16, kZeroPointRange);
+  visit("kind", kind, 2), visit("type", type, 3), visit("zero", zero, 16, kZeroPointRange);
   visit("a", a, 32), visit("destination", destination, 32);
   visit("rows", rows, 16, kFromOne), visit("columns", columns, 16, kFromOne),
       visit("channels", channels, 16, kFromOne);

@@ -30,9 +30,10 @@ struct ConvSetup {
   std::uint16_t dilation_h = 1, dilation_w = 1;
   std::int16_t input_zero_point = 0;
   std::int16_t weight_zero_point = 0;
+  /// kInt16: the bytes of a pixel are the halves of its channels, the low one first (SPEC DT-2).
   DType input_type = DType::kInt8;
   DType output_type = DType::kInt32;
-  bool requantise = false;       ///< scale and zero point apply; otherwise int32 accumulators leave
+  bool requantise = false;       ///< scale and zero point apply; otherwise accumulators leave
   bool clamp = false;            ///< keep clamp_low <= acc <= clamp_high before requantisation
   bool post_parameters = false;  ///< each kernel block comes with biases and scales
   std::int32_t clamp_low = 0, clamp_high = 0;
@@ -46,7 +47,7 @@ struct ConvSetup {
   Rescale rescale = Rescale::kReal64;
   /// Bounds of requantised results: the least is the output type's least value plus `floor`, the greatest its
   /// greatest value less `ceiling`.
-  std::uint8_t floor = 0, ceiling = 0;
+  std::uint16_t floor = 0, ceiling = 0;
 
   void describe(FieldVisitor& visit);
   std::string fault() const;
@@ -153,8 +154,8 @@ struct VectorRun {
   std::int16_t h_offset = 0, w_offset = 0;     ///< position of output (0,0), tap (0,0) in the source
   Arithmetic arithmetic = Arithmetic::kExact;  ///< of add, sub, mul, averagepool, softmax and mean
   /// The least result is the output type's least value plus `floor`, the greatest its greatest less
-  /// `ceiling`; of results that are bytes.
-  std::uint8_t floor = 0, ceiling = 0;
+  /// `ceiling`; of results that are bytes or int16.
+  std::uint16_t floor = 0, ceiling = 0;
   bool divide = false;  ///< mul: the quotient of a and b in place of the product
 
   void describe(FieldVisitor& visit);

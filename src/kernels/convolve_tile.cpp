@@ -21,8 +21,21 @@ struct Block {
   const std::int16_t* const* rows;
   const std::int16_t* weights;
   int taps, depth;
-  std::int32_t* acc[kWideBlockPixels];
+  Sum* acc[kWideBlockPixels];
 };
+
+// Sums that may leave int32.
+void block_wide(const Block& b) {
+  const std::int16_t* w = b.weights;
+  for (int tap = 0; tap < b.taps; ++tap) {
+    for (int c = 0; c < b.depth; c += 2, w += kBlockKernels * 2) {
+      for (int p = 0; p < kBlockPixels; ++p) {
+        const std::int16_t* x = b.rows[tap * kBlockPixels + p] + c;
+        for (int k = 0; k < kBlockKernels; ++k) b.acc[p][k] += x[0] * w[2 * k] + x[1] * w[2 * k + 1];
+      }
+    }
+  }
+}
 
 void block_portable(const Block& b) {
   std::int32_t sum[kBlockPixels][kBlockKernels] = {};
@@ -62,7 +75,10 @@ __attribute__((target("avx2"))) void block_avx2(const Block& b) {
   for (int p = 0; p < kBlockPixels; ++p) {
     for (int v = 0; v < 2; ++v) {
       auto* place = reinterpret_cast<__m256i*>(b.acc[p] + v * kVectorKernels);
-      _mm256_storeu_si256(place, _mm256_add_epi32(_mm256_loadu_si256(place), sum[p][v]));
+      const __m256i low = _mm256_cvtepi32_epi64(_mm256_castsi256_si128(sum[p][v]));
+      const __m256i high = _mm256_cvtepi32_epi64(_mm256_extracti128_si256(sum[p][v], 1));
+      _mm256_storeu_si256(place, _mm256_add_epi64(_mm256_loadu_si256(place), low));
+      _mm256_storeu_si256(place + 1, _mm256_add_epi64(_mm256_loadu_si256(place + 1), high));
     }
   }
 }
@@ -83,8 +99,15 @@ __attribute__((target("avx512f,avx512vnni"))) void block_vnni(const Block& b) {
       }
     }
   }
-  for (int p = 0; p < kWideBlockPixels; ++p)
-    _mm512_storeu_si512(b.acc[p], _mm512_add_epi32(_mm512_loadu_si512(b.acc[p]), sum[p]));
+  for (int p = 0; p < kWideBlockPixels; ++p) {
+    __m256i halves[2];
+    std::memcpy(halves, &sum[p], sizeof halves);
+    for (int v = 0; v < 2; ++v) {
+      Sum* const place = b.acc[p] + v * kVectorKernels;
+      const __m512i added = _mm512_maskz_cvtepi32_epi64(0xFF, halves[v]);
+      _mm512_storeu_si512(place, _mm512_add_epi64(_mm512_loadu_si512(place), added));
+    }
+  }
 }
 
 // The inner loop for this machine; all variants give the same result.
@@ -176,13 +199,13 @@ void pack_weights(const TileConvolution& g, int depth, const std::vector<std::in
 }
 
 void convolve_tile(const TileConvolution& g, const TileOperands& tile,
-                   const std::vector<std::int16_t>& packed, std::int32_t* acc) {
+                   const std::vector<std::int16_t>& packed, Sum* acc) {
   const int taps = g.kernel_h * g.kernel_w;
   const int stride = accumulator_stride(g.kernels);
-  const std::vector<std::int16_t> outside(to_size(tile.depth),
-                                          0);               // a tap on padding adds nothing
-  std::vector<std::int32_t> spare(to_size(kBlockKernels));  // for pixels beyond the last one
-  static const BlockKernel kernel = block_kernel();
+  const std::vector<std::int16_t> outside(to_size(tile.depth), 0);  // a tap on padding adds nothing
+  std::vector<Sum> spare(to_size(kBlockKernels));                   // for pixels beyond the last one
+  static const BlockKernel here = block_kernel();
+  const BlockKernel kernel = g.wide ? BlockKernel{block_wide, kBlockPixels} : here;
   const int block_pixels = kernel.pixels;
   std::vector<const std::int16_t*> rows(to_size(taps * block_pixels));
 

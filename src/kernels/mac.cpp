@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <cstring>
+#include <numeric>
 
 #include <immintrin.h>
 
@@ -218,25 +219,31 @@ int padded_channels(int port_channels) {
   return padded;
 }
 
-void widen_words(const std::uint8_t* bytes, int count, int channels, bool is_unsigned, int zero_point,
+void widen(const std::uint8_t* bytes, int count, DType type, int zero_point, std::int16_t* out, int first) {
+  const auto zero = static_cast<std::int16_t>(zero_point);
+  const auto* as_signed = reinterpret_cast<const std::int8_t*>(bytes);
+  if (type == DType::kInt16) {
+    for (int i = 0; i < count; ++i) {
+      const bool low = (first + i) % 2 == 0;
+      out[i] = static_cast<std::int16_t>(low ? bytes[i] : as_signed[i] * 256);
+    }
+  } else if (type == DType::kUint8) {
+    for (int i = 0; i < count; ++i) out[i] = static_cast<std::int16_t>(bytes[i] - zero);
+  } else {
+    for (int i = 0; i < count; ++i) out[i] = static_cast<std::int16_t>(as_signed[i] - zero);
+  }
+}
+
+void widen_words(const std::uint8_t* bytes, int count, int channels, DType type, int zero_point,
                  std::int16_t* out) {
   const int padded = padded_channels(channels);
-  const auto widen = [&](int n, const std::uint8_t* from, std::int16_t* to) {
-    const auto zero = static_cast<std::int16_t>(zero_point);
-    if (is_unsigned) {
-      for (int i = 0; i < n; ++i) to[i] = static_cast<std::int16_t>(from[i] - zero);
-    } else {
-      const auto* as_signed = reinterpret_cast<const std::int8_t*>(from);
-      for (int i = 0; i < n; ++i) to[i] = static_cast<std::int16_t>(as_signed[i] - zero);
-    }
-  };
   if (padded == channels) {
-    widen(count * channels, bytes, out);
+    widen(bytes, count * channels, type, zero_point, out);
     return;
   }
   for (int word = 0; word < count; ++word) {
     std::int16_t* to = out + word * padded;
-    widen(channels, bytes + word * channels, to);
+    widen(bytes + word * channels, channels, type, zero_point, to);
     std::fill(to + channels, to + padded, std::int16_t{0});
   }
 }
@@ -262,6 +269,22 @@ void mac_steps(const StepLines& b, std::int32_t* acc) {
   }
 }
 
+void mac_steps(const StepLines& b, Sum* acc) {
+  const std::int16_t* weights = b.weights;
+  for (int step = 0; step < b.steps; ++step) {
+    const std::int16_t* const lines = b.lines + b.offsets[step];
+    for (int k = 0; k < b.kernels; ++k, weights += b.line) {
+      for (int unit = 0; unit < b.units; ++unit) {
+        const std::int16_t* const x = lines + to_signed(unit) * b.line;
+        Sum* const sums = acc + (to_signed(k) * b.units + unit) * b.line / 2;
+        for (int i = 0; i < b.line / 2; ++i)
+          sums[i] +=
+              std::int32_t{x[2 * i]} * weights[2 * i] + std::int32_t{x[2 * i + 1]} * weights[2 * i + 1];
+      }
+    }
+  }
+}
+
 BeatAccumulators::BeatAccumulators(int rows, int columns, int port_channels)
     : rows_(rows),
       columns_(columns),
@@ -269,8 +292,9 @@ BeatAccumulators::BeatAccumulators(int rows, int columns, int port_channels)
       row_stride_(align_up(columns * padded_ / 2, 8)),
       partial_(to_size(rows * row_stride_), 0) {}
 
-void BeatAccumulators::clear() {
+void BeatAccumulators::clear(bool wide) {
   std::fill(partial_.begin(), partial_.end(), 0);
+  wide_.assign(wide ? partial_.size() : 0, 0);
 }
 
 void BeatAccumulators::mac(const std::int16_t* x, const std::int16_t* w) {
@@ -278,23 +302,35 @@ void BeatAccumulators::mac(const std::int16_t* x, const std::int16_t* w) {
   // The vector form handles whole vectors: it is used only where it does not read beyond the last column's
   // weights.
   const auto kernel = have_avx2() && count % 8 == 0 ? mac_avx2 : mac_portable;
+  if (!wide_.empty()) std::fill(partial_.begin(), partial_.end(), 0);
   kernel(x, rows_, padded_, w, partial_.data(), row_stride_, count);
+  for (std::size_t i = 0; i < wide_.size(); ++i) wide_[i] += partial_[i];
 }
 
-std::int32_t BeatAccumulators::sum(int row, int column) const {
-  const std::int32_t* from = partial_.data() + to_signed(row) * row_stride_ + column * padded_ / 2;
+Sum BeatAccumulators::sum(int row, int column) const {
+  const auto first = to_size(to_signed(row) * row_stride_ + column * padded_ / 2),
+             parts = to_size(padded_ / 2);
+  if (!wide_.empty())
+    return std::accumulate(wide_.begin() + to_signed(first), wide_.begin() + to_signed(first + parts),
+                           Sum{0});
   std::int32_t total = 0;
-  for (int i = 0; i < padded_ / 2; ++i) total += from[i];
+  for (std::size_t i = first; i < first + parts; ++i) total += partial_[i];
   return total;
 }
 
 void BeatAccumulators::flip(int row, int column, std::uint32_t mask) {
   const auto before = static_cast<std::uint32_t>(sum(row, column));
-  auto& part = nth(partial_, row * row_stride_ + column * padded_ / 2);
+  const int first = row * row_stride_ + column * padded_ / 2;
+  if (!wide_.empty()) {
+    nth(wide_, first) += Sum{before ^ mask} - Sum{before};
+    return;
+  }
+  auto& part = nth(partial_, first);
   part = static_cast<std::int32_t>(static_cast<std::uint32_t>(part) + (before ^ mask) - before);
 }
 
 void BeatAccumulators::show(std::int32_t* before, bool with_sums, std::uint8_t* to) const {
+  if (!wide_.empty()) return show_wide(before, with_sums, to);
   const int parts = padded_ / 2;
   auto* show_row = show_portable;
   if (have_avx2() && columns_ % 8 == 0 && parts <= 4)
@@ -302,6 +338,22 @@ void BeatAccumulators::show(std::int32_t* before, bool with_sums, std::uint8_t* 
   const std::size_t bytes = to_size(columns_) * sizeof(std::int32_t) * (with_sums ? 2 : 1);
   for (int row = 0; row < rows_; ++row, before += columns_, to += bytes)
     show_row(partial_.data() + to_signed(row) * row_stride_, parts, columns_, with_sums, before, to);
+}
+
+// Signals have 32 bits: the lower ones of a sum.
+void BeatAccumulators::show_wide(std::int32_t* before, bool with_sums, std::uint8_t* to) const {
+  const auto put = [&to](std::uint32_t value) {
+    std::memcpy(to, &value, sizeof value);
+    to += sizeof value;
+  };
+  for (int row = 0; row < rows_; ++row) {
+    for (int column = 0; column < columns_; ++column, ++before) {
+      const auto now = static_cast<std::uint32_t>(sum(row, column));
+      put(now - static_cast<std::uint32_t>(*before));
+      if (with_sums) put(now);
+      *before = static_cast<std::int32_t>(now);
+    }
+  }
 }
 
 }  // namespace tilebeat

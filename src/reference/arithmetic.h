@@ -9,7 +9,8 @@
 
 namespace tilebeat {
 
-/// The elements minus `zero_point`. T can hold every difference: nine bits for bytes.
+/// The elements minus `zero_point`. T can hold every difference: nine bits for bytes, sixteen for int16,
+/// whose zero point is 0.
 template <class T>
 std::vector<T> centred(const Tensor& tensor, std::int32_t zero_point);
 
@@ -30,6 +31,9 @@ struct Multiplier {
 Multiplier quantised_multiplier(double d);
 /// SR(acc, M, s).
 std::int64_t single_rounding(std::int64_t acc, const Multiplier& factor);
+/// SPEC DT-2: the same with the upper 16 bits of M, rounded, for sums of more than 32 bits; the lower 32 bits
+/// of the result.
+std::int64_t short_rounding(std::int64_t acc, const Multiplier& factor);
 /// DR(acc, M, s), gemmlowp's.
 std::int64_t double_rounding(std::int64_t acc, const Multiplier& factor);
 
@@ -43,7 +47,7 @@ std::int32_t bounded(std::int64_t value, DType dtype, const std::optional<Output
 
 /// The row "conv, depthwise, matmul, fully connected", for an accumulator with bias of output channel
 /// `channel`; includes the zero point.
-std::int64_t requantised_sum(const Requant& requant, std::size_t channel, std::int32_t acc);
+std::int64_t requantised_sum(const Requant& requant, std::size_t channel, std::int64_t acc);
 
 /// The rows "add, sub" and "mul", for elements minus their zero points.
 std::int64_t combined(const Elementwise& operation, std::int32_t a, std::int32_t b);

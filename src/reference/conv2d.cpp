@@ -19,10 +19,11 @@ constexpr std::int64_t kPatchBytes = std::int64_t{1} << 17;
 
 /// Dot products of a patch with kKernels kernels of `taps` taps each, written so that the compiler uses
 /// multiply-add instructions on 16-bit pairs.
+template <class Sum>
 void dot_products(const std::int16_t* patch, const std::int16_t* kernels, std::int64_t taps,
-                  std::array<std::int32_t, kKernels>& sums) {
+                  std::array<std::int64_t, kKernels>& sums) {
   const std::int16_t *w0 = kernels, *w1 = w0 + taps, *w2 = w1 + taps, *w3 = w2 + taps;
-  std::int32_t s0 = 0, s1 = 0, s2 = 0, s3 = 0;
+  Sum s0 = 0, s1 = 0, s2 = 0, s3 = 0;
   for (std::int64_t k = 0; k < taps; ++k) {
     s0 += std::int32_t{patch[k]} * w0[k];
     s1 += std::int32_t{patch[k]} * w1[k];
@@ -45,9 +46,10 @@ class Convolution {
         out_width_(extent(width_, 1)),
         group_channels_(channels_ / conv.groups),
         taps_(conv.kernel[0] * std::int64_t{conv.kernel[1]} * group_channels_),
+        wide_(info.dtype == DType::kInt16),
         map_(centred<std::int16_t>(input, info.zero_point)) {
     output_.shape = {input.shape[0], out_height_, out_width_, conv.out_channels};
-    output_.dtype = conv.requant ? conv.requant->dtype : DType::kInt32;
+    output_.dtype = conv.requant ? conv.requant->dtype : wide_ ? DType::kInt64 : DType::kInt32;
     output_.bytes.resize(to_size(output_.elements() * dtype_size(output_.dtype)));
   }
 
@@ -96,7 +98,7 @@ class Convolution {
                 const std::vector<std::int16_t>& patches) {
     const std::int64_t end = (group + 1) * (conv_.out_channels / conv_.groups);
     std::vector<std::int16_t> kernels(at(kKernels * taps_));
-    std::array<std::int32_t, kKernels> sums{};
+    std::array<std::int64_t, kKernels> sums{};
     for (std::int64_t kernel = group * (conv_.out_channels / conv_.groups); kernel < end;
          kernel += kKernels) {
       const std::int64_t width = std::min(kKernels, end - kernel);
@@ -106,14 +108,17 @@ class Convolution {
             static_cast<std::int16_t>(static_cast<std::int8_t>(weights[i]) - conv_.weight_zero_point);
       }
       for (std::int64_t i = 0; i < count; ++i) {
-        dot_products(&patches[at(i * taps_)], kernels.data(), taps_, sums);
+        if (wide_)
+          dot_products<std::int64_t>(&patches[at(i * taps_)], kernels.data(), taps_, sums);
+        else
+          dot_products<std::int32_t>(&patches[at(i * taps_)], kernels.data(), taps_, sums);
         for (std::int64_t k = 0; k < width; ++k) store(first + i, kernel + k, sums[at(k)]);
       }
     }
   }
 
-  void store(std::int64_t pixel, std::int64_t channel, std::int32_t sum) {
-    const std::int32_t value = post_process(conv_, at(channel), sum);
+  void store(std::int64_t pixel, std::int64_t channel, std::int64_t sum) {
+    const std::int64_t value = post_process(conv_, at(channel), sum);
     const auto size = dtype_size(output_.dtype);
     std::memcpy(&output_.bytes[at((pixel * conv_.out_channels + channel) * size)], &value, at(size));
   }
@@ -121,6 +126,7 @@ class Convolution {
   const Conv2d& conv_;
   std::shared_ptr<const Tensor> weights_ = conv_.weights.int8();
   std::int64_t height_, width_, channels_, out_height_, out_width_, group_channels_, taps_;
+  bool wide_;  // elements are int16, sums have 64 bits
   std::vector<std::int16_t> map_;
   Tensor output_;
 };
@@ -138,6 +144,7 @@ class Scatter {
  public:
   Scatter(const Operand& x, const Conv2d& conv, const TensorInfo& output)
       : conv_(conv),
+        wide_(x.info.dtype == DType::kInt16),
         in_(x.info.shape),
         out_(output.shape),
         map_(centred<std::int16_t>(x.tensor, x.info.zero_point)),
@@ -149,7 +156,7 @@ class Scatter {
     }
   }
 
-  const std::vector<std::int32_t>& run() {
+  const std::vector<std::int64_t>& run() {
     for (std::int64_t n = 0; n < in_[0]; ++n) {
       for (std::int64_t h = 0; h < in_[1]; ++h) {
         for (std::int64_t w = 0; w < in_[2]; ++w) add_pixel(n, h, w);
@@ -175,32 +182,38 @@ class Scatter {
     }
   }
 
-  void add_tap(const std::int16_t* pixel, std::int64_t tap, std::int32_t* sums) const {
+  void add_tap(const std::int16_t* pixel, std::int64_t tap, std::int64_t* sums) const {
     const std::int64_t taps = std::int64_t{conv_.kernel[0]} * conv_.kernel[1];
     for (std::int64_t k = 0; k < out_[3]; ++k) {
       const std::int16_t* const kernel = &weights_[at((k * taps + tap) * in_[3])];
-      std::int32_t sum = 0;
-      for (std::int64_t c = 0; c < in_[3]; ++c) sum += std::int32_t{pixel[c]} * kernel[c];
-      sums[k] += sum;
+      sums[k] += wide_ ? dot<std::int64_t>(pixel, kernel) : dot<std::int32_t>(pixel, kernel);
     }
   }
 
+  template <class Sum>
+  Sum dot(const std::int16_t* pixel, const std::int16_t* kernel) const {
+    Sum sum = 0;
+    for (std::int64_t c = 0; c < in_[3]; ++c) sum += std::int32_t{pixel[c]} * kernel[c];
+    return sum;
+  }
+
   const Conv2d& conv_;
+  bool wide_;  // elements are int16
   std::vector<std::int64_t> in_, out_;
   std::vector<std::int16_t> map_, weights_;
-  std::vector<std::int32_t> sums_;
+  std::vector<std::int64_t> sums_;
 };
 
 }  // namespace
 
 Tensor reference_conv_transpose(const Operand& x, const Conv2d& conv, const TensorInfo& output) {
   Scatter scatter(x, conv, output);
-  const std::vector<std::int32_t>& sums = scatter.run();
+  const std::vector<std::int64_t>& sums = scatter.run();
   const auto size = to_size(dtype_size(output.dtype));
   const auto channels = to_size(output.shape.back());
   Tensor y{output.shape, output.dtype, std::vector<std::uint8_t>(sums.size() * size)};
   for (std::size_t i = 0; i < sums.size(); ++i) {
-    const std::int32_t value = post_process(conv, i % channels, sums[i]);
+    const std::int64_t value = post_process(conv, i % channels, sums[i]);
     std::memcpy(&y.bytes[i * size], &value, size);
   }
   return y;
@@ -208,15 +221,17 @@ Tensor reference_conv_transpose(const Operand& x, const Conv2d& conv, const Tens
 
 namespace {
 
-std::int32_t activate(const Activation& activation, std::int32_t sum) {
+std::int64_t activate(const Activation& activation, std::int64_t sum) {
   switch (activation.kind) {
     case ActivationKind::kNone:
     case ActivationKind::kFunction:
       return sum;
     case ActivationKind::kRelu:
-      return std::max(sum, 0);
+      return std::max<std::int64_t>(sum, 0);
     case ActivationKind::kClamp:
-      return std::min(std::max(sum, activation.low), activation.high);
+      if (activation.low != INT32_MIN) sum = std::max<std::int64_t>(sum, activation.low);
+      if (activation.high != INT32_MAX) sum = std::min<std::int64_t>(sum, activation.high);
+      return sum;
   }
   throw SimulationError("an activation is not known");
 }
@@ -242,15 +257,15 @@ double function_of(const Activation& activation, double v) {
 
 }  // namespace
 
-std::int32_t post_process(const Conv2d& conv, std::size_t channel, std::int32_t sum) {
-  const std::int32_t biased = sum + (conv.bias.empty() ? 0 : conv.bias[channel]);
-  const std::int32_t active = activate(conv.activation, biased);
+std::int64_t post_process(const Conv2d& conv, std::size_t channel, std::int64_t sum) {
+  const std::int64_t biased = sum + (conv.bias.empty() ? 0 : conv.bias[channel]);
+  const std::int64_t active = activate(conv.activation, biased);
   if (!conv.requant) return active;
   const Requant& requant = *conv.requant;
   if (requant.arithmetic != Arithmetic::kExact)
     return bounded(requantised_sum(requant, channel, active), requant.dtype, requant.range);
   const double scale = requant.scale.size() == 1 ? requant.scale.front() : requant.scale[channel];
-  const double v = active * scale;
+  const double v = static_cast<double>(active) * scale;
   const double steps = conv.activation.kind == ActivationKind::kFunction
                            ? function_of(conv.activation, v) * conv.activation.output_scale
                            : v;

@@ -37,8 +37,9 @@ std::vector<std::int16_t> lines_of(const std::vector<std::int16_t>& elements, st
   return made;
 }
 
-std::int32_t dot(const std::int16_t* a, const std::int16_t* b, std::int64_t length) {
-  std::int32_t sum = 0;
+template <class Sum>
+Sum dot(const std::int16_t* a, const std::int16_t* b, std::int64_t length) {
+  Sum sum = 0;
   for (std::int64_t i = 0; i < length; ++i) sum += std::int32_t{a[i]} * b[i];
   return sum;
 }
@@ -66,8 +67,10 @@ Tensor reference_matmul(const std::vector<Operand>& inputs, const Conv2d& conv, 
         lines_of(b_elements, matrix_of(number, axes, p.b_axes), columns, p.inner, columns_of_b);
     for (std::int64_t row = 0; row < rows; ++row) {
       for (std::int64_t column = 0; column < columns; ++column) {
-        const std::int32_t sum = dot(&nth(left, row * p.inner), &nth(right, column * p.inner), p.inner);
-        const std::int32_t value = post_process(conv, to_size(column), sum);
+        const std::int16_t *x = &nth(left, row * p.inner), *w = &nth(right, column * p.inner);
+        const std::int64_t sum = a.info.dtype == DType::kInt16 ? dot<std::int64_t>(x, w, p.inner)
+                                                               : dot<std::int32_t>(x, w, p.inner);
+        const std::int64_t value = post_process(conv, to_size(column), sum);
         std::uint8_t bytes[sizeof value];
         std::memcpy(bytes, &value, sizeof value);
         made.bytes.insert(made.bytes.end(), bytes, bytes + dtype_size(output.dtype));

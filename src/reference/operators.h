@@ -42,6 +42,6 @@ Tensor reference_conv_transpose(const Operand& x, const Conv2d& conv, const Tens
 
 /// The result of a sum of products: bias, activation and requantisation of output channel `channel` (SPEC
 /// NU-2).
-std::int32_t post_process(const Conv2d& conv, std::size_t channel, std::int32_t sum);
+std::int64_t post_process(const Conv2d& conv, std::size_t channel, std::int64_t sum);
 
 }  // namespace tilebeat

@@ -66,7 +66,7 @@ std::optional<Mismatch> first_mismatch(const std::string& layer, const Tensor& e
   for (std::size_t axis = index.size(); axis-- > 0; rest /= expected.shape[axis]) {
     index[axis] = rest % expected.shape[axis];
   }
-  return Mismatch{layer, index, expected.at(element), actual.at(element)};
+  return Mismatch{layer, index, expected.wide_at(element), actual.wide_at(element)};
 }
 
 }  // namespace tilebeat

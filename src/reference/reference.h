@@ -33,8 +33,8 @@ std::map<std::string, Tensor> run_reference(const Workload& workload,
 struct Mismatch {
   std::string layer;
   std::vector<std::int64_t> index;
-  std::int32_t expected = 0;
-  std::int32_t actual = 0;
+  std::int64_t expected = 0;
+  std::int64_t actual = 0;
 };
 
 /// Compares two tensors of one layer. Throws SimulationError if their shapes or types differ.

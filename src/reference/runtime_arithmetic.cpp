@@ -40,6 +40,24 @@ std::int64_t single_rounding(std::int64_t acc, const Multiplier& factor) {
   return floor_shift(acc * factor.m + (std::int64_t{1} << (30 - factor.s)), 31 - factor.s);
 }
 
+std::int64_t short_rounding(std::int64_t acc, const Multiplier& factor) {
+  const std::int64_t half = factor.m < 0x7FFF0000 ? (factor.m + (1 << 15)) / (1 << 16) : 0x7FFF;
+  const std::int64_t product = floor_shift(acc * half + (std::int64_t{1} << (14 - factor.s)), 15 - factor.s);
+  return static_cast<std::int32_t>(static_cast<std::uint32_t>(product));
+}
+
+namespace {
+
+/// A sum times a real factor, half away from zero, within int32.
+std::int64_t rounded_product_of(std::int64_t acc, double factor) {
+  const double product = std::round(static_cast<double>(acc) * factor);
+  return product <= INT32_MIN   ? INT32_MIN
+         : product >= INT32_MAX ? INT32_MAX
+                                : static_cast<std::int64_t>(product);
+}
+
+}  // namespace
+
 std::int64_t double_rounding(std::int64_t acc, const Multiplier& factor) {
   const auto shifted = static_cast<std::int32_t>(to_unsigned(acc) << (factor.s > 0 ? factor.s : 0));
   // gemmlowp: the product is nudged by a half away from zero and cut towards zero.
@@ -75,7 +93,7 @@ std::int32_t bounded(std::int64_t value, DType dtype, const std::optional<Output
   return static_cast<std::int32_t>(value < low ? low : value > high ? high : value);
 }
 
-std::int64_t requantised_sum(const Requant& requant, std::size_t channel, std::int32_t acc) {
+std::int64_t requantised_sum(const Requant& requant, std::size_t channel, std::int64_t acc) {
   const float sx = f32(*requant.input_scale), sy = f32(*requant.output_scale);
   const std::vector<double>& weights = requant.weight_scale;
   const float sw = f32(weights.size() == 1 ? weights.front() : weights[channel]);
@@ -90,7 +108,12 @@ std::int64_t requantised_sum(const Requant& requant, std::size_t channel, std::i
         requant.rule == ProductRule::kFullyConnected ? double{rounded_product} : double{sx} * sw;
     const Multiplier factor = quantised_multiplier(product / sy);
     const bool twice = requant.rule == ProductRule::kDepthwise || requant.roundings == Roundings::kTwo;
-    value = twice ? double_rounding(acc, factor) : single_rounding(acc, factor);
+    if (requant.roundings == Roundings::kShort)
+      value = requant.rule == ProductRule::kFullyConnected
+                  ? rounded_product_of(acc, double{sx} * sw / sy)
+                  : short_rounding(acc, quantised_multiplier(double{sx} * sw / sy));
+    else
+      value = twice ? double_rounding(acc, factor) : single_rounding(acc, factor);
   }
   return value + requant.zero_point;
 }

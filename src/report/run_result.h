@@ -111,7 +111,7 @@ struct Counter {
 struct CheckDifference {
   std::string layer, against;  ///< "reference" or "expected"
   std::vector<std::int64_t> index;
-  std::int32_t wanted = 0, got = 0;
+  std::int64_t wanted = 0, got = 0;
 };
 
 /// The port, bus or link that carries the most beats, one direction of it, and these beats: whatever moves as

@@ -12,6 +12,12 @@
 
 namespace tilebeat {
 
+/// A sum with bits of its lower half flipped; a sum of 32 bits remains one.
+inline std::int64_t with_flipped_bits(std::int64_t sum, std::uint32_t mask) {
+  const auto low = static_cast<std::int32_t>(static_cast<std::uint32_t>(sum) ^ mask);
+  return sum - static_cast<std::int32_t>(static_cast<std::uint32_t>(sum)) + low;
+}
+
 /// Calls `action` once, before anything happens in cycle `at` (at least 1) of `clock` and after everything of
 /// the cycle before.
 inline void call_before(const ClockDomain& clock, Cycle at, std::function<void()> action) {

@@ -21,6 +21,13 @@ std::int32_t element(const std::vector<std::uint8_t>& bytes, std::size_t index, 
       return static_cast<std::int8_t>(bytes[index]);
     case DType::kUint8:
       return bytes[index];
+    case DType::kInt16: {
+      std::int16_t value = 0;
+      std::memcpy(&value, bytes.data() + index * sizeof value, sizeof value);
+      return value;
+    }
+    case DType::kInt64:
+      break;  // only matrix units make them, and nothing reads them
     case DType::kInt32:
     case DType::kFloat32:
       break;
@@ -52,6 +59,12 @@ void centred(const Elements& elements, DType type, std::int32_t zero, double fac
 }
 
 void append(std::int32_t value, DType type, std::vector<std::uint8_t>& bytes) {
+  if (type == DType::kInt16) {
+    const auto half = static_cast<std::uint16_t>(value);
+    bytes.push_back(static_cast<std::uint8_t>(half & 0xFF));
+    bytes.push_back(static_cast<std::uint8_t>(half >> 8));
+    return;
+  }
   if (is_byte(type)) {
     bytes.push_back(static_cast<std::uint8_t>(value));
     return;
@@ -136,7 +149,7 @@ std::int32_t VectorMath::end_sum(std::int32_t sum, std::size_t channel, const Ve
   decode_activation(parameters_.data(), setup);
   setup.requantise = operation.out_type != DType::kInt32;
   setup.output_type = operation.out_type, setup.output_zero_point = operation.out_zero;
-  return post_process(sum, setup, decode_post_parameter(record));
+  return static_cast<std::int32_t>(post_process(sum, setup, decode_post_parameter(record)));
 }
 
 void VectorMath::run(const VectorRun& operation, const VectorStep& step, const std::vector<std::uint8_t>& a,

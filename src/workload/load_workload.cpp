@@ -255,17 +255,22 @@ void refuse_model(const std::string& path) {
       path, folder)));
 }
 
-void check_inputs(const LayerSource& source, Reads reads) {
+void check_inputs(const LayerSource& source, const Operator& op) {
+  const Reads reads = op.reads;
   for (std::size_t i = 0; i < source.inputs.size(); ++i) {
     const TensorInfo& input = source.inputs[i];
     const std::string name = shown(source.names[i]);
-    const auto refuse = [&](const std::string& what, const char* allowed) {
+    const auto refuse = [&](const std::string& what, const std::string& allowed) {
       source.input_place(i).refuse(fmt::format("{} {}", name, what), allowed);
     };
     if (input.shape.size() != 4 && reads == Reads::kMaps)
       refuse(fmt::format("with shape {}", shape_text(input.shape)), "a map [N, H, W, C]");
     if (input.dtype == DType::kInt32 && reads != Reads::kAccumulators)
       refuse("with int32 accumulators", "an int8 or uint8 tensor; give the layer that makes it a requant");
+    if (input.dtype == DType::kInt64)
+      refuse("with int64 accumulators", "a quantised tensor; give the layer that makes it a requant");
+    if (input.dtype == DType::kInt16 && !op.reads_int16)
+      refuse("of int16", fmt::format("an int8 or uint8 tensor, {} has no other", op.name));
     if (input.dtype == DType::kFloat32 && reads != Reads::kReals && reads != Reads::kBytesOrReals)
       refuse("of float32", "an int8 or uint8 tensor; quantize it first");
     if (input.dtype != DType::kFloat32 && reads == Reads::kReals)
@@ -280,7 +285,7 @@ Layer load_layer(const LayerSpec& spec, std::vector<TensorInfo> inputs, const Pl
   layer.name = spec.name, layer.op = spec.op->name, layer.scene = spec.scene, layer.inputs = spec.inputs;
   const LayerSource source{spec.name, layer.op,        spec.inputs, std::move(inputs),
                            place,     spec.arithmetic, of_workload, known_weights};
-  check_inputs(source, spec.op->reads);
+  check_inputs(source, *spec.op);
   spec.form->load(source, layer);
   spec.form->set_arithmetic({source, layer.output.dtype}, layer.operation);
   return layer;

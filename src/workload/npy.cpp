@@ -79,7 +79,8 @@ class HeaderParser {
   }
 
   DType element_type() {
-    if (peek() == '[') fail("elements are records, allowed are '|i1', '|u1', '<i4', '<f4'");
+    constexpr std::string_view kAllowed = "allowed are '|i1', '|u1', '<i2', '<i4', '<i8', '<f4'";
+    if (peek() == '[') fail(fmt::format("elements are records, {}", kAllowed));
     const std::string descr = quoted();
     // The order of one byte, which some writers say, means nothing.
     const std::string type =
@@ -88,7 +89,9 @@ class HeaderParser {
     if (type == "u1") return DType::kUint8;
     if (descr == "<i4") return DType::kInt32;
     if (descr == "<f4") return DType::kFloat32;
-    fail(fmt::format("elements of type '{}' are not allowed, allowed are '|i1', '|u1', '<i4', '<f4'", descr));
+    if (descr == "<i2") return DType::kInt16;
+    if (descr == "<i8") return DType::kInt64;
+    fail(fmt::format("elements of type '{}' are not allowed, {}", descr, kAllowed));
   }
 
   void row_major() {
@@ -223,6 +226,8 @@ Tensor read_npy(const std::string& path) {
 std::string npy_bytes(const Tensor& tensor) {
   const char* descr = tensor.dtype == DType::kInt32     ? "<i4"
                       : tensor.dtype == DType::kFloat32 ? "<f4"
+                      : tensor.dtype == DType::kInt16   ? "<i2"
+                      : tensor.dtype == DType::kInt64   ? "<i8"
                       : tensor.dtype == DType::kInt8    ? "|i1"
                                                         : "|u1";
   std::string header = fmt::format("{{'descr': '{}', 'fortran_order': False, 'shape': ({}{}), }}", descr,

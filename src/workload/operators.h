@@ -23,8 +23,8 @@ namespace tilebeat {
 // Pairs are [height, width], pads are [top, left, bottom, right].
 
 /// An activation between bias and requantisation (SPEC NU-2). `kClamp` keeps low <= acc <= high in
-/// accumulator units. `kFunction` is one of the real value, for requantised results alone: with v = acc *
-/// requant.scale[c], sat(round(f(v) * output_scale) + zero_point).
+/// accumulator units; an end of int32 is no bound. `kFunction` is one of the real value, for requantised
+/// results alone: with v = acc * requant.scale[c], sat(round(f(v) * output_scale) + zero_point).
 enum class ActivationKind : std::uint8_t { kNone, kRelu, kClamp, kFunction };
 struct Activation {
   ActivationKind kind = ActivationKind::kNone;
@@ -39,8 +39,9 @@ struct Activation {
 /// kDepthwise.
 enum class ProductRule : std::uint8_t { kConvolution, kDepthwise, kFullyConnected };
 
-/// The number of times that a sum in fixed point is rounded: kByRule is once, for kDepthwise twice.
-enum class Roundings : std::uint8_t { kByRule, kTwo };
+/// The rounding of a sum in fixed point: kByRule is once, for kDepthwise twice; kShort is that of sums of
+/// products of int16, once, with a multiplier of 16 bits, for kFullyConnected in doubles (SPEC DT-2).
+enum class Roundings : std::uint8_t { kByRule, kTwo, kShort };
 
 /// Bounds [low, high] of a result, in elements of its dtype.
 using OutputRange = std::array<std::int32_t, 2>;
@@ -130,9 +131,9 @@ struct Conv2d {
   /// Names the source of the weights: layers with the same name read the same bytes, each in its own order.
   std::string weights_source;
   std::int32_t weight_zero_point = 0;  ///< of the weights, shifted along, or of the second input
-  std::vector<std::int32_t> bias;      ///< empty, or one an output channel
+  std::vector<std::int64_t> bias;      ///< empty, or one an output channel
   Activation activation;
-  std::optional<Requant> requant;  ///< absent: int32 accumulators are the output
+  std::optional<Requant> requant;  ///< absent: accumulators are the output, int32, of int16 maps int64
 };
 
 /// max_pool, average_pool and, with a kernel as large as the map, global_max_pool and global_average_pool.

@@ -9,16 +9,18 @@
 
 namespace tilebeat {
 
-/// A tensor: C-order elements. int8 and uint8 take one byte an element, int32 and float32 four,
-/// little-endian.
+/// A tensor: C-order elements. int8 and uint8 take one byte an element, int16 two, int32 and float32 four,
+/// int64 eight, little-endian.
 struct Tensor {
   std::vector<std::int64_t> shape;
   DType dtype = DType::kInt8;
   std::vector<std::uint8_t> bytes;
 
   std::int64_t elements() const;
-  /// Element `index` (C order) widened to 32 bits; the bits of a float32.
+  /// Element `index` (C order) of a tensor that is not int64, widened to 32 bits; the bits of a float32.
   std::int32_t at(std::int64_t index) const;
+  /// The same of any tensor, widened to 64 bits.
+  std::int64_t wide_at(std::int64_t index) const;
 };
 
 /// The description of a tensor, known before a run computes it. Maps are NHWC (SPEC NU-4).

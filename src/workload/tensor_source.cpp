@@ -64,6 +64,8 @@ Tensor random_tensor(const std::vector<std::int64_t>& shape, DType dtype, std::u
   const Elements all{tensor.bytes.data(), elements, seed, to_unsigned(min), span};
   if (dtype == DType::kInt32) {
     fill_here<std::uint32_t>(all);
+  } else if (dtype == DType::kInt16) {
+    fill_here<std::uint16_t>(all);
   } else {
     fill_here<std::uint8_t>(all);
   }

@@ -26,8 +26,20 @@ std::int32_t Tensor::at(std::int64_t index) const {
   const auto i = to_size(index);
   if (dtype == DType::kInt8) return static_cast<std::int8_t>(bytes[i]);
   if (dtype == DType::kUint8) return bytes[i];
+  if (dtype == DType::kInt16) {
+    std::int16_t half = 0;
+    std::memcpy(&half, &bytes[i * sizeof half], sizeof half);
+    return half;
+  }
   std::int32_t value = 0;
   std::memcpy(&value, &bytes[i * sizeof value], sizeof value);
+  return value;
+}
+
+std::int64_t Tensor::wide_at(std::int64_t index) const {
+  if (dtype != DType::kInt64) return at(index);
+  std::int64_t value = 0;
+  std::memcpy(&value, &bytes[to_size(index) * sizeof value], sizeof value);
   return value;
 }
 
@@ -60,8 +72,10 @@ std::int64_t useful_taps(const Conv2d& conv) {
 std::int64_t useful_macs(const Workload& workload, const Layer& layer) {
   const auto* conv = std::get_if<Conv2d>(&layer.operation);
   if (conv == nullptr) return 0;
-  if (conv->pixels == PixelAxes::kMatrices) return layer.output.elements() * conv->product.inner;
-  const std::int64_t channels = workload.tensor(layer.inputs.front()).shape.back();
+  const TensorInfo& map = workload.tensor(layer.inputs.front());
+  const std::int64_t bytes = map.dtype == DType::kInt16 ? 2 : 1;
+  if (conv->pixels == PixelAxes::kMatrices) return layer.output.elements() * conv->product.inner * bytes;
+  const std::int64_t channels = map.shape.back() * bytes;
   std::int64_t outputs = layer.output.elements();
   for (std::size_t axis = 0; conv->form == ConvForm::kTransposed && axis < 2; ++axis) {
     const std::int64_t out = layer.output.shape[1 + axis], stride = conv->stride[axis];

@@ -147,8 +147,8 @@ OrderedJson LayerValue::schema() const {
 
 namespace {
 
-enum class InputType : std::uint8_t { kInt8, kUint8, kFloat32 };
-constexpr std::array<std::string_view, 3> kInputTypeNames{"int8", "uint8", "float32"};
+enum class InputType : std::uint8_t { kInt8, kUint8, kFloat32, kInt16 };
+constexpr std::array<std::string_view, 4> kInputTypeNames{"int8", "uint8", "float32", "int16"};
 constexpr Count kTensorNames{1, 65536};
 constexpr Range kExpectedCycles{1, std::int64_t{1} << 53};
 constexpr Bounds kTolerance{0, 1000};
@@ -223,7 +223,7 @@ void describe(Fields& v, InputSpec& s) {
   v.required().integers("shape", s.info.shape, kExtent, {1, 8}, "extents, [N, H, W, C] for maps");
   InputType type = InputType::kInt8;
   v.choice("dtype", type, kInputTypeNames, "type of the elements; float32 comes from a file");
-  constexpr std::array<DType, 3> kTypes{DType::kInt8, DType::kUint8, DType::kFloat32};
+  constexpr std::array<DType, 4> kTypes{DType::kInt8, DType::kUint8, DType::kFloat32, DType::kInt16};
   if (v.reading()) s.info.dtype = kTypes.at(to_size(type));
   v.integer("zero_point", s.info.zero_point, kZeroPoint,
             "element that stands for 0, within the type's range");

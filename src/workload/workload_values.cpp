@@ -103,6 +103,11 @@ OrderedJson ActivationValue::schema() const {
   return {{"anyOf", forms}};
 }
 
+void QuantisedTypeValue::read(const Json& json, const Place& place) {
+  constexpr std::array<DType, 3> kTypes{DType::kInt8, DType::kUint8, DType::kInt16};
+  value = kTypes.at(to_size(read_choice(json, place, {"int8", "uint8", "int16"})));
+}
+
 void ReluValue::read(const Json& json, const Place& place) {
   value = read_choice(json, place, {"none", "relu"}) == 1;
 }

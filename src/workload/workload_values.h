@@ -34,6 +34,14 @@ struct ActivationValue {
   OrderedJson schema() const;
 };
 
+/// "int8", "uint8" or "int16": the type of a quantised tensor.
+struct QuantisedTypeValue {
+  DType& value;
+  void read(const Json& json, const Place& place);
+  OrderedJson write() const { return dtype_name(value); }
+  OrderedJson schema() const { return {{"enum", {"int8", "uint8", "int16"}}}; }
+};
+
 /// "none" or "relu".
 struct ReluValue {
   bool& value;

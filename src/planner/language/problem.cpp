@@ -142,6 +142,28 @@ Problem transposed_problem(const Workload& workload, const Layer& layer, int blo
   return p;
 }
 
+// Every weight of `weights` twice.
+Tensor doubled(const Tensor& weights) {
+  Tensor made{weights.shape, weights.dtype, {}};
+  made.shape.back() *= 2;
+  made.bytes.reserve(2 * weights.bytes.size());
+  for (const std::uint8_t weight : weights.bytes) made.bytes.insert(made.bytes.end(), 2, weight);
+  return made;
+}
+
+// A problem whose input is int16 as one of its bytes.
+Problem in_halves(Problem p) {
+  if (p.input.dtype != DType::kInt16) return p;
+  p.of_halves = true;
+  p.input.dtype = DType::kUint8;
+  p.input.shape.back() *= 2;
+  p.channels *= 2;
+  std::vector<std::int64_t> shape = p.weights.shape();
+  shape.back() *= 2;
+  p.weights = p.weights.mapped(shape, "for both halves of int16", doubled);
+  return p;
+}
+
 // Whether the maps of a convolution may be taken for the rows of a matrix, and are enough to gain by it.
 bool is_of_rows(const Conv2d& conv, const TensorInfo& map) {
   constexpr std::int64_t kFewest = 8;
@@ -172,8 +194,10 @@ std::optional<MapExtents> map_of_product(const Layer& layer) {
   return MapExtents{count_of(images.maps), to_int(images.rows / width), width, to_int(conv->product.inner)};
 }
 
-Problem make_problem(const Workload& workload, const Layer& layer, const HardwareConfig& hardware,
-                     int block_kernels) {
+namespace {
+
+Problem problem_of(const Workload& workload, const Layer& layer, const HardwareConfig& hardware,
+                   int block_kernels) {
   const PlannerConfig& planner = hardware.planner;
   Problem p;
   p.name = layer.name;
@@ -219,6 +243,13 @@ Problem make_problem(const Workload& workload, const Layer& layer, const Hardwar
   return p;
 }
 
+}  // namespace
+
+Problem make_problem(const Workload& workload, const Layer& layer, const HardwareConfig& hardware,
+                     int block_kernels) {
+  return in_halves(problem_of(workload, layer, hardware, block_kernels));
+}
+
 TensorLayout Problem::map_layout(std::uint64_t address) const {
   TensorLayout layout = TensorLayout::dense(address, height, width, channels);
   if (map_order == MatrixOrder::kPlain) return layout;
@@ -262,6 +293,8 @@ Rescale rescale_of(const Requant& requant) {
     case Arithmetic::kTflm:
       break;
   }
+  if (requant.roundings == Roundings::kShort)
+    return requant.rule == ProductRule::kFullyConnected ? Rescale::kReal64Away : Rescale::kShortMultiplier;
   return requant.rounds_twice() ? Rescale::kDoubleRounding : Rescale::kSingleRounding;
 }
 
@@ -282,8 +315,13 @@ void set_factor(const Requant& requant, std::size_t index, PostParameter& parame
     parameter.scale = double{scale};
     return;
   }
-  const double product = requant.rule == ProductRule::kFullyConnected ? double{rounded} : double{sx} * sw;
-  const FixedFactor factor = fixed_factor(product / sy);
+  const bool connected = requant.rule == ProductRule::kFullyConnected;
+  const double exact = double{sx} * sw;
+  if (requant.roundings == Roundings::kShort) {
+    parameter.scale = connected ? exact / sy : short_factor(fixed_factor(exact / sy));
+    return;
+  }
+  const FixedFactor factor = fixed_factor((connected ? double{rounded} : exact) / sy);
   parameter.scale = factor.multiplier, parameter.shift = factor.shift;
 }
 
@@ -297,7 +335,7 @@ ConvSetup conv_setup(const Problem& p) {
   s.dilation_h = narrow(p, c.dilation[0], "dilation"), s.dilation_w = narrow(p, c.dilation[1], "dilation");
   set_field(s.input_zero_point, p.input.zero_point);
   set_field(s.weight_zero_point, c.weight_zero_point);
-  s.input_type = p.input.dtype;
+  s.input_type = p.of_halves ? DType::kInt16 : p.input.dtype;
   if (p.kernel_tensor) s.weight_type = p.kernel_tensor->info.dtype;
   s.output_type = p.output.dtype;
   s.requantise = c.requant.has_value();
@@ -321,8 +359,12 @@ PostParameter post_parameter(const Problem& p, int kernel) {
   PostParameter parameter;
   if (kernel >= p.conv.out_channels) return parameter;
   const auto index = to_size(kernel);
-  if (!p.conv.bias.empty()) parameter.bias = p.conv.bias[index];
   if (p.conv.requant) set_factor(*p.conv.requant, index, parameter);
+  if (p.conv.bias.empty()) return parameter;
+  if (p.of_halves)
+    parameter.set_wide_bias(p.conv.bias[index]);
+  else
+    parameter.bias = static_cast<std::int32_t>(p.conv.bias[index]);
   return parameter;
 }
 

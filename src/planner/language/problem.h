@@ -145,7 +145,11 @@ struct Problem {
   /// For a matrix product, by output image: the image of the map and the set of kernels that it uses. Empty:
   /// image i uses map image i and the only set.
   std::vector<int> map_images, kernel_sets;
-  int sets = 1;                                 ///< sets of kernels
+  int sets = 1;  ///< sets of kernels
+  /// The layer's input is int16: `input`, `channels` and `weights` are those of the map's bytes, whose
+  /// channels are the low and the high half of each channel in turn, with the same weight for both (SPEC
+  /// DT-2).
+  bool of_halves = false;
   MatrixOrder map_order = MatrixOrder::kPlain;  ///< kTransposed: the pixels of a channel are neighbours
   std::int64_t useful_taps = 0;  ///< taps of an output that are useful work: all but inserted zeros
   int batch = 1, height = 0, width = 0, channels = 0, out_height = 0, out_width = 0;

@@ -14,6 +14,7 @@ namespace {
 constexpr std::int32_t kUint8ToInt8 = -128;
 constexpr Range kRandomWeights{-127, 127};
 constexpr Range kRandomBias{-1000, 1000};
+constexpr double kMostShortFactor = 1 << 14;  // where a shift to the right begins (SPEC DT-2)
 
 /// Transposes B to kernels: matrices [k, columns] become [columns, k].
 void transpose(Tensor& tensor, std::int64_t rows, std::int64_t columns) {
@@ -31,10 +32,17 @@ std::int64_t farthest(const TensorInfo& info) {
   return std::max(info.zero_point - dtype_min(info.dtype), dtype_max(info.dtype) - info.zero_point);
 }
 
+bool is_wide(const LayerSource& source) {
+  return source.input().dtype == DType::kInt16;
+}
+
 void check_bound(std::int64_t bound, const LayerSource& source) {
-  if (bound > INT32_MAX) {
+  constexpr std::int64_t kMostWide = (std::int64_t{1} << 47) - 1;
+  const std::int64_t most = is_wide(source) ? kMostWide : INT32_MAX;
+  if (bound > most) {
     source.place.refuse(fmt::format("layer \"{}\" with accumulators of up to {}", source.name, bound),
-                        fmt::format("at most {}, the greatest int32", INT32_MAX));
+                        is_wide(source) ? fmt::format("at most {}, the greatest number of 48 bits", most)
+                                        : fmt::format("at most {}, the greatest int32", most));
   }
 }
 
@@ -47,7 +55,7 @@ void describe(Fields& v, Requant& r) {
       "scale", PerChannelValue{r.scale, kPositiveScale},
       "factor from accumulator to output, or one an output channel; without it that of the three scales");
   v.integer("zero_point", r.zero_point, kZeroPoint, "added after scaling, within the type's range");
-  v.choice("dtype", r.dtype, kByteTypeNames, "type of the output");
+  v.special("dtype", QuantisedTypeValue{r.dtype}, "type of the output");
   v.optional_number("input_scale", r.input_scale, kPositiveScale, "real value of one step of the input");
   v.special("weight_scale", PerChannelValue{r.weight_scale, kPositiveScale},
             "real value of one step of the kernels or of the second input, or one an output channel");
@@ -59,7 +67,8 @@ void AccumulatorForm::describe_accumulators(Fields& v) {
   v.special("activation", ActivationValue{conv_.activation}, "applied to the accumulator, bias added");
   v.optional_object(
       "requant", conv_.requant,
-      "saturate(round_half_even(accumulator * scale) + zero_point); without it int32 is the output");
+      "saturate(round_half_even(accumulator * scale) + zero_point); without it int32 is the output, of an "
+      "int16 input int64");
   describe_range(v, range_);
 }
 
@@ -78,6 +87,7 @@ void AccumulatorForm::set_arithmetic(const LayerArithmetic& rules, LayerOperatio
   if (rules.arithmetic() == Arithmetic::kExact) return;
   r.arithmetic = rules.arithmetic();
   if (r.arithmetic == Arithmetic::kTflm) r.arithmetic = Arithmetic::kFixed, r.roundings = Roundings::kTwo;
+  if (rules.input().dtype == DType::kInt16) rules.of_int16(), r.roundings = Roundings::kShort;
   const Place place = rules.place().key("requant");
   rules.need(r.input_scale.has_value(), place.key("input_scale"));
   rules.need(!r.weight_scale.empty(), place.key("weight_scale"));
@@ -87,8 +97,10 @@ void AccumulatorForm::set_arithmetic(const LayerArithmetic& rules, LayerOperatio
         .key("activation")
         .refuse(fmt::format("another activation than \"relu\" in arithmetic {}", rules.name()),
                 R"("none" or "relu"; "output_range" keeps the result within bounds)");
+  const bool short_multiplier = r.roundings == Roundings::kShort && r.rule != ProductRule::kFullyConnected;
   for (const double weight_scale : r.weight_scale)
-    rules.check_factor(*r.input_scale * weight_scale / *r.output_scale, place);
+    rules.check_factor(*r.input_scale * weight_scale / *r.output_scale, place,
+                       short_multiplier ? kMostShortFactor : kMostFactor);
 }
 
 // ---- loading ----
@@ -115,8 +127,8 @@ void AccumulatorForm::check_requant(Conv2d& conv, const char* outputs, const Pla
   check_zero_point(conv.requant->zero_point, conv.requant->dtype, place.key("zero_point"));
 }
 
-void AccumulatorForm::set_type(const Conv2d& conv, TensorInfo& output) {
-  output.dtype = conv.requant ? conv.requant->dtype : DType::kInt32;
+void AccumulatorForm::set_type(const Conv2d& conv, const LayerSource& source, TensorInfo& output) {
+  output.dtype = conv.requant ? conv.requant->dtype : is_wide(source) ? DType::kInt64 : DType::kInt32;
   output.zero_point = conv.requant ? conv.requant->zero_point : 0;
 }
 
@@ -161,11 +173,15 @@ KnownWeights::mapped_type AccumulatorForm::read_weights(const KernelShape& kerne
   return {Weights(std::move(values), name), stored};
 }
 
-void AccumulatorForm::load_bias(const Place& layer, Conv2d& conv) const {
+void AccumulatorForm::load_bias(const LayerSource& source, Conv2d& conv) const {
   if (!bias_) return;
-  const Tensor tensor = load_tensor(*bias_, {{conv.out_channels}, DType::kInt32, DType::kInt32, kRandomBias},
-                                    layer.key("bias"));
-  for (std::int64_t c = 0; c < conv.out_channels; ++c) conv.bias.push_back(tensor.at(c));
+  const Place place = source.place.key("bias");
+  std::optional<DType> dtype;
+  if (!is_wide(source)) dtype = DType::kInt32;
+  const Tensor tensor = load_tensor(*bias_, {{conv.out_channels}, dtype, DType::kInt32, kRandomBias}, place);
+  if (tensor.dtype != DType::kInt32 && tensor.dtype != DType::kInt64)
+    place.key("file").refuse(fmt::format("a file of {}", dtype_name(tensor.dtype)), "int32 or int64");
+  for (std::int64_t c = 0; c < conv.out_channels; ++c) conv.bias.push_back(tensor.wide_at(c));
 }
 
 void check_accumulators(const Conv2d& conv, const LayerSource& source) {
@@ -203,7 +219,7 @@ void check_transposed_accumulators(const Conv2d& conv, const LayerSource& source
 
 void check_product_accumulators(const Conv2d& conv, const LayerSource& source) {
   std::int64_t bias = 0;
-  for (const std::int32_t value : conv.bias) bias = std::max(bias, std::abs(std::int64_t{value}));
+  for (const std::int64_t value : conv.bias) bias = std::max(bias, std::abs(value));
   check_bound(bias + conv.product.inner * farthest(source.inputs[0]) * farthest(source.inputs[1]), source);
 }
 
@@ -222,7 +238,7 @@ class Conv2dForm : public AccumulatorForm {
     v.integers("pads", conv_.pads, kPadding, "[top, left, bottom, right] in pixels");
     v.integer("groups", conv_.groups, kExtent, "groups; divides the channels and the kernels");
     describe_weights(v, "kernels [out_channels, height, width, channels / groups]");
-    describe_bias(v, "int32 [out_channels]");
+    describe_bias(v, "int32 [out_channels]; of an int16 input int64, too");
     v.optional_boolean(
         "depthwise", depthwise_,
         "whether fixed arithmetic treats it as a depthwise convolution; without it if there are "
@@ -254,7 +270,7 @@ class Conv2dForm : public AccumulatorForm {
     output.shape = {map[0], output_pixels(window, map, 0, place), output_pixels(window, map, 1, place),
                     conv.out_channels};
     check_shape(output.shape, place);
-    set_type(conv, output);
+    set_type(conv, source, output);
   }
 
   /// Loads the weights, which have shape `weights` in the file.
@@ -262,7 +278,7 @@ class Conv2dForm : public AccumulatorForm {
     load_weights(
         {weights, {conv.out_channels, conv.kernel[0], conv.kernel[1], source.input().shape[3] / conv.groups}},
         source, conv);
-    load_bias(source.place, conv);
+    load_bias(source, conv);
     check_accumulators(conv, source);
   }
 
@@ -276,7 +292,7 @@ class FullyConnectedForm : public Conv2dForm {
   void describe(Fields& v) override {
     v.required().integer("out_features", conv_.out_channels, kExtent, "outputs of each map");
     describe_weights(v, "[out_features, K], K = height * width * channels in the map's order");
-    describe_bias(v, "int32 [out_features]");
+    describe_bias(v, "int32 [out_features]; of an int16 input int64, too");
     describe_accumulators(v);
   }
 
@@ -307,7 +323,7 @@ class ConvTransposeForm : public AccumulatorForm {
     v.integers("output_padding", output_padding_, kPadding,
                "[height, width] in pixels that the output has more, at its end, less than the stride");
     describe_weights(v, "kernels [out_channels, height, width, channels]");
-    describe_bias(v, "int32 [out_channels]");
+    describe_bias(v, "int32 [out_channels]; of an int16 input int64, too");
     describe_accumulators(v);
   }
 
@@ -320,12 +336,12 @@ class ConvTransposeForm : public AccumulatorForm {
     layer.output.shape = {map[0], pixels_of(map[1], 0, place), pixels_of(map[2], 1, place),
                           conv.out_channels};
     check_shape(layer.output.shape, place);
-    set_type(conv, layer.output);
+    set_type(conv, source, layer.output);
     check_requant(conv, "out_channels", place);
     if (conv.requant) conv.requant->rule = ProductRule::kDepthwise;
     const std::vector<std::int64_t> shape{conv.out_channels, conv.kernel[0], conv.kernel[1], map[3]};
     load_weights({shape, shape}, source, conv);
-    load_bias(place, conv);
+    load_bias(source, conv);
     check_transposed_accumulators(conv, source);
     layer.operation = std::move(conv);
   }

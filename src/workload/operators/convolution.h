@@ -28,7 +28,7 @@ class AccumulatorForm : public OperatorForm {
   /// from others. `outputs` is the file's name for output channels.
   static void check_requant(Conv2d& conv, const char* outputs, const Place& layer);
   /// Sets the type and the zero point of `output`.
-  static void set_type(const Conv2d& conv, TensorInfo& output);
+  static void set_type(const Conv2d& conv, const LayerSource& source, TensorInfo& output);
   /// The kernels' tensor in the file, and its shape as Conv2d::weights.
   struct KernelShape {
     std::vector<std::int64_t> in_file, shape;
@@ -36,7 +36,7 @@ class AccumulatorForm : public OperatorForm {
   };
   /// Sets the weights and their zero point (SPEC NU-1).
   void load_weights(const KernelShape& kernels, const LayerSource& source, Conv2d& conv) const;
-  void load_bias(const Place& layer, Conv2d& conv) const;
+  void load_bias(const LayerSource& source, Conv2d& conv) const;
 
   Conv2d conv_;  ///< without tensors
 
@@ -49,8 +49,8 @@ class AccumulatorForm : public OperatorForm {
   std::optional<OutputRange> range_;
 };
 
-// Checks of SPEC NU-3: no accumulator can leave int32, whatever the inputs' elements are. They throw
-// UserError.
+// Checks of SPEC NU-3 and DT-2: no accumulator can leave int32, or 48 bits where the input is int16, whatever
+// the inputs' elements are. They throw UserError.
 
 void check_accumulators(const Conv2d& conv, const LayerSource& source);
 /// Checks a transposed convolution: an output sums the taps that are a stride apart.

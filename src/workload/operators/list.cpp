@@ -1,6 +1,11 @@
 #include "workload/operators/operator.h"
 
+#include <algorithm>
+#include <array>
+
 namespace tilebeat {
+
+using namespace std::string_view_literals;
 
 // The forms, by source file. A class for several operators is told which one it is.
 
@@ -174,6 +179,10 @@ const std::vector<Operator>& operators() {
          [] { return plain_elementwise_form(Element::kSub, DType::kInt32); }},
     };
     add_host_operators(made);
+    constexpr std::array kOfInt16{"conv2d"sv, "fully_connected"sv, "matmul"sv, "conv_transpose"sv};
+    for (Operator& op : made)
+      op.reads_int16 =
+          op.inputs.high == 1 && std::find(kOfInt16.begin(), kOfInt16.end(), op.name) != kOfInt16.end();
     return made;
   }();
   return list;

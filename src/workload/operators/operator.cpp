@@ -8,8 +8,8 @@
 namespace tilebeat {
 namespace {
 
-/// Bounds of a factor from one scale to another: float32 keeps it, and a fixed-point shift reaches it.
-constexpr double kLeastFactor = 1e-30, kMostFactor = 1 << 30;
+/// The least factor from one scale to another that float32 keeps.
+constexpr double kLeastFactor = 1e-30;
 
 }  // namespace
 
@@ -39,10 +39,17 @@ void LayerArithmetic::need(bool there, const Place& place) const {
   if (!there) place.fail(fmt::format("is missing, arithmetic {} needs it", name()));
 }
 
-void LayerArithmetic::check_factor(double factor, const Place& place) const {
-  if (!(factor >= kLeastFactor && factor < kMostFactor))
+void LayerArithmetic::check_factor(double factor, const Place& place, double most) const {
+  if (!(factor >= kLeastFactor && factor < most))
     place.refuse(fmt::format("a factor of {} from input to output", factor),
-                 fmt::format("{} to {}", kLeastFactor, kMostFactor));
+                 fmt::format("{} to {}", kLeastFactor, most));
+}
+
+void LayerArithmetic::of_int16() const {
+  if (arithmetic() != Arithmetic::kExact && arithmetic() != Arithmetic::kFixed)
+    place()
+        .key("arithmetic")
+        .refuse(fmt::format("\"{}\" for an input of int16", name()), R"("exact" or "fixed")");
 }
 
 void LayerArithmetic::check_range(const std::optional<OutputRange>& range) const {
@@ -70,7 +77,7 @@ void describe(Fields& v, TensorRequant& r) {
 }
 
 void describe_range(Fields& v, std::optional<OutputRange>& range) {
-  v.optional_integers("output_range", range, kZeroPoint,
+  v.optional_integers("output_range", range, {INT16_MIN, INT16_MAX},
                       "[low, high] in elements of the output: the result is kept within, at the very end");
 }
 
@@ -93,6 +100,7 @@ int axis_of(int axis, std::size_t rank, const Place& place) {
 }
 
 void check_zero_point(std::int32_t zero_point, DType dtype, const Place& place) {
+  if (dtype == DType::kInt16 && zero_point != 0) place.refuse_value(zero_point, "0, the zero point of int16");
   if (zero_point < dtype_min(dtype) || zero_point > dtype_max(dtype)) {
     place.refuse_value(zero_point, fmt::format("{} to {}, the range of {}", dtype_min(dtype),
                                                dtype_max(dtype), dtype_name(dtype)));

@@ -32,6 +32,9 @@ struct LayerSource {
   Arithmetic arithmetic() const { return own_arithmetic.value_or(of_workload); }
 };
 
+/// The bound of factors from one scale to another: a fixed-point shift reaches it.
+constexpr double kMostFactor = 1 << 30;
+
 /// Sets the arithmetic of a layer's results (SPEC NU-6) and checks that the file has all fields that it
 /// needs. All members throw UserError.
 class LayerArithmetic {
@@ -52,9 +55,11 @@ class LayerArithmetic {
   /// Sets the arithmetic of real values. Returns whether it is another one than exact.
   bool begin(TensorRequant& requant) const;
   void need(bool there, const Place& place) const;
-  /// Checks a factor from input to output.
-  void check_factor(double factor, const Place& place) const;
+  /// Checks a factor from input to output, which is less than `most`.
+  void check_factor(double factor, const Place& place, double most = kMostFactor) const;
   void check_range(const std::optional<OutputRange>& range) const;
+  /// Checks the arithmetic of an input of int16 (SPEC DT-2): exact or fixed.
+  void of_int16() const;
 
  private:
   const LayerSource& source_;
@@ -100,6 +105,7 @@ struct Operator {
   Reads reads;
   FormMaker form;               ///< with the defaults
   std::string_view which = "";  ///< distinguishes rows of one name in titles
+  bool reads_int16 = false;     ///< besides bytes (SPEC DT-2)
 };
 
 /// Whether the host computes its layers.

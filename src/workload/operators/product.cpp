@@ -88,7 +88,7 @@ class ProductForm : public AccumulatorForm {
     start(a, b, "columns of B", source, conv, layer.output);
     conv.kernels = KernelSource::kInput;
     conv.weight_zero_point = source.inputs[1].zero_point;
-    load_bias(source.place, conv);
+    load_bias(source, conv);
     check_product_accumulators(conv, source);
     layer.operation = std::move(conv);
   }
@@ -102,7 +102,7 @@ class ProductForm : public AccumulatorForm {
   static void start(const Matrices& a, const Matrices& b, const char* outputs, const LayerSource& source,
                     Conv2d& conv, TensorInfo& output) {
     infer(a, b, source.place, conv, output);
-    set_type(conv, output);
+    set_type(conv, source, output);
     check_requant(conv, outputs, source.place);
     if (conv.requant) conv.requant->rule = ProductRule::kFullyConnected;
   }
@@ -119,12 +119,15 @@ class MatmulForm : public ProductForm {
                "leading axes of the weights, aligned with those of A at their ends; missing ones and extents "
                "of 1 are repeated");
     describe_transposition(v);
-    describe_bias(v, "int32 [out_features]");
+    describe_bias(v, "int32 [out_features]; of an int16 input int64, too");
     describe_accumulators(v);
   }
 
   void load(const LayerSource& source, Layer& layer) const override {
     Conv2d conv = conv_;
+    if (transpose_a_ && source.input().dtype == DType::kInt16)
+      source.place.key("transpose_a")
+          .refuse("true for an input of int16", "false; transpose the input first");
     const Matrices a = matrices_of_input(source, 0, order_of(transpose_a_));
     const std::int64_t inner = a.columns(), columns = conv.out_channels;
     Matrices b{"the weights", weights_axes_, order_of(transpose_b_), source.place.key("weights_axes")};
@@ -141,7 +144,7 @@ class MatmulForm : public ProductForm {
       kernels.shape = {columns, 1, 1, inner};
     }
     load_weights(kernels, source, conv);
-    load_bias(source.place, conv);
+    load_bias(source, conv);
     check_accumulators(conv, source);
     layer.operation = std::move(conv);
   }

@@ -1,5 +1,6 @@
 // The offset-table engine in clock granularity: data moves in the cycles that the pipeline answered.
 #include "engines/offset_table/sim/offset_unit.h"
+#include "kernels/mac.h"
 #include "units/matrix_unit.h"
 
 #include <algorithm>
@@ -96,20 +97,23 @@ void OffsetUnit::multiply(Under& under) {
   }
   if (signals_ && context_.trace() != nullptr) trace_operands(under, bytes);
   upsets_.until(under.times.end - 1, [this](const Fault& upset) {
-    std::int32_t& sum = nth(sums_, upset.bank);
-    sum = static_cast<std::int32_t>(static_cast<std::uint32_t>(sum) ^ std::uint32_t{upset.mask}
-                                                                          << 8 * upset.address);
+    Sum& sum = nth(sums_, upset.bank);
+    sum = with_flipped_bits(sum, std::uint32_t{upset.mask} << 8 * upset.address);
   });
   if (under.begins) std::fill(sums_.begin(), sums_.end(), 0);
-  const bool is_unsigned = job.conv.input_type == DType::kUint8, wide = job.conv.weight_type == DType::kUint8;
+  const Beat& beat = job.schedule.beats(slice.group)[under.beat];
+  const bool is_unsigned = job.conv.weight_type == DType::kUint8;
+  std::vector<std::int16_t> elements_of_thread(to_size(vector));
   for (std::size_t t = 0; t < under.operands.size(); ++t) {
-    std::int32_t* sums = sums_.data() + t * to_size(config_.columns);
+    Sum* sums = sums_.data() + t * to_size(config_.columns);
+    tilebeat::widen(bytes.data() + t * to_size(vector), under.operands[t].bytes, job.conv.input_type,
+                    job.conv.input_zero_point, elements_of_thread.data(), beat.channel);
     for (int i = 0; i < under.operands[t].bytes; ++i) {
-      const std::uint8_t byte = bytes[t * to_size(vector) + to_size(i)];
-      const int x = (is_unsigned ? byte : static_cast<std::int8_t>(byte)) - job.conv.input_zero_point;
+      const std::int32_t x = nth(elements_of_thread, i);
       for (int k = 0; k < slice.count; ++k) {
         const std::uint8_t weight = nth(under.kernels, k * elements + i);
-        sums[k] += x * ((wide ? weight : static_cast<std::int8_t>(weight)) - job.conv.weight_zero_point);
+        sums[k] +=
+            x * ((is_unsigned ? weight : static_cast<std::int8_t>(weight)) - job.conv.weight_zero_point);
       }
     }
   }
@@ -167,8 +171,12 @@ void OffsetUnit::trace_operands(const Under& under, const std::vector<std::uint8
   Trace& trace = *context_.observers.trace;
   const Picoseconds at = now_ps();
   const ConvSetup& conv = under.job->conv;
-  const auto show = [&](SignalId signal, std::uint8_t byte, DType type, int zero) {
-    const int value = (type == DType::kUint8 ? byte : static_cast<std::int8_t>(byte)) - zero;
+  // A half of an int16 is shown as a byte.
+  const int first =
+      under.job->schedule.beats(under.job->schedule.slices()[under.slice].group)[under.beat].channel;
+  const auto show = [&](SignalId signal, std::uint8_t byte, DType type, int zero, int number) {
+    const bool low_half = type == DType::kInt16 && number % 2 == 0;
+    const int value = (type == DType::kUint8 || low_half ? byte : static_cast<std::int8_t>(byte)) - zero;
     trace.change(signal, at, static_cast<std::uint32_t>(value) & 0x1FF);
   };
   const auto vector = to_size(under.job->schedule.vector());
@@ -176,13 +184,14 @@ void OffsetUnit::trace_operands(const Under& under, const std::vector<std::uint8
   signals_->valid.high(&trace, at, at + context_.clock.period_ps());
   for (std::size_t t = 0; t < under.operands.size(); ++t) {
     for (std::size_t i = 0; i < to_size(under.operands[t].bytes); ++i)
-      show(signals_->maps[t * lanes + i], bytes[t * vector + i], conv.input_type, conv.input_zero_point);
+      show(signals_->maps[t * lanes + i], bytes[t * vector + i], conv.input_type, conv.input_zero_point,
+           first + to_int(i));
   }
   const std::size_t elements =
       under.kernels.size() / to_size(under.job->schedule.slices()[under.slice].count);
   for (std::size_t i = 0; i < under.kernels.size(); ++i)
     show(signals_->kernels[i / elements * lanes + i % elements], under.kernels[i], conv.weight_type,
-         conv.weight_zero_point);
+         conv.weight_zero_point, 0);
 }
 
 void OffsetUnit::trace_beat(const Pipeline::BeatTimes& times, const Beat& beat) {

@@ -165,7 +165,7 @@ void OffsetUnit::widen_threads(const std::vector<Beat>& beats) {
         if (operand.bytes == 0) continue;
         lines_.direct_read(operand.address + to_unsigned(moved), bytes_.data(), size, now);
         widen(bytes_.data(), size, rolling::OperandName::kA, job.conv,
-              wide_threads_.data() + t * width_ + (stretch.begin + i) * vector);
+              wide_threads_.data() + t * width_ + (stretch.begin + i) * vector, beat.channel);
       }
       i += together;
     }
@@ -182,7 +182,8 @@ void OffsetUnit::multiply_slice(const Slice& slice) {
   const std::vector<std::int16_t>& kernels = widened_kernels(slice);
   if (job.run.first) std::fill(sums_.begin(), sums_.end(), 0);
   rolling::multiply_block({wide_threads_.data(), width_}, count_of(threads_), {kernels.data(), width_},
-                          slice.count, to_int(width_), sums_.data(), to_size(config_.columns));
+                          slice.count, to_int(width_), sums_.data(), to_size(config_.columns),
+                          job.conv.input_type == DType::kInt16);
   if (!job.run.last) return;
   const Cycle now = context_.clock.cycle_of(now_ps());
   if (records_requested_) {

@@ -426,17 +426,16 @@ void OffsetUnit::schedule(Cycle now) {
 
 // The rows of a slice as they are written, one thread after the other.
 std::vector<std::uint8_t> OffsetUnit::post_processed(const Job& job, const Slice& slice,
-                                                     const std::int32_t* sums) const {
+                                                     const Sum* sums) const {
   const auto element = to_size(dtype_size(job.conv.output_type));
   std::vector<std::uint8_t> data(to_size(slice.count) * element);
-  if (element == 1 && !job.records.empty()) {
-    post_process_bytes(sums, slice.count, job.conv, job.records.data() + slice.first, data.data());
+  if (!job.records.empty()) {
+    post_process_row(sums, slice.count, job.conv, job.records.data() + slice.first, data.data());
     return data;
   }
   const PostParameter none{};
   for (int k = 0; k < slice.count; ++k) {
-    const PostParameter& record = job.records.empty() ? none : nth(job.records, slice.first + k);
-    const std::int32_t value = post_process(sums[k], job.conv, record);
+    const std::int64_t value = post_process(sums[k], job.conv, none);
     std::memcpy(data.data() + to_size(k) * element, &value, element);
   }
   return data;

@@ -286,8 +286,7 @@ class OffsetUnit : public CommandedUnit {
   void widen_threads(const std::vector<Beat>& beats);
   const std::vector<std::int16_t>& widened_kernels(const Slice& slice);
 
-  std::vector<std::uint8_t> post_processed(const Job& job, const Slice& slice,
-                                           const std::int32_t* sums) const;
+  std::vector<std::uint8_t> post_processed(const Job& job, const Slice& slice, const Sum* sums) const;
 
   OffsetConfig config_;
   Granularity granularity_;
@@ -325,7 +324,7 @@ class OffsetUnit : public CommandedUnit {
   std::vector<LineCache::Reference> references_;
   std::vector<Pipeline::RowTimes> rows_;
   std::vector<int> row_accesses_;
-  std::vector<std::int32_t> sums_;  // by row and column of the lanes
+  std::vector<Sum> sums_;  // by row and column of the lanes
   UpsetsToCome<Fault> upsets_;
   std::optional<Cycle> records_requested_;  // of the latest slice, where it reads any
   Cycle written_ = 0;

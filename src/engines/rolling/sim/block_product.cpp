@@ -9,13 +9,14 @@
 namespace tilebeat::rolling {
 namespace {
 
-void multiply_portable(const Lines& a, int rows, const Lines& b, int columns, int length, std::int32_t* sums,
+template <class Added>
+void multiply_portable(const Lines& a, int rows, const Lines& b, int columns, int length, Sum* sums,
                        std::size_t stride) {
   for (int i = 0; i < rows; ++i) {
     const std::int16_t* x = a.line(i);
     for (int j = 0; j < columns; ++j) {
       const std::int16_t* w = b.line(j);
-      std::int32_t sum = 0;
+      Added sum = 0;
       for (int n = 0; n < length; ++n) sum += std::int32_t{x[n]} * w[n];
       sums[to_size(i) * stride + to_size(j)] += sum;
     }
@@ -44,9 +45,14 @@ __attribute__((target("avx2"))) inline __m128i sums_of(const __m256i (&part)[4])
   return _mm_add_epi32(_mm256_castsi256_si128(both), _mm256_extracti128_si256(both, 1));
 }
 
+__attribute__((target("avx2"))) inline void add_four(Sum* sums, __m128i added) {
+  auto* place = reinterpret_cast<__m256i*>(sums);
+  _mm256_storeu_si256(place, _mm256_add_epi64(_mm256_loadu_si256(place), _mm256_cvtepi32_epi64(added)));
+}
+
 // Two rows and four columns at a time, in registers.
 __attribute__((target("avx2"))) void multiply_avx2(const Lines& a, int rows, const Lines& b, int columns,
-                                                   int length, std::int32_t* sums, std::size_t stride) {
+                                                   int length, Sum* sums, std::size_t stride) {
   constexpr int kRows = 2, kColumns = 4, kVector = 16;
   const int whole_rows = rows / kRows * kRows, whole_columns = columns / kColumns * kColumns;
   for (int i = 0; i < whole_rows; i += kRows) {
@@ -62,23 +68,22 @@ __attribute__((target("avx2"))) void multiply_avx2(const Lines& a, int rows, con
         }
       }
       for (int r = 0; r < kRows; ++r) {
-        auto* place = reinterpret_cast<__m128i*>(sums + to_size(i + r) * stride + j);
-        _mm_storeu_si128(place, _mm_add_epi32(_mm_loadu_si128(place), sums_of(part[r])));
+        add_four(sums + to_size(i + r) * stride + j, sums_of(part[r]));
       }
     }
   }
   if (whole_columns < columns)
-    multiply_portable(a, whole_rows, b.from(whole_columns), columns - whole_columns, length,
-                      sums + whole_columns, stride);
+    multiply_portable<std::int32_t>(a, whole_rows, b.from(whole_columns), columns - whole_columns, length,
+                                    sums + whole_columns, stride);
   if (whole_rows < rows)
-    multiply_portable(a.from(whole_rows), rows - whole_rows, b, columns, length,
-                      sums + to_size(whole_rows) * stride, stride);
+    multiply_portable<std::int32_t>(a.from(whole_rows), rows - whole_rows, b, columns, length,
+                                    sums + to_size(whole_rows) * stride, stride);
 }
 
 // Four rows and four columns at a time; what is left by the narrower form.
 __attribute__((target("avx512f,avx512bw,avx512vnni"))) void multiply_vnni(const Lines& a, int rows,
                                                                           const Lines& b, int columns,
-                                                                          int length, std::int32_t* sums,
+                                                                          int length, Sum* sums,
                                                                           std::size_t stride) {
   constexpr int kRows = 4, kColumns = 4, kVector = 32;
   const int whole_rows = rows / kRows * kRows, whole_columns = columns / kColumns * kColumns;
@@ -97,15 +102,13 @@ __attribute__((target("avx512f,avx512bw,avx512vnni"))) void multiply_vnni(const 
         }
       }
       for (int r = 0; r < kRows; ++r) {
-        std::int32_t* place = sums + to_size(i + r) * stride + j;
         __m256i half[kColumns];
         for (int k = 0; k < kColumns; ++k) {
           __m256i halves[2];
           std::memcpy(halves, &part[r][k], sizeof halves);
           half[k] = _mm256_add_epi32(halves[0], halves[1]);
         }
-        auto* four = reinterpret_cast<__m128i*>(place);
-        _mm_storeu_si128(four, _mm_add_epi32(_mm_loadu_si128(four), sums_of(half)));
+        add_four(sums + to_size(i + r) * stride + j, sums_of(half));
       }
     }
   }
@@ -143,11 +146,11 @@ __attribute__((target("avx2"))) void multiply_lines_avx2(const std::int16_t* a, 
 #endif
 
 using MultiplyLines = void (*)(const std::int16_t*, const std::int16_t*, int, int, std::int32_t*);
-using Multiply = void (*)(const Lines&, int, const Lines&, int, int, std::int32_t*, std::size_t);
+using Multiply = void (*)(const Lines&, int, const Lines&, int, int, Sum*, std::size_t);
 
 // The kernels for this machine; all of them give the same.
 struct Kernels {
-  Multiply block = multiply_portable;
+  Multiply block = multiply_portable<std::int32_t>;
   MultiplyLines lines = multiply_lines_portable;
 };
 Kernels kernels() {
@@ -165,9 +168,10 @@ const Kernels& chosen() {
 
 }  // namespace
 
-void multiply_block(const Lines& a, int rows, const Lines& b, int columns, int length, std::int32_t* sums,
-                    std::size_t stride) {
-  chosen().block(a, rows, b, columns, length, sums, stride);
+void multiply_block(const Lines& a, int rows, const Lines& b, int columns, int length, Sum* sums,
+                    std::size_t stride, bool wide) {
+  const Multiply multiply = wide ? multiply_portable<std::int64_t> : chosen().block;
+  multiply(a, rows, b, columns, length, sums, stride);
 }
 
 void multiply_lines(const std::int16_t* a, const std::int16_t* b, int lines, int lanes, std::int32_t* sums) {

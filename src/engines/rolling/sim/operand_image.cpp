@@ -1,5 +1,7 @@
 #include "engines/rolling/sim/operand_image.h"
 
+#include "kernels/mac.h"
+
 #include <algorithm>
 
 namespace tilebeat::rolling {
@@ -38,15 +40,10 @@ class Pixels {
 }  // namespace
 
 void widen(const std::uint8_t* bytes, int count, OperandName operand, const ConvSetup& conv,
-           std::int16_t* elements) {
+           std::int16_t* elements, int first) {
   const bool is_map = operand == OperandName::kA;
-  const int zero = is_map ? conv.input_zero_point : conv.weight_zero_point;
-  if ((is_map ? conv.input_type : conv.weight_type) == DType::kUint8) {
-    for (int i = 0; i < count; ++i) elements[i] = static_cast<std::int16_t>(bytes[i] - zero);
-  } else {
-    for (int i = 0; i < count; ++i)
-      elements[i] = static_cast<std::int16_t>(static_cast<std::int8_t>(bytes[i]) - zero);
-  }
+  tilebeat::widen(bytes, count, is_map ? conv.input_type : conv.weight_type,
+                  is_map ? conv.input_zero_point : conv.weight_zero_point, elements, first);
 }
 
 void OperandImage::read_map(const ImageSource& source, std::vector<std::int16_t>& map) {

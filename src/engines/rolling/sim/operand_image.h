@@ -11,9 +11,10 @@
 
 namespace tilebeat::rolling {
 
-/// Subtracts the zero point from `count` bytes of an operand.
+/// Subtracts the zero point from `count` bytes of an operand, or makes them what they are worth as halves of
+/// int16; byte `first` of a pixel is the first of them.
 void widen(const std::uint8_t* bytes, int count, OperandName operand, const ConvSetup& conv,
-           std::int16_t* elements);
+           std::int16_t* elements, int first = 0);
 
 /// A run whose operands are read, and the means to read them.
 struct ImageSource {

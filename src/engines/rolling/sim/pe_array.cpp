@@ -1,6 +1,7 @@
 #include "engines/rolling/sim/pe_array.h"
 
 #include "base/types.h"
+#include "kernels/mac.h"
 
 #include <algorithm>
 
@@ -11,12 +12,6 @@ namespace {
 
 constexpr int kVector = 16;  // elements of a line are kept in whole vectors
 constexpr int kElementBits = 9, kTagBits = 16;
-constexpr unsigned kNineBits = 0x1FF;
-
-// The bits of an element after subtraction of its zero point.
-std::uint16_t bits_of(std::int16_t element) {
-  return static_cast<std::uint16_t>(static_cast<std::uint16_t>(element) & kNineBits);
-}
 
 const std::uint8_t* bytes_of(const std::vector<std::uint16_t>& values) {
   return reinterpret_cast<const std::uint8_t*>(values.data());
@@ -170,7 +165,7 @@ void PeArray::swap_lines(OperandName operand, int group_a, int group_b, int line
 void PeArray::trace_spare_lines(Picoseconds at) {
   if (!traces_ || trace_->is_over()) return;
   for (int i = 0; i < count_of(spare_signals_.signals); ++i)
-    nth(shown_, i) = bits_of(nth(spare_, i / lines_ * lanes_ + i % lines_));
+    nth(shown_, i) = shown_operand(nth(spare_, i / lines_ * lanes_ + i % lines_));
   trace_->change(spare_signals_, at, bytes_of(shown_));
 }
 
@@ -182,7 +177,7 @@ void PeArray::trace_element(Variant variant, OperandName operand, int group, int
   const int bank = to_int(operand) * shape_.groups + group;
   const SignalId signal = nth(nth(signals_, bank).signals, pe.row * shape_.columns + pe.column);
   if (tags(operand, group)[line].valid)
-    trace_->change(signal, at, bits_of(this->line(operand, group, line)[lane]));
+    trace_->change(signal, at, shown_operand(this->line(operand, group, line)[lane]));
   else
     trace_->unknown(signal, at);
 }
@@ -216,7 +211,7 @@ void PeArray::trace_all(Variant variant, OperandName operand, int group, Picosec
   std::uint16_t* to = shown_.data();
   for (int row = 0; row < shape_.rows; ++row) {
     for (int column = 0; column < shape_.columns; ++column)
-      *to++ = bits_of(by_rows ? line(operand, group, row)[column] : line(operand, group, column)[row]);
+      *to++ = shown_operand(by_rows ? line(operand, group, row)[column] : line(operand, group, column)[row]);
   }
   trace_->change(signals_[bank], at, bytes_of(shown_));
   for (int line = 0; line < lines_; ++line)
@@ -256,7 +251,7 @@ bool PeArray::trace_line(Variant variant, OperandName operand, int group, const 
     return false;
   for (int i = 0; i < count; ++i)
     nth(shown_, i) =
-        bits_of(is_line ? line(operand, group, load.number)[i] : line(operand, group, i)[load.number]);
+        shown_operand(is_line ? line(operand, group, load.number)[i] : line(operand, group, i)[load.number]);
   const int bank = to_int(operand) * shape_.groups + group;
   const bool is_row = is_line == lines_are_rows(variant);
   const SignalGroup& signals = is_row ? nth(row_signals_, bank * shape_.rows + load.number)

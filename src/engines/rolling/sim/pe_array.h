@@ -1,5 +1,6 @@
 #pragma once
 
+#include "base/numerics.h"
 #include "engines/rolling/operand_lines.h"
 #include "engines/rolling/schedule.h"
 #include "observe/trace.h"
@@ -23,9 +24,10 @@ struct Lines {
 };
 
 /// sums[i * stride + j] += line i of A times line j of B, for all rows i and columns j: the whole result of
-/// rolling at once. Lines have `length` elements, a multiple of 16; missing ones are 0.
-void multiply_block(const Lines& a, int rows, const Lines& b, int columns, int length, std::int32_t* sums,
-                    std::size_t stride);
+/// rolling at once. Lines have `length` elements, a multiple of 16; missing ones are 0. `wide`: what is added
+/// may leave int32.
+void multiply_block(const Lines& a, int rows, const Lines& b, int columns, int length, Sum* sums,
+                    std::size_t stride, bool wide);
 
 /// sums[i] = line i of A times line i of B, `lanes` elements each, a multiple of 16; lines lie side by side:
 /// one beat of an array.

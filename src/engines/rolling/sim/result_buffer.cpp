@@ -67,8 +67,8 @@ void ResultBuffer::realign(Drain& drain, Cycle now) {
   const Cycle begun = *drain.realigned_to - drain.clocks;
   for (; drain.shifted < drain.clocks && begun + drain.shifted < now; ++drain.shifted) {
     for (const RollingSchedule::Shift& shift : drain.job->schedule.shifts(drain.block, drain.shifted)) {
-      std::int32_t* first = &sum(drain.number, {shift.line, shift.indices.begin});
-      std::int32_t* end = first + shift.indices.size;
+      Sum* first = &sum(drain.number, {shift.line, shift.indices.begin});
+      Sum* end = first + shift.indices.size;
       std::rotate(first, shift.right ? end - 1 : first + 1, end);
     }
     if (trace) trace->shifted(half(drain.number), drain.shifted + 1, begun + drain.shifted + 1);
@@ -178,8 +178,8 @@ void ResultBuffer::post_process_row(Drain& drain, std::vector<std::uint8_t>& dat
   stats.results += columns;
   std::uint8_t* to = data.data();
   const bool in_place = granularity_ == Granularity::kTile;
-  if (in_place && element == 1 && drain.column) {
-    post_process_bytes(&sum(drain.number, {row, 0}), columns, conv, drain.column->records.data(), to);
+  if (in_place && drain.column) {
+    tilebeat::post_process_row(&sum(drain.number, {row, 0}), columns, conv, drain.column->records.data(), to);
     return;
   }
   const PostParameter none{};
@@ -187,11 +187,8 @@ void ResultBuffer::post_process_row(Drain& drain, std::vector<std::uint8_t>& dat
     const SumPlace place =
         in_place ? SumPlace{row, column} : drain.job->schedule.aligned_at(drain.block, {row, column});
     const PostParameter& record = drain.column ? nth(drain.column->records, column) : none;
-    const std::int32_t value = post_process(sum(drain.number, place), conv, record);
-    if (element == 1)
-      *to = static_cast<std::uint8_t>(value);
-    else
-      std::memcpy(to, &value, sizeof value);
+    const std::int64_t value = post_process(sum(drain.number, place), conv, record);
+    std::memcpy(to, &value, element);
   }
 }
 
@@ -200,7 +197,8 @@ void ResultBuffer::trace_row(Drain& drain, Cycle at) {
   if (!trace || granularity_ == Granularity::kTile) return;
   std::vector<std::int32_t> sums;
   for (int column = 0; column < drain.block.columns.size; ++column)
-    sums.push_back(sum(drain.number, drain.job->schedule.aligned_at(drain.block, {drain.next_row, column})));
+    sums.push_back(static_cast<std::int32_t>(
+        sum(drain.number, drain.job->schedule.aligned_at(drain.block, {drain.next_row, column}))));
   trace->drained(half(drain.number), drain.next_row, sums, at);
 }
 

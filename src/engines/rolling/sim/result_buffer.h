@@ -67,9 +67,9 @@ class ResultBuffer {
   void begin(std::int64_t number, const OutputBlock& block);
   /// The sums of one half.
   struct Sums {
-    std::int32_t* first = nullptr;
+    Sum* first = nullptr;
     std::size_t stride = 0;
-    std::int32_t& operator[](const SumPlace& place) const {
+    Sum& operator[](const SumPlace& place) const {
       return first[to_size(place.line) * stride + to_size(place.index)];
     }
   };
@@ -78,7 +78,7 @@ class ResultBuffer {
     return {half.sums.data(), half.stride};
   }
   /// Adds to a sum; in tile granularity `place` is its row and column.
-  std::int32_t& sum(std::int64_t number, const SumPlace& place) {
+  Sum& sum(std::int64_t number, const SumPlace& place) {
     Half& half = nth(halves_, number % 2);
     return half.sums[to_size(place.line) * half.stride + to_size(place.index)];
   }
@@ -116,7 +116,7 @@ class ResultBuffer {
 
  private:
   struct Half {
-    std::vector<std::int32_t> sums;
+    std::vector<Sum> sums;
     std::size_t stride = 0;
   };
   struct Drain {

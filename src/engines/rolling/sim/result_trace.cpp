@@ -22,6 +22,13 @@ const std::uint8_t* bytes_of(const std::int32_t* sums) {
   return reinterpret_cast<const std::uint8_t*>(sums);
 }
 
+// Signals have 32 bits: the lower ones of the sums.
+const std::uint8_t* lower_bits(const Sum* sums, std::size_t count, std::vector<std::int32_t>& shown) {
+  shown.resize(count);
+  std::transform(sums, sums + count, shown.begin(), [](Sum sum) { return static_cast<std::int32_t>(sum); });
+  return bytes_of(shown.data());
+}
+
 }  // namespace
 
 ResultTrace::ResultTrace(const SimContext& context, const std::string& scope, const RollingConfig& config)
@@ -60,7 +67,8 @@ void ResultTrace::trace_line(const Half& half, int line, Cycle at) {
   const auto& lines = nth(contents_, half.number % 2).signals;
   if (!shows_sums_ || line >= count_of(lines)) return;
   const std::size_t stride = to_size(half.side);
-  trace().change(nth(lines, line), time_of(at), bytes_of(half.sums + to_size(line) * stride),
+  trace().change(nth(lines, line), time_of(at),
+                 lower_bits(half.sums + to_size(line) * stride, stride, sums_shown_),
                  stride * sizeof(std::int32_t));
 }
 
@@ -68,7 +76,8 @@ void ResultTrace::trace_line(const Half& half, int line, Cycle at) {
 void ResultTrace::trace_lines(const Half& half, Cycle at) {
   const SignalGroup& lines = nth(contents_, half.number % 2);
   if (half.side == count_of(lines.signals)) {
-    if (shows_sums_) trace().change(lines, time_of(at), bytes_of(half.sums));
+    const auto side = to_size(half.side);
+    if (shows_sums_) trace().change(lines, time_of(at), lower_bits(half.sums, side * side, sums_shown_));
     return;
   }
   for (int line = 0; line < half.side; ++line) trace_line(half, line, at);

@@ -23,7 +23,7 @@ class ResultTrace {
   /// A half of the buffer: its sums, `side` lines of `side` sums.
   struct Half {
     std::int64_t number = 0;  ///< of the sums that it holds; those of even numbers are in half 0
-    const std::int32_t* sums = nullptr;
+    const Sum* sums = nullptr;
     int side = 0;
   };
   /// A half starts over in cycle `at`.
@@ -52,6 +52,7 @@ class ResultTrace {
   const SimContext context_;
   int drain_sums_;
   bool shows_sums_ = false;
+  std::vector<std::int32_t> sums_shown_;  // the values of a half, or of a line
   bool one_block_ = true;  // a half has room for one; nearly all lines change then where any does
   SignalId half_, shift_, drain_half_, row_, out_;
   Strobe add_, realign_, drain_;

@@ -93,7 +93,7 @@ void RollingUnit::multiply_group(const Round& round, const Step& step, std::vect
   SumPlace place = schedule.stored_at(round.block, step, 0);
   const PeArray::Tag* row = array_.tags(OperandName::kA, group);
   const PeArray::Tag* column = array_.tags(OperandName::kB, group);
-  Sum* sum = sums.values.data();
+  LineSum* sum = sums.values.data();
   for (const std::int32_t value : line_sums) {
     if (row->valid && column->valid)
       *sum++ = {tags ? schedule.aligned_at(round.block, {row->number, column->number}) : place, value};
@@ -108,7 +108,7 @@ void RollingUnit::multiply_group(const Round& round, const Step& step, std::vect
 void RollingUnit::stream(const Round& round, Cycle now) {
   const int group = round.first_group, rows = round.block.rows.size, columns = round.block.columns.size;
   accumulators_.resize(to_size(config_.rows) * to_size(config_.columns));
-  const auto accumulator = [&](int row, int column) -> std::int32_t& {
+  const auto accumulator = [&](int row, int column) -> Sum& {
     return nth(accumulators_, row * config_.columns + column);
   };
   if (step_->kind == Step::Kind::kBeat) {

@@ -87,12 +87,12 @@ void RollingUnit::multiply_round(const Round& round) {
     for (int j = 0; j < round.block.parts && !rows.empty(); ++j) {
       const Span columns = schedule.lines_of(round.block, OperandName::kB, j);
       if (columns.empty()) continue;
-      std::int32_t* sums = &results.sum(sums_, {rows.begin, columns.begin});
+      Sum* sums = &results.sum(sums_, {rows.begin, columns.begin});
       for (int cut = 0; cut < cuts; ++cut) {
         const auto lanes = to_size(array_.lanes());
         multiply_block({array_.line(OperandName::kA, group_at(round, i, cut), 0), lanes}, rows.size,
                        {array_.line(OperandName::kB, group_at(round, j, cut), 0), lanes}, columns.size,
-                       array_.lanes(), sums, results.stride(sums_));
+                       array_.lanes(), sums, results.stride(sums_), is_wide(round));
       }
     }
   }
@@ -104,7 +104,8 @@ void RollingUnit::multiply_images(const Round& round) {
   const OperandImage& a = static_cast<ScratchpadLoader&>(loader(OperandName::kA)).image_of(round);
   const OperandImage& b = static_cast<ScratchpadLoader&>(loader(OperandName::kB)).image_of(round);
   multiply_block(a.lines(round.block.rows.begin), round.block.rows.size, b.lines(round.block.columns.begin),
-                 round.block.columns.size, a.length(), &results.sum(sums_, {0, 0}), results.stride(sums_));
+                 round.block.columns.size, a.length(), &results.sum(sums_, {0, 0}), results.stride(sums_),
+                 is_wide(round));
 }
 
 // Rounds come in order; the rounds of an output block are alike, except for the last one.

@@ -299,7 +299,8 @@ void RollingUnit::load_line(const OperandLoader::Line& line, Round& round, Opera
   else
     elements_.assign(size, 0);  // padding
   for (const Piece& piece : line.pieces)
-    widen(line.bytes.data() + piece.at, piece.bytes, operand, round.job->conv, elements_.data() + piece.at);
+    widen(line.bytes.data() + piece.at, piece.bytes, operand, round.job->conv, elements_.data() + piece.at,
+          to_int((piece.address - round.job->run.map) % 2));  // pixels have even bytes where it matters
   const auto load = [&](const std::vector<std::int16_t>& elements) {
     array_.load(operand, order.variant, group, line.load,
                 schedule.lines_of(round.block, operand, line.load.part).begin, elements.data());

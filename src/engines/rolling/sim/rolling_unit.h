@@ -86,15 +86,15 @@ class RollingUnit : public CommandedUnit {
     }
   };
   // Sums in the adder trees, at most one per line.
-  struct Sum {
+  struct LineSum {
     SumPlace place;
-    std::int32_t value = 0;
+    Sum value = 0;
   };
   struct Sums {
     Cycle due = 0;
     std::int64_t number = 0;
     std::size_t count = 0;  // number of values
-    std::vector<Sum> values;
+    std::vector<LineSum> values;
   };
   static constexpr std::size_t kMostGroups = 64;  // as the configuration allows
   void take(const Instruction& instruction, Cycle next) override;
@@ -128,6 +128,7 @@ class RollingUnit : public CommandedUnit {
   Activity round_blocker(const Round& round, Cycle now) const;
   void do_step(const Round& round, Cycle now);
   void beat(const Round& round, Cycle now);
+  static bool is_wide(const Round& round) { return round.job->conv.input_type == DType::kInt16; }
   void multiply_group(const Round& round, const Step& step, std::vector<std::int32_t>& line_sums, Cycle now);
   void stream(const Round& round, Cycle now);
   void after_step(const Round& round, const std::optional<Step>& next);
@@ -181,9 +182,9 @@ class RollingUnit : public CommandedUnit {
   std::optional<Step> step_;        // clock granularity: of the front round
   std::int64_t beats_counted_ = 0;  // beats whose losses have been counted
   std::deque<Sums> trees_;
-  std::vector<std::vector<Sum>> spare_;               // storage of sums that have arrived, for reuse
+  std::vector<std::vector<LineSum>> spare_;           // storage of sums that have arrived, for reuse
   std::vector<std::vector<std::int32_t>> line_sums_;  // by multiplier
-  std::vector<std::int32_t> accumulators_;
+  std::vector<Sum> accumulators_;
   UpsetsToCome<Fault> upsets_;  // of operand registers
   std::vector<std::int16_t> elements_;
   struct Signals {

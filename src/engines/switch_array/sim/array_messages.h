@@ -70,16 +70,16 @@ struct DrainMessage {
   /// The shadow registers of an operation cycle (clock granularity).
   struct OneCycle {
     ArrayChunk chunk;
-    const std::int32_t* sums;  ///< [row][column] of the array
-    int stride;                ///< int32 from a row to the next
-    const Beat& beat;          ///< the operation cycle's last beat
-    Cycle last_mac;            ///< its cycle
-    bool chunk_complete;       ///< the results complete the instruction
+    const Sum* sums;      ///< [row][column] of the array
+    int stride;           ///< int32 from a row to the next
+    const Beat& beat;     ///< the operation cycle's last beat
+    Cycle last_mac;       ///< its cycle
+    bool chunk_complete;  ///< the results complete the instruction
   };
   /// All results of a chunk (tile granularity); they complete the instruction.
   struct WholeChunk {
     ArrayChunk chunk;
-    const std::int32_t* sums;             ///< [pixel][stride] of the chunk
+    const Sum* sums;                      ///< [pixel][stride] of the chunk
     int stride;                           ///< int32 from a pixel to the next
     const std::vector<Cycle>& last_macs;  ///< cycles of the last MAC of each operation cycle
   };

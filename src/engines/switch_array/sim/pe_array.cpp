@@ -86,15 +86,14 @@ Cycle PeArray::run_beat(const ArrayOperands::OneBeat& message) {
   const int p = config_.port_channels;
   const std::vector<std::uint8_t>& words = kernel_words_[next_mac_];
   next_mac_ = (next_mac_ + 1) % kernel_words_.size();
-  widen_words(message.lanes, config_.rows, p, setup_.input_type == DType::kUint8, setup_.input_zero_point,
-              wide_lanes_.data());
-  widen_words(words.data(), config_.columns, p, setup_.weight_type == DType::kUint8, setup_.weight_zero_point,
+  widen_words(message.lanes, config_.rows, p, setup_.input_type, setup_.input_zero_point, wide_lanes_.data());
+  widen_words(words.data(), config_.columns, p, setup_.weight_type, setup_.weight_zero_point,
               wide_kernels_.data());
   upsets_.until(at, [this](const Fault& upset) {
     accumulators_.flip(upset.bank / config_.columns, upset.bank % config_.columns,
                        std::uint32_t{upset.mask} << 8 * upset.address);
   });
-  if (beat.index == 0 && run.first) accumulators_.clear();
+  if (beat.index == 0 && run.first) accumulators_.clear(is_wide());
   accumulators_.mac(wide_lanes_.data(), wide_kernels_.data());
   if (context_.trace() != nullptr) trace_pes(at, beat.index == 0 && run.first);
   if (completes) drain_cycle(message, at);
@@ -140,8 +139,9 @@ Cycle PeArray::run_chunk(const ArrayOperands::WholeChunk& message) {
   const int stride = accumulator_stride(config_.columns);
   const auto wanted = to_size(g.rows * g.columns * stride);
   if (run.first) chunk_sums_.assign(wanted, 0);
-  TileConvolution convolution{g.rows,     g.columns,  g.h_offset,   g.w_offset,   g.kernel_h,      g.kernel_w,
-                              g.stride_h, g.stride_w, g.dilation_h, g.dilation_w, config_.columns, g.planes};
+  TileConvolution convolution{g.rows,          g.columns,  g.h_offset, g.w_offset,   g.kernel_h,
+                              g.kernel_w,      g.stride_h, g.stride_w, g.dilation_h, g.dilation_w,
+                              config_.columns, g.planes,   is_wide()};
   convolve_tile(convolution, message.tile, read_kernels(run, convolution), chunk_sums_.data());
 
   std::vector<Cycle> last_macs;
@@ -195,7 +195,7 @@ const std::vector<std::int16_t>& PeArray::read_kernels(const ConvRun& run, const
     if (std::find(kernel_rows_.begin(), kernel_rows_.end(), cells->row) == kernel_rows_.end())
       kernel_rows_.push_back(cells->row);
     const std::uint8_t* word = cells->cells + to_signed(run.parameter_word) * p;
-    widen_words(word, to_int(words), p, setup_.weight_type == DType::kUint8, setup_.weight_zero_point,
+    widen_words(word, to_int(words), p, setup_.weight_type, setup_.weight_zero_point,
                 wide_chunk_kernels_.data() + column * words * padded_);
   }
   pack_weights(geometry, run.planes * padded_, wide_chunk_kernels_, packed);

@@ -18,8 +18,8 @@
 namespace tilebeat::switch_array {
 
 /// The PE array (document 000 [0091], 250; SPEC SW-2, SW-8): R x C processing elements, each multiplying P
-/// channels of its row's lane with P channels of its column's kernel and accumulating in int32. The PEs are
-/// flat state of this one module.
+/// channels of its row's lane with P channels of its column's kernel and accumulating in int32, or in 48 bits
+/// where the map is int16 (SPEC DT-2). The PEs are flat state of this one module.
 ///
 /// Throughput: one beat a cycle. While a beat is in the switch stage every column reads its word from its
 /// bank of the parameter buffer; the register behind the bank feeds the multipliers in the next stage. The
@@ -42,6 +42,7 @@ class PeArray : public sc_core::sc_module {
 
  private:
   void b_transport(ArrayOperands& message, sc_core::sc_time& delay);
+  bool is_wide() const { return setup_.input_type == DType::kInt16; }
   void read_words(const ArrayOperands::Kernels& kernels);
   Cycle run_beat(const ArrayOperands::OneBeat& operands);
   Cycle run_chunk(const ArrayOperands::WholeChunk& operands);
@@ -65,9 +66,9 @@ class PeArray : public sc_core::sc_module {
   std::vector<std::vector<std::uint8_t>> kernel_words_;
   std::size_t next_read_ = 0, next_mac_ = 0;  // in `kernel_words_`
   std::vector<std::int16_t> wide_lanes_, wide_kernels_;
-  std::vector<std::int32_t> shadow_;
+  std::vector<Sum> shadow_;
 
-  std::vector<std::int32_t> chunk_sums_;  // tile granularity, [pixel][accumulator_stride]
+  std::vector<Sum> chunk_sums_;  // tile granularity, [pixel][accumulator_stride]
   /// Kernels that chunks have read, by first word, in the form of the fast kernel; valid for later chunks
   /// until a bank is written.
   std::map<std::uint32_t, std::vector<std::int16_t>> chunk_kernels_;

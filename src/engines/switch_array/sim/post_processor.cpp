@@ -29,7 +29,7 @@ PostProcessor::PostProcessor(sc_core::sc_module_name name, const SimContext& con
       output_held_(context.holds(kOutputBuffer)),
       records_(to_size(config.parameter_slots * config.columns)),
       slot_drained_(to_size(config.parameter_slots)),
-      pixel_(to_size(config.columns) * 4) {
+      pixel_(to_size(config.columns) * sizeof(Sum)) {
   drain.register_b_transport(this, &PostProcessor::take_results);
   parameters.register_b_transport(this, &PostProcessor::take_parameters);
   slots.register_b_transport(this, &PostProcessor::tell_slot);
@@ -163,7 +163,7 @@ void PostProcessor::drain_chunk(const DrainMessage::WholeChunk& results) {
   for (int row = 0; row < g.rows; ++row) {
     for (int first = 0, block = 0; first < g.columns; first += shape_.lanes(), ++block) {
       const int lanes = std::min(shape_.lanes(), g.columns - first);
-      const std::int32_t* sums = results.sums + (to_signed(row) * g.columns + first) * results.stride;
+      const Sum* sums = results.sums + (to_signed(row) * g.columns + first) * results.stride;
       for (int lane = 0; lane < lanes; ++lane, sums += results.stride)
         process_pixel(chunk.run, sums, lanes_.data() + to_signed(lane) * pixel_bytes_);
       const int operation_cycle = row / shape_.groups * chunk.schedule.column_blocks() + block;
@@ -196,16 +196,9 @@ std::uint64_t PostProcessor::output_address(const ArrayChunk& chunk, int row, in
   return chunk.run.output_base + pixel * chunk.run.output_stride;
 }
 
-void PostProcessor::process_pixel(const ConvRun& run, const std::int32_t* sums, std::uint8_t* to) {
+void PostProcessor::process_pixel(const ConvRun& run, const Sum* sums, std::uint8_t* to) {
   const PostParameter* parameter = records_.data() + to_signed(run.slot) * config_.columns;
-  if (is_byte(setup_.output_type)) {
-    post_process_bytes(sums, run.kernels, setup_, parameter, to);
-  } else {
-    for (int k = 0; k < run.kernels; ++k) {
-      const std::int32_t value = post_process(sums[k], setup_, parameter[k]);
-      std::memcpy(to + std::ptrdiff_t{k} * 4, &value, 4);
-    }
-  }
+  post_process_row(sums, run.kernels, setup_, parameter, to);
   stats.results += run.kernels;
 }
 

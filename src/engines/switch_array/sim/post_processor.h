@@ -74,7 +74,7 @@ class PostProcessor : public sc_core::sc_module {
   void drain_lanes(const DrainMessage::OneCycle& results);
   void drain_chunk(const DrainMessage::WholeChunk& results);
   Cycle written_at(Cycle last_mac, int lane) const;
-  void process_pixel(const ConvRun& run, const std::int32_t* sums, std::uint8_t* to);
+  void process_pixel(const ConvRun& run, const Sum* sums, std::uint8_t* to);
   std::uint64_t output_address(const ArrayChunk& chunk, int row, int column) const;
   void trace_record(std::uint64_t record, const std::uint8_t* bytes, Picoseconds at) const;
   void complete();

@@ -106,8 +106,7 @@ void SwitchNetwork::read_tile() {
                                  run_.first_plane * plane_bytes + slot.address * p;
       for (int plane = 0; plane < run_.planes; ++plane)
         std::memcpy(pixel.data() + plane * p, word + plane * plane_bytes, to_size(p));
-      widen_words(pixel.data(), run_.planes, p, setup_.input_type == DType::kUint8, setup_.input_zero_point,
-                  out);
+      widen_words(pixel.data(), run_.planes, p, setup_.input_type, setup_.input_zero_point, out);
     }
   }
 }

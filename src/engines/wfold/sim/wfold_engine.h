@@ -67,14 +67,15 @@ class WfoldSlave : public sc_core::sc_module {
                  std::int16_t* line) const;
   void load_kernels(const SlaveChunk& chunk);
   void count_reads(std::int64_t accesses, int bytes);
-  void add_results(const std::int32_t* pairs, int granularity, int count, std::int32_t* sums) const;
-  std::int32_t* results_of(int half, int kernel) {
+  template <class Pair>
+  static void add_results(const Pair* pairs, int granularity, int count, Sum* sums);
+  Sum* results_of(int half, int kernel) {
     return third_.data() + (to_signed(half) * kernels_ + kernel) * most_results_;
   }
   void declare_signals();
   void declare_third();
   void trace_beat(const SlaveClock::Beat& beat, const WfoldSchedule& schedule);
-  void note_results(int unit, int granularity, const std::int32_t* pairs, const std::int32_t* sums);
+  void note_results(int unit, int granularity, const std::int32_t* pairs, const Sum* sums);
   void trace_results(const SlaveClock::Beat& beat, int units, int granularity);
   void trace_third(int half, int kernel);
   void trace_read(const ResultRead& read, Picoseconds at);
@@ -90,9 +91,10 @@ class WfoldSlave : public sc_core::sc_module {
   std::vector<std::uint8_t> port_line_;     // bytes of the line that the port delivers
   std::vector<std::int16_t> latched_;       // [Ncu][M], of the first buffer
   std::vector<std::int16_t> window_;        // [M], the map line that all units share
-  std::vector<std::int32_t> third_;         // [half][kernel][Ncu * Ws]
+  std::vector<Sum> third_;                  // [half][kernel][Ncu * Ws]
   UpsetsToCome<Fault> upsets_;              // of the third buffer
   std::vector<std::int32_t> pairs_;         // on the way through the adder trees: [kernel][Ncu][M / 2]
+  std::vector<Sum> wide_pairs_;             // tile granularity: the same of a whole tile of int16
   std::vector<PostParameter> records_;      // [set][kernel]
   std::vector<std::int16_t> kernel_lines_;  // tile granularity: every line of the kernel tile, in beat order
   std::map<int, std::int64_t> tile_reads_;  // tile granularity: accesses of a tile's kernel lines, by bytes
@@ -120,12 +122,10 @@ class WfoldSlave : public sc_core::sc_module {
     };
     std::map<std::pair<int, int>, Results> results;    // by outputs and units
     std::vector<std::int32_t> out_values, sum_values;  // of a beat, [output][unit]
+    std::vector<std::int32_t> held_values;             // of a kernel in a half
   };
   std::optional<ThirdSignals> third_signals_;
 };
-
-/// Widens `count` bytes of a map and subtracts the zero point.
-void widen_line(const std::uint8_t* bytes, int count, const ConvSetup& setup, std::int16_t* out);
 
 /// Counters of the writer.
 struct WfoldWriterStats {
@@ -206,7 +206,7 @@ class WfoldWriter : public sc_core::sc_module {
   int column_slices_ = 0;
   std::int64_t slices_out_ = 0;
   std::vector<std::uint8_t> tile_bytes_;  // [column][channel], finished
-  std::vector<std::int32_t> read_;        // scratch of one slave
+  std::vector<std::int64_t> read_;        // scratch of one slave
   Cycle drain_free_ = 0;
   bool told_ = true;  // false: the master still has to hear that a tile is out
   std::deque<Staged> staged_;

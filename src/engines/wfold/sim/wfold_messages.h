@@ -116,7 +116,7 @@ struct ResultRead {
   int half, record_set;
   int first_column = 0, end_column = 0;
   int first_kernel = 0, end_kernel = 0;
-  std::int32_t* results = nullptr;  ///< answer: the slave writes them here
+  std::int64_t* results = nullptr;  ///< answer: the slave writes them here
 };
 
 /// From the writer to the master: the half of the third buffers that the oldest tile used is free from cycle

@@ -4,6 +4,7 @@
 #include "base/types.h"
 #include "engines/wfold/sim/wfold_engine.h"
 #include "engines/wfold/sim/wfold_master.h"
+#include "kernels/mac.h"
 
 #include <algorithm>
 
@@ -139,7 +140,7 @@ bool WfoldMaster::enter_lines(int master) {
     }
     std::uint8_t* const line = nth(line_, master).data();
     reader.form(line);
-    widen_line(line, config_.line_bytes, setup_, widened);
+    widen(line, config_.line_bytes, setup_.input_type, setup_.input_zero_point, widened);
     reader.leave(pipeline_.enter(master, ready));
     ++stats.broadcast_lines;
   }

@@ -12,16 +12,6 @@
 
 namespace tilebeat::wfold {
 
-void widen_line(const std::uint8_t* bytes, int count, const ConvSetup& setup, std::int16_t* out) {
-  const auto zero = static_cast<std::int16_t>(setup.input_zero_point);
-  if (setup.input_type == DType::kUint8) {
-    for (int i = 0; i < count; ++i) out[i] = static_cast<std::int16_t>(bytes[i] - zero);
-  } else {
-    const auto* as_signed = reinterpret_cast<const std::int8_t*>(bytes);
-    for (int i = 0; i < count; ++i) out[i] = static_cast<std::int16_t>(as_signed[i] - zero);
-  }
-}
-
 WfoldSlave::WfoldSlave(sc_core::sc_module_name name, const SimContext& context, const WfoldConfig& config,
                        int number)
     : sc_module(name),
@@ -85,9 +75,8 @@ void WfoldSlave::take_clock(SlaveClock& clock, sc_core::sc_time&) {
 void WfoldSlave::take_upsets(Cycle now) {
   upsets_.until(now, [this](const Fault& upset) {
     const std::size_t byte = to_size(upset.address);
-    std::int32_t& sum = third_[byte / sizeof(std::int32_t)];
-    const auto mask = std::uint32_t{upset.mask} << 8 * (byte % sizeof(std::int32_t));
-    sum = static_cast<std::int32_t>(static_cast<std::uint32_t>(sum) ^ mask);
+    Sum& sum = third_[byte / sizeof(std::int32_t)];
+    sum = with_flipped_bits(sum, std::uint32_t{upset.mask} << 8 * (byte % sizeof(std::int32_t)));
   });
 }
 
@@ -131,8 +120,8 @@ void WfoldSlave::mark_absent(const SlaveClock::Absent& absent, const WfoldSchedu
 }
 
 void WfoldSlave::enter_line(const SlaveClock::Line& line, const WfoldJob& job) {
-  widen_line(line.bytes, config_.line_bytes, job.setup,
-             maps_.data() + to_signed(line.slot) * config_.line_bytes);
+  widen(line.bytes, config_.line_bytes, job.setup.input_type, job.setup.input_zero_point,
+        maps_.data() + to_signed(line.slot) * config_.line_bytes);
   nth(maps_filled_, line.slot) = true;
 }
 
@@ -180,7 +169,7 @@ const std::int16_t* WfoldSlave::kernel_line(int slot) const {
 void WfoldSlave::run_beat(const SlaveClock::Beat& beat, const WfoldJob& job) {
   if (job.schedule.shape().kernels_first()) return run_latched_beat(beat, job);
   if (beat.selects) select(beat, job, config_.compute_units, latched_.data());
-  std::int32_t* const sums = results_of(beat.half, beat.at.kernel);
+  Sum* const sums = results_of(beat.half, beat.at.kernel);
   if (beat.first) std::fill_n(sums, most_results_, 0);
   std::fill_n(pairs_.begin(), most_results_, 0);
   mac_lines(latched_.data(), config_.compute_units, config_.line_bytes, kernel_line(beat.slot),
@@ -203,8 +192,8 @@ void WfoldSlave::run_latched_beat(const SlaveClock::Beat& beat, const WfoldJob& 
   for (int unit = 0; unit < beat.kernels; ++unit) {
     std::int16_t* const latched = latched_.data() + to_signed(unit) * line_bytes;
     if (beat.selects) std::copy_n(kernel_line(beat.slot + unit), line_bytes, latched);
-    std::int32_t* const tile = results_of(beat.half, unit);
-    std::int32_t* const sums = tile + to_signed(beat.at.window) * columns;
+    Sum* const tile = results_of(beat.half, unit);
+    Sum* const sums = tile + to_signed(beat.at.window) * columns;
     if (beat.first) {
       std::fill_n(sums, columns, 0);
       std::fill(tile + tile_columns, tile + most_results_, 0);  // what a wider tile has left there
@@ -222,8 +211,8 @@ void WfoldSlave::run_latched_beat(const SlaveClock::Beat& beat, const WfoldJob& 
 }
 
 // The adder trees: the products of a position, here in pairs, are added to its result.
-void WfoldSlave::add_results(const std::int32_t* pairs, int granularity, int count,
-                             std::int32_t* sums) const {
+template <class Pair>
+void WfoldSlave::add_results(const Pair* pairs, int granularity, int count, Sum* sums) {
   const int of_result = granularity / 2;
   for (int i = 0; i < count / of_result; ++i, pairs += of_result)
     sums[i] = std::accumulate(pairs, pairs + of_result, sums[i]);
@@ -279,13 +268,18 @@ void WfoldSlave::take_chunk(SlaveChunk& chunk, sc_core::sc_time&) {
   if (chunk_reads_ > 0)
     use_of(region).accesses(context_.clock.at(chunk.port_from), context_.clock.at(chunk.port_until - 1),
                             chunk.job.run.weights, chunk.job.run.weights, chunk_reads_, chunk.port_bytes);
-  std::fill_n(pairs_.begin(), count * most_results_, 0);
-  mac_steps({chunk.lines, chunk.offsets, chunk.steps, wfold_shape(config_).windows(), config_.line_bytes,
-             kernel_lines_.data(), count},
-            pairs_.data());
-  for (int k = 0; k < count; ++k)
-    add_results(pairs_.data() + to_signed(k) * most_results_, chunk.job.run.granularity, most_results_,
-                results_of(chunk.half, k));
+  const auto run = [&](auto& pairs) {
+    std::fill_n(pairs.begin(), count * most_results_, 0);
+    mac_steps({chunk.lines, chunk.offsets, chunk.steps, wfold_shape(config_).windows(), config_.line_bytes,
+               kernel_lines_.data(), count},
+              pairs.data());
+    for (int k = 0; k < count; ++k)
+      add_results(pairs.data() + to_signed(k) * most_results_, chunk.job.run.granularity, most_results_,
+                  results_of(chunk.half, k));
+  };
+  if (chunk.job.setup.input_type != DType::kInt16) return run(pairs_);
+  wide_pairs_.resize(pairs_.size());
+  run(wide_pairs_);
 }
 
 // ---- results ----
@@ -293,7 +287,7 @@ void WfoldSlave::take_chunk(SlaveChunk& chunk, sc_core::sc_time&) {
 void WfoldSlave::read_results(ResultRead& read, sc_core::sc_time& delay) {
   if (context_.trace() != nullptr) trace_read(read, now_ps() + static_cast<Picoseconds>(delay.value()));
   take_upsets(context_.clock.cycle_of(now_ps() + static_cast<Picoseconds>(delay.value())));
-  std::int32_t* out = read.results;
+  std::int64_t* out = read.results;
   for (int column = read.first_column; column < read.end_column; ++column) {
     for (int k = read.first_kernel; k < read.end_kernel; ++k) {
       *out++ = post_process(results_of(read.half, k)[column], read.job.setup,

@@ -2,6 +2,7 @@
 #include "base/types.h"
 #include "engines/wfold/config.h"
 #include "engines/wfold/sim/wfold_engine.h"
+#include "kernels/mac.h"
 
 #include <algorithm>
 #include <array>
@@ -15,7 +16,6 @@ namespace tilebeat::wfold {
 namespace {
 
 constexpr int kOperandBits = 9;
-constexpr unsigned kOperandMask = (1U << kOperandBits) - 1;
 constexpr int kResultBits = 32, kNumberBits = 16, kSlotBits = 8;
 // Signals of a beat, by what the first buffer holds.
 constexpr std::array kMapsFirst{"k", "kh", "kw", "second_slot"};
@@ -117,7 +117,7 @@ void WfoldSlave::trace_beat(const SlaveClock::Beat& beat, const WfoldSchedule& s
     const int count = lines * config_.line_bytes;
     std::uint8_t* const first = to;
     for (int i = 0; i < count; ++i) {
-      const auto operand = static_cast<std::uint16_t>(static_cast<std::uint16_t>(operands[i]) & kOperandMask);
+      const std::uint16_t operand = shown_operand(operands[i]);
       std::memcpy(first + i * to_signed(sizeof operand), &operand, sizeof operand);
     }
     to += count * to_signed(sizeof(std::uint16_t));
@@ -130,15 +130,14 @@ void WfoldSlave::trace_beat(const SlaveClock::Beat& beat, const WfoldSchedule& s
 }
 
 // Notes the outputs of a unit, of whose products `pairs` are the sums by twos, and its results behind them.
-void WfoldSlave::note_results(int unit, int granularity, const std::int32_t* pairs,
-                              const std::int32_t* sums) {
+void WfoldSlave::note_results(int unit, int granularity, const std::int32_t* pairs, const Sum* sums) {
   ThirdSignals& signals = *third_signals_;
   if (!signals.shown) return;
   const int of_result = granularity / 2, units = config_.compute_units;
   for (int i = 0; i < std::min(config_.line_bytes / granularity, signals.outputs); ++i) {
     nth(signals.out_values, i * units + unit) =
         std::accumulate(pairs + i * of_result, pairs + (i + 1) * of_result, 0);
-    nth(signals.sum_values, i * units + unit) = sums[i];
+    nth(signals.sum_values, i * units + unit) = static_cast<std::int32_t>(sums[i]);
   }
 }
 
@@ -181,10 +180,14 @@ void WfoldSlave::trace_results(const SlaveClock::Beat& beat, int units, int gran
 void WfoldSlave::trace_third(int half, int kernel) {
   const SignalId signal = nth(third_signals_->lines, half * kernels_ + kernel);
   if (signal < 0) return;
-  const std::int32_t* const sums = results_of(half, kernel);
+  const Sum* const sums = results_of(half, kernel);
+  std::vector<std::int32_t>& shown = third_signals_->held_values;  // the lower bits
+  shown.assign(to_size(third_signals_->held), 0);
+  std::transform(sums, sums + third_signals_->held, shown.begin(),
+                 [](Sum sum) { return static_cast<std::int32_t>(sum); });
   context_.observers.trace->change(signal, now_ps() + config_.adder_stages * context_.clock.period_ps(),
-                                   reinterpret_cast<const std::uint8_t*>(sums),
-                                   to_size(third_signals_->held) * sizeof(std::int32_t));
+                                   reinterpret_cast<const std::uint8_t*>(shown.data()),
+                                   shown.size() * sizeof(std::int32_t));
 }
 
 // Traces what leaves the third buffer at `at`.

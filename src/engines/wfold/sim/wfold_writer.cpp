@@ -123,7 +123,7 @@ void WfoldWriter::read_slices(std::int64_t first, std::int64_t end) {
   const int element = dtype_size(front.job->setup.output_type);
   ResultRead read{*front.job, front.half, front.record_set};
   const WfoldSchedule& schedule = front.job->schedule;
-  const auto keep = [&](int column, int kernel, std::int32_t value) {
+  const auto keep = [&](int column, int kernel, std::int64_t value) {
     std::memcpy(tile_bytes_.data() + (to_signed(column) * front.tile.kernels + kernel) * element, &value,
                 to_size(element));
   };
@@ -150,7 +150,7 @@ void WfoldWriter::read_slices(std::int64_t first, std::int64_t end) {
     const auto begin = to_int(slice % column_slices_) * kernels_per_slice_;
     trace_slice(column, begin, now_ps() + (slice - first) * context_.clock.period_ps());
     for (int kernel = begin; kernel < std::min(begin + kernels_per_slice_, front.tile.kernels); ++kernel) {
-      std::int32_t value = 0;
+      std::int64_t value = 0;
       read.first_column = column, read.end_column = column + 1;
       const auto [slave, number] = schedule.slave_kernel(kernel);
       read.first_kernel = number, read.end_kernel = number + 1;
