@@ -247,7 +247,11 @@ Problem problem_of(const Workload& workload, const Layer& layer, const HardwareC
 
 Problem make_problem(const Workload& workload, const Layer& layer, const HardwareConfig& hardware,
                      int block_kernels) {
-  return in_halves(problem_of(workload, layer, hardware, block_kernels));
+  Problem made = in_halves(problem_of(workload, layer, hardware, block_kernels));
+  const bool decodes = hardware.chip && hardware.chip->decode_bytes_per_clock > 0;
+  made.in_streams =
+      !made.kernel_tensor && (made.weights.four_bits() != nullptr || (made.of_halves && decodes));
+  return made;
 }
 
 TensorLayout Problem::map_layout(std::uint64_t address) const {
