@@ -365,7 +365,9 @@ PostParameter post_parameter(const Problem& p, int kernel) {
   const auto index = to_size(kernel);
   if (p.conv.requant) set_factor(*p.conv.requant, index, parameter);
   if (p.conv.bias.empty()) return parameter;
-  if (p.of_halves)
+  const bool short_sums = p.conv.requant && p.conv.requant->arithmetic == Arithmetic::kFixed &&
+                          p.conv.requant->roundings != Roundings::kShort;
+  if (p.of_halves && !short_sums)
     parameter.set_wide_bias(p.conv.bias[index]);
   else
     parameter.bias = static_cast<std::int32_t>(p.conv.bias[index]);
