@@ -87,7 +87,7 @@ void AccumulatorForm::set_arithmetic(const LayerArithmetic& rules, LayerOperatio
   if (rules.arithmetic() == Arithmetic::kExact) return;
   r.arithmetic = rules.arithmetic();
   if (r.arithmetic == Arithmetic::kTflm) r.arithmetic = Arithmetic::kFixed, r.roundings = Roundings::kTwo;
-  if (rules.input().dtype == DType::kInt16) rules.of_int16(), r.roundings = Roundings::kShort;
+  if (rules.input().dtype == DType::kInt16) rules.check_int16(), r.roundings = Roundings::kShort;
   const Place place = rules.place().key("requant");
   rules.need(r.input_scale.has_value(), place.key("input_scale"));
   rules.need(!r.weight_scale.empty(), place.key("weight_scale"));
