@@ -119,11 +119,15 @@ enum class VectorKind : std::uint8_t {
   kDynamic,      ///< uint8 of float32 as DynamicQuantizeLinear makes them of a range; or their step
   kDynamicZero,  ///< the zero point of kDynamic's elements
   kMax,          ///< the greater of two elements
-  kMin           ///< the lesser
+  kMin,          ///< the lesser
+  kSlopes,       ///< an element times one factor where it is at least 0, and another one elsewhere
+  kSigmoid,      ///< of int16, with a table of 256 entries or in fixed point alone
+  kTanh          ///< likewise
 };
-constexpr std::array<std::string_view, 18> kVectorKindNames{
-    "table",   "scale", "add",      "sub",        "mul",   "maxpool", "averagepool", "softmax", "addsums",
-    "endsums", "mean",  "quantize", "dequantize", "range", "dynamic", "dynamiczero", "max",     "min"};
+constexpr std::array<std::string_view, 21> kVectorKindNames{
+    "table",   "scale",       "add",     "sub",  "mul",      "maxpool",    "averagepool",
+    "softmax", "addsums",     "endsums", "mean", "quantize", "dequantize", "range",
+    "dynamic", "dynamiczero", "max",     "min",  "slopes",   "sigmoid",    "tanh"};
 constexpr FieldChoices choices_of(VectorKind) {
   return {"vector operation", kVectorKindNames.data(), kVectorKindNames.size()};
 }
@@ -132,12 +136,23 @@ constexpr FieldChoices choices_of(VectorKind) {
 /// and a shift; a float32 factor and offset, half away from zero; or the quotient towards zero.
 enum class MeanForm : std::int32_t { kWhole, kFloat, kQuotient };
 
+/// The way a sum or a difference of int16 is made in fixed point, the word behind its three factors: by these
+/// factors, or by the shifts of the first two, to the right, half away from zero.
+enum class SumForm : std::int32_t { kFactors, kShifts };
+
+/// The way a sigmoid or tanh of int16 is made, the first word of its parameters: between two entries of the
+/// table, or in fixed point without it.
+enum class CurveForm : std::int32_t { kTable, kSeries };
+
+constexpr int kSigmoidEntries = 256;   ///< of the table of a sigmoid or tanh of int16, 16 bits each
+constexpr int kIntervalEntries = 513;  ///< of each of the two tables of a softmax of int16, 16 bits each
+
 /// One operation of the vector unit over `rows` x `columns` pixels of `channels` elements in NRAM. Maps lie
 /// there without gaps. For pooling `height` x `width` is the source map and the rest as in ConvRun; otherwise
 /// the sources have the shape of the result. `parameters` is where tables and factors lie: 256 bytes (table),
 /// the output's factor and 16 bytes a channel (scale: factor and offset), 24 bytes (add, sub, mul: two input
-/// factors and the output's), 2056 bytes (softmax: 256 exponentials and the output's factor), the activation
-/// in 32 bytes and a PostParameter a channel (endsums).
+/// factors and the output's), 2056 bytes (softmax: 256 exponentials and the output's factor), 24 bytes
+/// (slopes), the activation in 32 bytes and a PostParameter a channel (endsums).
 struct VectorRun {
   static constexpr OperationKind kKind{"vector.run", 0x40, Unit::kVector};
 

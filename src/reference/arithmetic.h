@@ -14,6 +14,11 @@ namespace tilebeat {
 template <class T>
 std::vector<T> centred(const Tensor& tensor, std::int32_t zero_point);
 
+/// Appends an element of `dtype`, which `value` fits, to the bytes of a tensor.
+void append_element(std::int64_t value, DType dtype, std::vector<std::uint8_t>& bytes);
+/// Appends element `index` of `tensor`, as it is.
+void append_copy(const Tensor& tensor, std::int64_t index, std::vector<std::uint8_t>& bytes);
+
 /// Rounds to the nearest whole number, halves to even.
 double round_half_even(double value);
 
@@ -60,6 +65,19 @@ std::int64_t joined_element(const Requantize& operation, std::int32_t element, s
 
 /// The rows "logistic, tanh", "hard_swish" and "leaky_relu", for an element minus its zero point.
 std::int64_t function_value(const ByteFunction& function, std::int32_t x);
+
+// The rules of int16 in fixed point (SPEC DT-2), in the notation of docs/arithmetic.md; int16_arithmetic.cpp.
+
+/// add and sub: DR(DR(a << 15) +- DR(b << 15)), or a +- b with shifted operands. mul: DR(a * b).
+std::int64_t combined_int16(const Elementwise& operation, std::int32_t a, std::int32_t b);
+/// leaky_relu, sigmoid and tanh.
+std::int64_t function_int16(const ByteFunction& function, std::int32_t x);
+/// reduce_mean, for the sum of `count` elements.
+std::int64_t mean_int16(const Reduce& reduce, std::int64_t sum, std::int64_t count);
+/// quantize: x / scale in double, half away from zero; NaN becomes the least element.
+std::int64_t quantised_int16(float x, float scale);
+/// softmax of the elements of a pixel.
+std::vector<std::int32_t> softmax_int16(const Softmax& operation, const std::vector<std::int32_t>& pixel);
 
 /// The row "mean over H, W", for the raw sum of `count` elements with zero point `zero_point`.
 std::int64_t mean_of(const Reduce& reduce, std::int64_t sum, std::int64_t count, std::int32_t zero_point);

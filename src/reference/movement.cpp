@@ -21,7 +21,10 @@ Tensor reference_of(const Pad& pad, const Operands& inputs, const TensorInfo& ou
           const bool border =
               row < 0 || row >= in[1] || column < 0 || column >= in[2] || channel < 0 || channel >= in[3];
           const std::int64_t from = ((n * in[1] + row) * in[2] + column) * in[3] + channel;
-          y.bytes.push_back(border ? static_cast<std::uint8_t>(pad.value) : nth(x.tensor.bytes, from));
+          if (border)
+            append_element(pad.value, output.dtype, y.bytes);
+          else
+            append_copy(x.tensor, from, y.bytes);
         }
       }
     }

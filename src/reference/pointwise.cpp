@@ -15,8 +15,9 @@ namespace {
 template <class Value>
 Tensor tensor_of(const TensorInfo& output, Value value) {
   Tensor tensor{output.shape, output.dtype, {}};
-  tensor.bytes.resize(to_size(output.elements()));
-  for (std::size_t i = 0; i < tensor.bytes.size(); ++i) tensor.bytes[i] = static_cast<std::uint8_t>(value(i));
+  tensor.bytes.reserve(to_size(output.size_bytes()));
+  for (std::size_t i = 0; i < to_size(output.elements()); ++i)
+    append_element(value(i), output.dtype, tensor.bytes);
   return tensor;
 }
 
@@ -43,6 +44,9 @@ std::vector<std::size_t> sources(const std::vector<std::int64_t>& output, std::v
   return from;
 }
 
+bool is_int16(const TensorRequant& requant) {
+  return requant.dtype == DType::kInt16;
+}
 bool is_exact(const TensorRequant& requant) {
   return requant.arithmetic == Arithmetic::kExact;
 }
@@ -71,7 +75,8 @@ double combined(Elementwise::Kind kind, double p, double q) {
 
 // The function of an element after subtraction of its zero point, as in docs/workloads.md.
 std::int32_t function_of(const ByteFunction& f, std::int32_t x, const TensorInfo& output) {
-  if (!is_exact(f.requant)) return bounded(function_value(f, x), f.requant);
+  if (!is_exact(f.requant))
+    return bounded(is_int16(f.requant) ? function_int16(f, x) : function_value(f, x), f.requant);
   const double v = x * f.input_scale;
   switch (f.kind) {
     case ByteFunction::Kind::kRelu:
@@ -120,7 +125,9 @@ Tensor reference_of(const Elementwise& operation, const Operands& inputs, const 
   repeat(left, a.info.shape), repeat(right, b.info.shape);
   if (!is_exact(operation.requant)) {
     return tensor_of(output, [&](std::size_t i) {
-      return bounded(combined(operation, left[i], right[i]), operation.requant);
+      const std::int64_t value = is_int16(operation.requant) ? combined_int16(operation, left[i], right[i])
+                                                             : combined(operation, left[i], right[i]);
+      return bounded(value, operation.requant);
     });
   }
   return tensor_of(output, [&](std::size_t i) {
@@ -168,7 +175,7 @@ Tensor reference_of(const ByteFunction& f, const Operands& inputs, const TensorI
       return f.table[x.info.dtype == DType::kInt8 ? byte ^ 128U : byte];
     });
   }
-  // v is x - zx; elements are bytes, so there are few different values.
+  // v is x - zx; elements have at most 16 bits, so there are few different values.
   std::map<std::int32_t, std::int32_t> known;
   const std::vector<std::int32_t> values = centred<std::int32_t>(x.tensor, x.info.zero_point);
   return tensor_of(output, [&](std::size_t i) {
@@ -206,12 +213,12 @@ Tensor reference_of(const Requantize& operation, const Operands& inputs, const T
 
 Tensor reference_of(const Concat& concat, const Operands& inputs, const TensorInfo& output) {
   Tensor tensor{output.shape, output.dtype, {}};
-  tensor.bytes.reserve(to_size(output.elements()));
+  tensor.bytes.reserve(to_size(output.size_bytes()));
   std::int64_t outers = 1;
   for (int axis = 0; axis < concat.axis; ++axis) outers *= nth(output.shape, axis);
   for (std::int64_t outer = 0; outer < outers; ++outer) {
     for (const Operand& input : inputs) {
-      const std::int64_t part = input.info.elements() / outers;
+      const std::int64_t part = input.info.size_bytes() / outers;
       const auto first = input.tensor.bytes.begin() + outer * part;
       tensor.bytes.insert(tensor.bytes.end(), first, first + part);
     }

@@ -22,7 +22,7 @@ class Pool {
         reals_(best_.size()),
         zero_out_(output.zero_point),
         output_{output.shape, output.dtype, {}} {
-    output_.bytes.reserve(to_size(output.elements()));
+    output_.bytes.reserve(to_size(output.size_bytes()));
   }
 
   Tensor compute() {
@@ -70,7 +70,7 @@ class Pool {
   void store(std::size_t channel, std::int64_t count) {
     const std::int64_t value =
         pool_.kind == Pooling::Kind::kMax ? best_[channel] + zero_point_ : average(channel, count);
-    output_.bytes.push_back(static_cast<std::uint8_t>(bounded(value, output_.dtype, pool_.range)));
+    append_element(bounded(value, output_.dtype, pool_.range), output_.dtype, output_.bytes);
   }
 
   std::int64_t average(std::size_t channel, std::int64_t count) const {
@@ -127,12 +127,13 @@ Tensor tensor_of(const std::vector<float>& values, const TensorInfo& output) {
   return tensor;
 }
 
-std::uint8_t quantised(float x, float scale, std::int64_t zero_point, DType dtype) {
-  return static_cast<std::uint8_t>(bounded(rint_of(x / scale) + zero_point, dtype, std::nullopt));
+std::int32_t quantised(float x, float scale, std::int64_t zero_point, DType dtype) {
+  return bounded(rint_of(x / scale) + zero_point, dtype, std::nullopt);
 }
 
 std::int64_t mean(const Reduce& reduce, std::int64_t sum, std::int64_t count, std::int32_t zero_point) {
   const TensorRequant& r = reduce.requant;
+  if (r.arithmetic == Arithmetic::kFixed && r.dtype == DType::kInt16) return mean_int16(reduce, sum, count);
   if (r.arithmetic != Arithmetic::kExact && reduce.kind == Reduce::Kind::kMean)
     return mean_of(reduce, sum, count, zero_point);
   const auto number = static_cast<double>(count);
@@ -160,11 +161,11 @@ Tensor reference_of(const Reduce& reduce, const Operands& inputs, const TensorIn
       sum += value, greatest = std::max(greatest, value);
     }
     if (reduce.kind == Reduce::Kind::kMax) {
-      made.bytes.push_back(static_cast<std::uint8_t>(greatest));
+      append_element(greatest, output.dtype, made.bytes);
       continue;
     }
-    made.bytes.push_back(static_cast<std::uint8_t>(
-        bounded(mean(reduce, sum, count, x.info.zero_point), output.dtype, reduce.requant.range)));
+    const std::int64_t average = mean(reduce, sum, count, x.info.zero_point);
+    append_element(bounded(average, output.dtype, reduce.requant.range), output.dtype, made.bytes);
   }
   return made;
 }
@@ -172,8 +173,12 @@ Tensor reference_of(const Reduce& reduce, const Operands& inputs, const TensorIn
 Tensor reference_of(const Quantize& quantize, const Operands& inputs, const TensorInfo& output) {
   const Operand& x = inputs.front();
   Tensor made{output.shape, output.dtype, {}};
-  for (const float value : reals_of(x.tensor))
-    made.bytes.push_back(quantised(value, quantize.scale, output.zero_point, output.dtype));
+  for (const float value : reals_of(x.tensor)) {
+    const std::int64_t element = quantize.arithmetic == Arithmetic::kFixed
+                                     ? quantised_int16(value, quantize.scale)
+                                     : quantised(value, quantize.scale, output.zero_point, output.dtype);
+    append_element(bounded(element, output.dtype, std::nullopt), output.dtype, made.bytes);
+  }
   return made;
 }
 
@@ -199,7 +204,8 @@ Tensor reference_of(const DynamicQuantize& operation, const Operands& inputs, co
     made.bytes.push_back(static_cast<std::uint8_t>(zero));
     return made;
   }
-  for (const float value : values) made.bytes.push_back(quantised(value, scale, zero, DType::kUint8));
+  for (const float value : values)
+    append_element(quantised(value, scale, zero, DType::kUint8), DType::kUint8, made.bytes);
   return made;
 }
 

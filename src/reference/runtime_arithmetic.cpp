@@ -295,6 +295,16 @@ std::vector<T> centred(const Tensor& tensor, std::int32_t zero_point) {
   return values;
 }
 
+void append_element(std::int64_t value, DType dtype, std::vector<std::uint8_t>& bytes) {
+  for (int byte = 0; byte < dtype_size(dtype); ++byte)
+    bytes.push_back(static_cast<std::uint8_t>(floor_shift(value, 8 * byte) & 0xFF));
+}
+
+void append_copy(const Tensor& tensor, std::int64_t index, std::vector<std::uint8_t>& bytes) {
+  const int size = dtype_size(tensor.dtype);
+  for (std::int64_t at = index * size; at < (index + 1) * size; ++at) bytes.push_back(nth(tensor.bytes, at));
+}
+
 template std::vector<std::int16_t> centred(const Tensor&, std::int32_t);
 template std::vector<std::int32_t> centred(const Tensor&, std::int32_t);
 

@@ -63,7 +63,19 @@ class RuntimeSoftmax {
   Tensor output_;
 };
 
+Tensor softmax_of_int16(const Operand& x, const Softmax& operation, const TensorInfo& output) {
+  const std::vector<std::int32_t> values = centred<std::int32_t>(x.tensor, 0);
+  const std::int64_t channels = output.shape.back();
+  Tensor made{output.shape, output.dtype, {}};
+  for (auto pixel = values.begin(); pixel != values.end(); pixel += channels) {
+    for (const std::int32_t share : softmax_int16(operation, {pixel, pixel + channels}))
+      append_element(bounded(share, output.dtype, operation.requant.range), output.dtype, made.bytes);
+  }
+  return made;
+}
+
 Tensor softmax_of_rows(const Operand& x, const Softmax& operation, const TensorInfo& output) {
+  if (x.info.dtype == DType::kInt16) return softmax_of_int16(x, operation, output);
   if (operation.requant.arithmetic != Arithmetic::kExact)
     return RuntimeSoftmax(x, operation, output).compute();
   const std::vector<std::int32_t> values = centred<std::int32_t>(x.tensor, 0);
@@ -102,10 +114,10 @@ Tensor softmax_of_rows(const Operand& x, const Softmax& operation, const TensorI
 
 /// A tensor whose axes from `axis` on are [extent, inner], with these two swapped.
 Tensor swapped(const Tensor& tensor, std::int64_t extent, std::int64_t inner) {
-  Tensor made = tensor;
+  Tensor made{tensor.shape, tensor.dtype, {}};
   for (std::int64_t i = 0; i < tensor.elements(); ++i) {
-    const std::int64_t block = i / (extent * inner), e = i / inner % extent, j = i % inner;
-    nth(made.bytes, (block * inner + j) * extent + e) = nth(tensor.bytes, i);
+    const std::int64_t block = i / (extent * inner), e = i % extent, j = i / extent % inner;
+    append_copy(tensor, (block * extent + e) * inner + j, made.bytes);
   }
   return made;
 }
@@ -211,7 +223,7 @@ Tensor reference_of(const Move& move, const Operands& inputs, const TensorInfo& 
     std::int64_t rest = i, from = move.offset;
     for (std::size_t axis = move.extents.size(); axis-- > 0; rest /= move.extents[axis])
       from += rest % move.extents[axis] * move.strides[axis];
-    made.bytes.push_back(nth(x.tensor.bytes, from));
+    append_copy(x.tensor, from, made.bytes);
   }
   return made;
 }
@@ -219,11 +231,11 @@ Tensor reference_of(const Move& move, const Operands& inputs, const TensorInfo& 
 Tensor reference_of(const Gather& gather, const Operands& inputs, const TensorInfo& output) {
   const Operand& x = inputs.front();
   Tensor made{output.shape, output.dtype, {}};
-  std::int64_t inner = 1;
+  std::int64_t inner = dtype_size(output.dtype);  // bytes of an index
   for (std::size_t axis = to_size(gather.axis) + 1; axis < output.shape.size(); ++axis)
     inner *= output.shape[axis];
   const std::int64_t extent = nth(x.info.shape, gather.axis);
-  for (std::int64_t outer = 0; outer < x.info.elements() / (extent * inner); ++outer) {
+  for (std::int64_t outer = 0; outer < x.info.size_bytes() / (extent * inner); ++outer) {
     for (const std::int64_t index : gather.indices) {
       const auto first = x.tensor.bytes.begin() + (outer * extent + index) * inner;
       made.bytes.insert(made.bytes.end(), first, first + inner);

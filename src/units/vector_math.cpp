@@ -152,6 +152,23 @@ std::int32_t VectorMath::end_sum(std::int32_t sum, std::size_t channel, const Ve
   return static_cast<std::int32_t>(post_process(sum, setup, decode_post_parameter(record)));
 }
 
+// Functions of one element that is not looked up.
+void VectorMath::functions(const VectorRun& operation, const VectorStep& step,
+                           const std::vector<std::uint8_t>& a, std::vector<std::uint8_t>& results) const {
+  for (std::size_t i = 0; i < to_size(step.results); ++i) {
+    const std::int32_t x = element(a, i, operation.a_type) - operation.a_zero;
+    if (operation.kind != VectorKind::kSlopes) {
+      append(curve_of(operation, parameters_, x), operation.out_type, results);
+    } else if (operation.arithmetic != Arithmetic::kExact) {
+      append(sloped(operation, parameters_, x), operation.out_type, results);
+    } else {
+      const double value = x * factor(0);
+      append(result_of(value < 0 ? value * factor(1) : value, factor(2), operation), operation.out_type,
+             results);
+    }
+  }
+}
+
 void VectorMath::run(const VectorRun& operation, const VectorStep& step, const std::vector<std::uint8_t>& a,
                      const std::vector<std::uint8_t>& b, std::vector<std::uint8_t>& results) {
   switch (operation.kind) {
@@ -173,6 +190,11 @@ void VectorMath::run(const VectorRun& operation, const VectorStep& step, const s
     case VectorKind::kDynamicZero:
       dynamic(operation, step, a, results);
       return;
+    case VectorKind::kSlopes:
+    case VectorKind::kSigmoid:
+    case VectorKind::kTanh:
+      functions(operation, step, a, results);
+      return;
     default:
       elementwise(operation, step, a, b, results);
   }
@@ -186,17 +208,18 @@ void VectorMath::pool(const VectorRun& operation, const VectorStep& step,
                       const std::vector<std::uint8_t>& a) {
   const bool greatest = operation.kind == VectorKind::kMaxPool;
   const auto channels = to_size(operation.channels);
+  const std::size_t elements = to_size(step.taps) * channels;
   if (step.first) row_.assign(channels, greatest ? INT64_MIN : 0);
   if (sums_reals(operation)) {
     if (step.first) real_row_.assign(channels, 0.0F);
-    for (std::size_t i = 0; i < a.size(); ++i)
+    for (std::size_t i = 0; i < elements; ++i)
       real_row_[i % channels] += dequantised(parameters_, element(a, i, operation.a_type) - operation.a_zero);
     return;
   }
   // A mean, and an average of a runtime, handle the zero point at the end or not at all.
   const bool raw = operation.kind == VectorKind::kMean || operation.arithmetic != Arithmetic::kExact;
   const std::int32_t zero = raw ? 0 : operation.a_zero;
-  for (std::size_t i = 0; i < a.size(); ++i) {
+  for (std::size_t i = 0; i < elements; ++i) {
     std::int64_t& sum = row_[i % channels];
     const std::int32_t x = element(a, i, operation.a_type);
     sum = greatest ? std::max<std::int64_t>(sum, x) : sum + x - zero;
@@ -268,6 +291,13 @@ std::int64_t VectorMath::exponential_of(std::size_t distance) const {
 
 void VectorMath::softmax(const VectorRun& operation, const std::vector<std::uint8_t>& a,
                          std::vector<std::uint8_t>& results) {
+  if (operation.a_type == DType::kInt16) {
+    std::vector<std::int32_t> pixel(to_size(operation.channels));
+    for (std::size_t i = 0; i < pixel.size(); ++i) pixel[i] = element(a, i, operation.a_type);
+    for (const std::int32_t share : softmax_shares(operation, parameters_, pixel))
+      append(share, operation.out_type, results);
+    return;
+  }
   constexpr std::size_t kEntries = 256;
   std::int32_t greatest = INT32_MIN;
   for (std::size_t i = 0; i < a.size(); ++i) greatest = std::max(greatest, element(a, i, operation.a_type));

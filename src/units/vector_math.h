@@ -1,5 +1,6 @@
 #pragma once
 
+#include "base/numerics.h"
 #include "isa/instruction.h"
 #include "isa/operations.h"
 #include "units/vector_steps.h"
@@ -20,6 +21,18 @@ std::int32_t combine(const VectorRun& operation, const std::vector<std::uint8_t>
 /// element.
 void softmax_shares(const VectorRun& operation, const std::vector<std::uint8_t>& parameters,
                     const std::vector<std::uint8_t>& distances, std::vector<std::uint8_t>& results);
+/// The shares of a pixel's elements, which are int16, in fixed point.
+std::vector<std::int32_t> softmax_shares(const VectorRun& operation,
+                                         const std::vector<std::uint8_t>& parameters,
+                                         const std::vector<std::int32_t>& pixel);
+/// An element after subtraction of its zero point times one of two multipliers, by its sign.
+std::int32_t sloped(const VectorRun& operation, const std::vector<std::uint8_t>& parameters, std::int32_t x);
+/// The sum or the difference of two elements of int16.
+std::int64_t sum_of_int16(VectorKind kind, const std::vector<std::uint8_t>& parameters, std::int32_t x,
+                          std::int32_t y);
+/// The sigmoid or tanh of an element of int16.
+std::int32_t curve_of(const VectorRun& operation, const std::vector<std::uint8_t>& parameters,
+                      std::int32_t x);
 /// The average of `divisor` elements with the raw sum `sum`, rounded half away from zero.
 std::int32_t plain_average(const VectorRun& operation, std::int64_t sum, std::int64_t divisor);
 /// The average of dequantised elements with sum `sum`.
@@ -44,6 +57,9 @@ struct RealRange {
 
 /// The float at byte `offset`. Throws SimulationError beyond the end, and for NaN.
 float real_at(const std::vector<std::uint8_t>& bytes, std::size_t offset);
+/// The int32, or the multiplier and its shift, at byte `offset`. Throw SimulationError beyond the end.
+std::int32_t whole_at(const std::vector<std::uint8_t>& bytes, std::size_t offset);
+FixedFactor factor_at(const std::vector<std::uint8_t>& bytes, std::size_t offset);
 
 /// The arithmetic of the vector unit, with the row buffer and the loaded tables and factors. Real numbers are
 /// IEEE doubles, computed in the order of docs/vector.md.
@@ -82,6 +98,8 @@ class VectorMath {
                             const std::vector<std::uint8_t>& b, std::vector<std::uint8_t>& results);
   void between_reals(const VectorRun& operation, const VectorStep& step, const std::vector<std::uint8_t>& a,
                      std::vector<std::uint8_t>& results);
+  void functions(const VectorRun& operation, const VectorStep& step, const std::vector<std::uint8_t>& a,
+                 std::vector<std::uint8_t>& results) const;
   void dynamic(const VectorRun& operation, const VectorStep& step, const std::vector<std::uint8_t>& a,
                std::vector<std::uint8_t>& results);
   bool sums_reals(const VectorRun& operation) const;

@@ -13,16 +13,6 @@ namespace {
 
 constexpr std::size_t kRecord = 8;  // bytes of a factor of add, sub and mul
 
-std::int32_t whole_at(const std::vector<std::uint8_t>& bytes, std::size_t offset) {
-  std::int32_t value = 0;
-  if (offset + sizeof value > bytes.size()) throw SimulationError("vector.run: factors are missing");
-  std::memcpy(&value, bytes.data() + offset, sizeof value);
-  return value;
-}
-FixedFactor factor_at(const std::vector<std::uint8_t>& bytes, std::size_t offset) {
-  return {whole_at(bytes, offset), whole_at(bytes, offset + 4)};
-}
-
 // Rounds half to even; NaN, and values far beyond int32, become one of the bounds.
 std::int64_t rounded(float value) {
   constexpr float kBeyond = 1e9F;
@@ -59,10 +49,12 @@ std::int64_t combine_ort(const VectorRun& operation, const std::vector<std::uint
   return rounded(steps + static_cast<float>(operation.out_zero)) - operation.out_zero;
 }
 
-std::int64_t combine_fixed(VectorKind kind, const std::vector<std::uint8_t>& parameters, std::int32_t x,
-                           std::int32_t y) {
+std::int64_t combine_fixed(const VectorRun& operation, const std::vector<std::uint8_t>& parameters,
+                           std::int32_t x, std::int32_t y) {
+  const VectorKind kind = operation.kind;
   const FixedFactor result = factor_at(parameters, 2 * kRecord);
   if (kind == VectorKind::kMul) return multiply_double(x * y, result);
+  if (operation.a_type == DType::kInt16) return sum_of_int16(kind, parameters, x, y);
   constexpr int kHead = 20;  // bits behind the point while both have one scale
   const std::int32_t p = multiply_double(x * (1 << kHead), factor_at(parameters, 0)),
                      q = multiply_double(y * (1 << kHead), factor_at(parameters, kRecord));
@@ -70,6 +62,17 @@ std::int64_t combine_fixed(VectorKind kind, const std::vector<std::uint8_t>& par
 }
 
 }  // namespace
+
+std::int32_t whole_at(const std::vector<std::uint8_t>& bytes, std::size_t offset) {
+  std::int32_t value = 0;
+  if (offset + sizeof value > bytes.size()) throw SimulationError("vector.run: factors are missing");
+  std::memcpy(&value, bytes.data() + offset, sizeof value);
+  return value;
+}
+
+FixedFactor factor_at(const std::vector<std::uint8_t>& bytes, std::size_t offset) {
+  return {whole_at(bytes, offset), whole_at(bytes, offset + 4)};
+}
 
 float real_at(const std::vector<std::uint8_t>& bytes, std::size_t offset) {
   float value = 0;
@@ -93,7 +96,7 @@ std::int32_t combine(const VectorRun& operation, const std::vector<std::uint8_t>
       break;
     case Arithmetic::kFixed:
     case Arithmetic::kTflm:
-      steps = combine_fixed(operation.kind, parameters, x, y);
+      steps = combine_fixed(operation, parameters, x, y);
       break;
   }
   return result_of(operation, operation.relu ? std::max<std::int64_t>(steps, 0) : steps);
@@ -167,6 +170,11 @@ std::int32_t mean(const VectorRun& operation, const std::vector<std::uint8_t>& p
 }
 
 std::int32_t quantised(const VectorRun& operation, float x, float step, std::int32_t zero_point) {
+  if (operation.arithmetic != Arithmetic::kExact) {
+    constexpr double kBeyond = 1e9;
+    const double steps = std::min(std::max(-kBeyond, double{x} / double{step}), kBeyond);
+    return within_bounds(std::llround(steps) + zero_point, operation, operation.out_type);
+  }
   return within_bounds(rounded(x / step) + zero_point, operation, operation.out_type);
 }
 

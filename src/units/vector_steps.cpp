@@ -23,6 +23,10 @@ int VectorSteps::parameter_bytes(const VectorRun& run) {
   constexpr int kTableBytes = 256, kFactor = 8, kSoftmaxBytes = 256 * 8 + kFactor;
   constexpr int kFormBytes = sizeof(MeanForm);
   constexpr int kRealSoftmaxBytes = 256 * 4 + kFactor;
+  constexpr int kWord = 4, kHalf = 2;
+  constexpr int kInt16SoftmaxBytes = kFactor + 2 * kIntervalEntries * kHalf;
+  constexpr int kCurveBytes = 4 * kWord + kSigmoidEntries * kHalf;
+  const bool fixed_int16 = run.a_type == DType::kInt16 && run.arithmetic == Arithmetic::kFixed;
   switch (run.kind) {
     case VectorKind::kTable:
       return kTableBytes;
@@ -30,11 +34,17 @@ int VectorSteps::parameter_bytes(const VectorRun& run) {
       return kFactor + run.channels * 2 * kFactor;
     case VectorKind::kAdd:
     case VectorKind::kSub:
+      return 3 * kFactor + (fixed_int16 ? kWord : 0);
     case VectorKind::kMul:
     case VectorKind::kMax:
     case VectorKind::kMin:
+    case VectorKind::kSlopes:
       return 3 * kFactor;
+    case VectorKind::kSigmoid:
+    case VectorKind::kTanh:
+      return kCurveBytes;
     case VectorKind::kSoftmax:
+      if (run.a_type == DType::kInt16) return kInt16SoftmaxBytes;
       return run.arithmetic == Arithmetic::kExact ? kSoftmaxBytes : kRealSoftmaxBytes;
     case VectorKind::kEndSums:
       return kActivationBytes + run.channels * kPostParameterBytes;
@@ -55,10 +65,17 @@ int VectorSteps::parameter_bytes(const VectorRun& run) {
   return 0;
 }
 
+int VectorSteps::lanes_of_element(const VectorRun& run) {
+  const bool wide = run.a_type == DType::kInt16 || run.out_type == DType::kInt16 ||
+                    (has_two_operands(run.kind) && run.b_type == DType::kInt16);
+  return wide ? dtype_size(DType::kInt16) : 1;
+}
+
 VectorSteps::VectorSteps(const VectorRun& run, int lanes, int burst_bytes)
     : run_(run),
       lanes_(lanes),
       burst_bytes_(burst_bytes),
+      lanes_of_element_(lanes_of_element(run)),
       elements_(std::int64_t{run.rows} * run.columns * run.channels) {
   const int bytes = parameter_bytes(run);
   if (bytes == 0) {
@@ -114,9 +131,9 @@ void VectorSteps::make_elementwise() {
 
 void VectorSteps::make_softmax() {
   constexpr int kPasses = 3;
-  step_.a = run_.a + to_unsigned(at_ * run_.channels);
-  step_.a_bytes = run_.channels;
-  step_.result = run_.destination + to_unsigned(at_ * run_.channels * dtype_size(run_.out_type));
+  step_.a = run_.a + to_unsigned(at_ * a_pixel());
+  step_.a_bytes = a_pixel();
+  step_.result = run_.destination + to_unsigned(at_ * out_pixel());
   step_.results = run_.channels;
   step_.clocks = kPasses * passes(run_.channels);
   ++at_;
@@ -133,12 +150,12 @@ bool VectorSteps::next_taps() {
     const int first = tap_w_;
     while (tap_w_ < run_.kernel_w && w_of(tap_w_) < run_.width) {
       ++tap_w_;
-      if (run_.dilation_w > 1 || (tap_w_ - first + 1) * run_.channels > burst_bytes_) break;
+      if (run_.dilation_w > 1 || (tap_w_ - first + 1) * a_pixel() > burst_bytes_) break;
     }
     if (tap_w_ == first) continue;
-    step_.a = run_.a + to_unsigned((std::int64_t{h} * run_.width + w_of(first)) * run_.channels);
+    step_.a = run_.a + to_unsigned((std::int64_t{h} * run_.width + w_of(first)) * a_pixel());
     step_.taps = tap_w_ - first;
-    step_.a_bytes = step_.taps * run_.channels;
+    step_.a_bytes = step_.taps * a_pixel();
     return true;
   }
   return false;
@@ -168,7 +185,7 @@ void VectorSteps::make_pooling() {
   step_.last = left_ <= 0;
   step_.divisor = std::max<std::int64_t>(count_, 1);
   step_.results = run_.channels;
-  step_.result = run_.destination + to_unsigned(at_ * run_.channels);
+  step_.result = run_.destination + to_unsigned(at_ * out_pixel());
   step_.clocks = step_.taps * passes(run_.channels);
   if (!step_.last) return;
   tap_h_ = tap_w_ = 0;
@@ -277,12 +294,12 @@ ByteSet resized_columns(VectorResize run) {
   return resized(run);
 }
 
-// Pixels of a map: each of the rows crossed with each of the columns.
-void add_pixels(std::uint64_t map, const ByteSet& rows, const ByteSet& columns, int width, int channels,
+// Pixels of a map, of `pixel_bytes` bytes each: each of the rows crossed with each of the columns.
+void add_pixels(std::uint64_t map, const ByteSet& rows, const ByteSet& columns, int width, int pixel_bytes,
                 ByteSet& bytes) {
   for (const auto& [first_row, end_row] : rows.ranges()) {
     for (const auto& [first, end] : columns.ranges()) {
-      const auto pixel = to_unsigned(channels), row = to_unsigned(width) * pixel;
+      const auto pixel = to_unsigned(pixel_bytes), row = to_unsigned(width) * pixel;
       bytes.add(BytePattern{map + first_row * row + first * pixel, (end - first) * pixel, row,
                             end_row - first_row});
     }
@@ -323,7 +340,7 @@ AccessedBytes accessed_bytes(const Operation& operation, std::uint64_t memory) {
     add_pixels(memory + run.a,
                pooled(run.rows, run.stride_h, run.kernel_h, run.dilation_h, run.h_offset, run.height),
                pooled(run.columns, run.stride_w, run.kernel_w, run.dilation_w, run.w_offset, run.width),
-               run.width, run.channels, made.reads);
+               run.width, run.channels * dtype_size(run.a_type), made.reads);
   } else {
     add(made.reads, run.a, elements * dtype_size(run.a_type));
   }

@@ -48,7 +48,8 @@ std::unique_ptr<StepSequence> steps_of(const Operation& operation, int lanes, in
 /// The steps of one VectorRun in order: parameters first; then runs of up to `burst_bytes` of an elementwise
 /// operation, kernel rows (or single taps, when a row does not fit a burst) of every pixel of a pooling,
 /// pixels of a softmax. The lanes take ceil(elements / lanes) cycles for a pass over a run: one pass for most
-/// operations, one a tap for pooling, three for softmax (greatest, sum, quotient).
+/// operations, one a tap for pooling, three for softmax (greatest, sum, quotient). An element takes two lanes
+/// where an operand or the result is int16.
 class VectorSteps final : public StepSequence {
  public:
   VectorSteps(const VectorRun& run, int lanes, int burst_bytes);
@@ -58,16 +59,23 @@ class VectorSteps final : public StepSequence {
 
   /// Bytes of tables and factors of an operation.
   static int parameter_bytes(const VectorRun& run);
+  /// Lanes that an element takes.
+  static int lanes_of_element(const VectorRun& run);
 
  private:
   void make_elementwise();
   void make_softmax();
   void make_pooling();
   bool next_taps();
-  std::int64_t passes(std::int64_t elements) const { return (elements + lanes_ - 1) / lanes_; }
+  std::int64_t passes(std::int64_t elements) const {
+    return (elements * lanes_of_element_ + lanes_ - 1) / lanes_;
+  }
+  // Bytes of the channels of a pixel.
+  int a_pixel() const { return run_.channels * dtype_size(run_.a_type); }
+  int out_pixel() const { return run_.channels * dtype_size(run_.out_type); }
 
   VectorRun run_;
-  int lanes_, burst_bytes_;
+  int lanes_, burst_bytes_, lanes_of_element_;
   std::int64_t elements_;  // elements of the result
   std::int64_t at_ = 0;    // element or pixel
   int tap_h_ = 0, tap_w_ = 0;

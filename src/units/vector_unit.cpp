@@ -38,14 +38,9 @@ VectorUnit::VectorUnit(sc_core::sc_module_name name, const SimContext& context, 
 void VectorUnit::check(const VectorRun& run) const {
   const bool pooling = run.kind == VectorKind::kMaxPool || run.kind == VectorKind::kAveragePool ||
                        run.kind == VectorKind::kMean;
-  const bool bytes_only = pooling || run.kind == VectorKind::kSoftmax || run.kind == VectorKind::kTable;
-  for (const DType type : {run.a_type, run.out_type}) {
-    if (bytes_only && !is_byte(type))
-      throw SimulationError(
-          fmt::format("vector.run: {} of {} elements", nth(kVectorKindNames, run.kind), dtype_name(type)));
-  }
+  check_quantised(run);
   check_reals(run);
-  if (pooling || run.kind == VectorKind::kSoftmax) check_row(run.channels, "vector.run");
+  if (pooling || run.kind == VectorKind::kSoftmax) check_row(run.channels, run.a_type, "vector.run");
   const bool sums = run.kind == VectorKind::kAddSums || run.kind == VectorKind::kEndSums;
   const bool added = run.kind != VectorKind::kAddSums || run.out_type == DType::kInt32;
   if (sums && (run.a_type != DType::kInt32 || run.b_type != DType::kInt32 || !added)) {
@@ -53,6 +48,29 @@ void VectorUnit::check(const VectorRun& run) const {
         fmt::format("vector.run: {} of elements that are not int32", nth(kVectorKindNames, run.kind)));
   }
   check_parameters(VectorSteps::parameter_bytes(run), "vector.run");
+}
+
+// The operations whose operands and results are bytes or int16, or one of them alone.
+void VectorUnit::check_quantised(const VectorRun& run) const {
+  const bool softmax = run.kind == VectorKind::kSoftmax;
+  const bool curve = run.kind == VectorKind::kSigmoid || run.kind == VectorKind::kTanh;
+  const bool pooling = run.kind == VectorKind::kMaxPool || run.kind == VectorKind::kAveragePool ||
+                       run.kind == VectorKind::kMean;
+  if (!softmax && !curve && !pooling && run.kind != VectorKind::kTable && run.kind != VectorKind::kSlopes)
+    return;
+  const bool fixed = run.arithmetic == Arithmetic::kFixed;
+  for (const DType type : {run.a_type, run.out_type}) {
+    const bool fits = curve                            ? type == DType::kInt16
+                      : run.kind == VectorKind::kTable ? is_byte(type)
+                      : softmax                        ? is_byte(type) || (type == DType::kInt16 && fixed)
+                                                       : is_quantised(type);
+    if (!fits)
+      throw SimulationError(
+          fmt::format("vector.run: {} of {} elements", nth(kVectorKindNames, run.kind), dtype_name(type)));
+  }
+  if (softmax && is_byte(run.a_type) != is_byte(run.out_type))
+    throw SimulationError(fmt::format("vector.run: softmax of {} with results of {}", dtype_name(run.a_type),
+                                      dtype_name(run.out_type)));
 }
 
 void VectorUnit::check_parameters(int bytes, const char* operation) const {
@@ -67,12 +85,12 @@ void VectorUnit::check(const VectorRow& run) const {
   if (!is_byte(run.a_type) || !fits)
     throw SimulationError(
         fmt::format("vector.row: {} has no such types of elements", nth(kRowKindNames, run.kind)));
-  check_row(run.channels, "vector.row");
+  check_row(run.channels, run.a_type, "vector.row");
   check_parameters(RowSteps::parameter_bytes(run), "vector.row");
 }
 
 // The operations between float32 and other elements have float32 ones, and sums, differences, products and
-// quotients of float32; those of a runtime's arithmetic are bytes.
+// quotients of float32; those of a runtime's arithmetic are bytes, or int16 in fixed point.
 void VectorUnit::check_reals(const VectorRun& run) const {
   const bool combines = run.kind == VectorKind::kAdd || run.kind == VectorKind::kSub ||
                         run.kind == VectorKind::kMul || run.kind == VectorKind::kMax ||
@@ -84,20 +102,24 @@ void VectorUnit::check_reals(const VectorRun& run) const {
                          run.kind == VectorKind::kDynamic || run.kind == VectorKind::kDynamicZero;
   const bool to_real = run.kind == VectorKind::kDequantize || run.kind == VectorKind::kRange;
   const bool may_be_real = run.kind == VectorKind::kDynamic;
-  const bool out_fits = run.out_type == DType::kFloat32 ? to_real || may_be_real
-                                                        : !to_real && (!from_real || is_byte(run.out_type));
+  const bool quantises =
+      run.kind == VectorKind::kQuantize ? is_quantised(run.out_type) : is_byte(run.out_type);
+  const bool out_fits =
+      run.out_type == DType::kFloat32 ? to_real || may_be_real : !to_real && (!from_real || quantises);
   const bool all_fit =
       (run.a_type == DType::kFloat32) == from_real && out_fits && run.b_type != DType::kFloat32;
   const bool elementwise =
       run.kind == VectorKind::kAdd || run.kind == VectorKind::kSub || run.kind == VectorKind::kMul;
-  const bool bytes = is_byte(run.a_type) && is_byte(run.b_type) && is_byte(run.out_type);
-  if (!all_fit || (elementwise && run.arithmetic != Arithmetic::kExact && !bytes))
+  const auto all = [&run](auto test) { return test(run.a_type) && test(run.b_type) && test(run.out_type); };
+  const bool has_rule = all(is_byte) || (run.arithmetic == Arithmetic::kFixed &&
+                                         all([](DType type) { return type == DType::kInt16; }));
+  if (!all_fit || (elementwise && run.arithmetic != Arithmetic::kExact && !has_rule))
     throw SimulationError(
         fmt::format("vector.run: {} has no such types of elements", nth(kVectorKindNames, run.kind)));
 }
 
-void VectorUnit::check_row(int channels, const char* operation) const {
-  const int longest = std::min(config_.row_elements, ports_.buffer_bytes);
+void VectorUnit::check_row(int channels, DType type, const char* operation) const {
+  const int longest = std::min(config_.row_elements, ports_.buffer_bytes / dtype_size(type));
   if (channels > longest)
     throw SimulationError(
         fmt::format("{}: {} channels, the row buffer holds {}", operation, channels, longest));
@@ -106,7 +128,7 @@ void VectorUnit::check_row(int channels, const char* operation) const {
 void VectorUnit::check(const VectorResize& run) const {
   if (!is_byte(run.type))
     throw SimulationError(fmt::format("vector.resize: of {} elements", dtype_name(run.type)));
-  check_row(run.channels, "vector.resize");
+  check_row(run.channels, run.type, "vector.resize");
 }
 
 // A scalar unit has an adder, a multiplier and a comparator.

@@ -72,10 +72,11 @@ class VectorUnit : public CommandedUnit {
   void check_wired(const Instruction& instruction) const;
   void check(const VectorRun& run) const;
   void check(const VectorResize& run) const;
+  void check_quantised(const VectorRun& run) const;
   void check_reals(const VectorRun& run) const;
   void check(const VectorRow& run) const;
   void check_parameters(int bytes, const char* operation) const;
-  void check_row(int channels, const char* operation) const;
+  void check_row(int channels, DType type, const char* operation) const;
   void step();
   // The numbers of steps of one operand.
   struct Order {

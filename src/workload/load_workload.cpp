@@ -283,8 +283,8 @@ Layer load_layer(const LayerSpec& spec, std::vector<TensorInfo> inputs, const Pl
                  Arithmetic of_workload, KnownWeights& known_weights) {
   Layer layer;
   layer.name = spec.name, layer.op = spec.op->name, layer.scene = spec.scene, layer.inputs = spec.inputs;
-  const LayerSource source{spec.name, layer.op,        spec.inputs, std::move(inputs),
-                           place,     spec.arithmetic, of_workload, known_weights};
+  const LayerSource source{spec.name,       layer.op,    spec.inputs,   std::move(inputs),   place,
+                           spec.arithmetic, of_workload, known_weights, spec.op->reads_int16};
   check_inputs(source, *spec.op);
   spec.form->load(source, layer);
   spec.form->set_arithmetic({source, layer.output.dtype}, layer.operation);

@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -64,6 +65,15 @@ struct Requant {
   /// Whether fixed point rounds after the multiplier and again after the shift.
   bool rounds_twice() const { return rule == ProductRule::kDepthwise || roundings == Roundings::kTwo; }
 };
+
+/// n where TensorFlow Lite takes `scale` for 2^n: where its logarithm, in float32, is within 0.001 of n.
+inline std::optional<int> exponent_of(double scale) {
+  const float to_base_2 = 1.0F / static_cast<float>(std::log(2.0));
+  const auto logarithm = static_cast<float>(std::log(double{static_cast<float>(scale)}));
+  const float exponent = logarithm * to_base_2, nearest = std::round(exponent);
+  if (std::abs(exponent - nearest) >= 1e-3F) return std::nullopt;
+  return static_cast<int>(nearest);
+}
 
 /// Requantisation of real values v: sat(round(v * scale) + zero_point), one scale for the whole tensor. In an
 /// arithmetic other than exact from `output_scale`, which is then present.
@@ -211,11 +221,13 @@ struct Gather {
   std::vector<std::int64_t> indices;
 };
 
-/// quantize: bytes of float32: sat(rint(f32(x / scale)) + zero_point) (SPEC NU-6).
+/// quantize: bytes or int16 of float32: sat(rint(f32(x / scale)) + zero_point) (SPEC NU-6); of int16 in
+/// kFixed sat(x / scale), the quotient in double, half away from zero (SPEC DT-2).
 struct Quantize {
   float scale = 1;
+  Arithmetic arithmetic = Arithmetic::kExact;
 };
-/// dequantize: float32 of bytes, or of int32: f32(f32(x - zx) * scale).
+/// dequantize: float32 of bytes, of int16, or of int32: f32(f32(x - zx) * scale).
 struct Dequantize {
   float scale = 1;
 };
@@ -236,6 +248,9 @@ struct Elementwise {
   Kind kind = Kind::kAdd;
   std::array<double, 2> input_scales{1, 1};
   bool relu = false;
+  /// Places by which each operand is shifted right in place of a multiplication: of int16 in fixed point,
+  /// where the file says so and all three scales are powers of two (SPEC DT-2).
+  std::optional<std::array<int, 2>> shifts = {};
   TensorRequant requant;
 };
 
@@ -248,7 +263,7 @@ struct PlainElementwise {
 
 /// table: the result for every element of the input's type, from the least to the greatest.
 /// relu, clamp, leaky_relu, sigmoid, tanh, hard_swish, gelu, gelu_tanh, silu, exp, erf, sqrt (of 0 where v <
-/// 0). relu: max(x, zx). clamp: sat(min(max(x - zx, low), high) + zx). The others: f(v) of v = (x - zx) *
+/// 0). The first five are functions of int16, too, sigmoid and tanh in fixed point alone. relu: max(x, zx). clamp: sat(min(max(x - zx, low), high) + zx). The others: f(v) of v = (x - zx) *
 /// input_scale, requantised.
 struct ByteFunction {
   enum class Kind : std::uint8_t {

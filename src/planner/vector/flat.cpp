@@ -76,6 +76,36 @@ class ByteFunctionWork : public FlatWork {
   }
 };
 
+bool of_int16(const VectorJob& job) {
+  return job.inputs[0].info.dtype == DType::kInt16 || job.layer.output.dtype == DType::kInt16;
+}
+
+/// A function of one element that is int16, or becomes int16: no table has all its results.
+class Int16FunctionWork : public FlatWork {
+ public:
+  Int16FunctionWork(const ByteFunction& function, const VectorJob& job)
+      : FlatWork(job, kind_of(function.kind), std::nullopt) {
+    run_.arithmetic = function.requant.arithmetic;
+    const auto within = [](std::int64_t element) {
+      return static_cast<std::int32_t>(std::clamp<std::int64_t>(element, INT16_MIN, INT16_MAX));
+    };
+    if (function.kind == ByteFunction::Kind::kRelu)
+      bound(OutputRange{0, INT16_MAX});
+    else if (function.kind == ByteFunction::Kind::kClamp)
+      bound(OutputRange{within(function.low), within(function.high)});
+    else
+      bound(function.requant.range);
+    parameters_ = function_parameters_int16(function);
+    check_parameters();
+  }
+
+ private:
+  static VectorKind kind_of(ByteFunction::Kind kind) {
+    if (kind == ByteFunction::Kind::kSigmoid) return VectorKind::kSigmoid;
+    return kind == ByteFunction::Kind::kTanh ? VectorKind::kTanh : VectorKind::kSlopes;
+  }
+};
+
 class ScaleWork : public FlatWork {
  public:
   ScaleWork(const ChannelScale& operation, const VectorJob& job)
@@ -90,12 +120,16 @@ class ScaleWork : public FlatWork {
   }
 };
 
-/// A scale or, in an arithmetic other than exact, a table.
+/// A scale or, in an arithmetic other than exact, a table; of int16 a factor.
 class RequantizeWork : public FlatWork {
  public:
   RequantizeWork(const Requantize& operation, const VectorJob& job)
       : FlatWork(job, VectorKind::kScale, pixel_of(job)) {
-    if (operation.requant.arithmetic != Arithmetic::kExact) {
+    if (of_int16(job) && inputs_.front().info.dtype != DType::kInt32) {
+      run_.kind = VectorKind::kSlopes, run_.arithmetic = operation.requant.arithmetic;
+      bound(operation.requant.range);
+      parameters_ = requantize_parameters_int16(operation);
+    } else if (operation.requant.arithmetic != Arithmetic::kExact) {
       const TensorInfo& input = inputs_.front().info;
       const auto table = requantize_table(operation, input.dtype, input.zero_point);
       run_.kind = VectorKind::kTable;
@@ -110,10 +144,12 @@ class RequantizeWork : public FlatWork {
   }
 };
 
-/// Conversions between float32 and bytes.
+/// Conversions between float32 and bytes or int16.
 class StepWork : public FlatWork {
  public:
-  StepWork(VectorKind kind, float scale, const VectorJob& job) : FlatWork(job, kind, std::nullopt) {
+  StepWork(VectorKind kind, float scale, Arithmetic arithmetic, const VectorJob& job)
+      : FlatWork(job, kind, std::nullopt) {
+    run_.arithmetic = arithmetic;
     append(scale, parameters_), append(0.0F, parameters_);
     check_parameters();
   }
@@ -206,6 +242,7 @@ Work work_of(const PlainElementwise& operation, const VectorJob& job) {
   return std::make_unique<ElementwiseWork>(operation, job);
 }
 Work work_of(const ByteFunction& function, const VectorJob& job) {
+  if (of_int16(job)) return std::make_unique<Int16FunctionWork>(function, job);
   return std::make_unique<ByteFunctionWork>(function, job);
 }
 Work work_of(const ChannelScale& operation, const VectorJob& job) {
@@ -215,10 +252,10 @@ Work work_of(const Requantize& operation, const VectorJob& job) {
   return std::make_unique<RequantizeWork>(operation, job);
 }
 Work work_of(const Quantize& operation, const VectorJob& job) {
-  return std::make_unique<StepWork>(VectorKind::kQuantize, operation.scale, job);
+  return std::make_unique<StepWork>(VectorKind::kQuantize, operation.scale, operation.arithmetic, job);
 }
 Work work_of(const Dequantize& operation, const VectorJob& job) {
-  return std::make_unique<StepWork>(VectorKind::kDequantize, operation.scale, job);
+  return std::make_unique<StepWork>(VectorKind::kDequantize, operation.scale, Arithmetic::kExact, job);
 }
 Work work_of(const Softmax& operation, const VectorJob& job) {
   if (operation.mask) return causal_softmax_work(operation, job);

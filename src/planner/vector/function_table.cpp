@@ -205,9 +205,6 @@ namespace {
 
 using Bytes = std::vector<std::uint8_t>;
 
-void append_factor(const FixedFactor& factor, Bytes& bytes) {
-  append(factor.multiplier, bytes), append(factor.shift, bytes);
-}
 // A float in the place of a factor.
 void append_real(float value, Bytes& bytes) {
   append(value, bytes), append(std::int32_t{0}, bytes);
@@ -267,7 +264,8 @@ Bytes elementwise_parameters(const Elementwise& operation) {
       return ort_parameters(operation);
     case Arithmetic::kFixed:
     case Arithmetic::kTflm:
-      return fixed_parameters(operation);
+      return operation.requant.dtype == DType::kInt16 ? elementwise_parameters_int16(operation)
+                                                      : fixed_parameters(operation);
   }
   Bytes bytes;
   for (const double scale : operation.input_scales) append(scale, bytes);
@@ -276,6 +274,7 @@ Bytes elementwise_parameters(const Elementwise& operation) {
 }
 
 Bytes softmax_parameters(const Softmax& operation, std::int64_t channels) {
+  if (operation.requant.dtype == DType::kInt16) return softmax_parameters_int16(operation);
   Bytes bytes;
   if (operation.requant.arithmetic == Arithmetic::kExact) {
     for (const std::int64_t e : softmax_table(operation)) append(e, bytes);
@@ -311,6 +310,7 @@ Bytes mean_parameters(const Reduce& reduce, std::int64_t count, std::int32_t zer
     case Arithmetic::kTflm:
       break;
   }
+  if (reduce.requant.dtype == DType::kInt16) return mean_parameters_int16(reduce, count);
   if (reduce.rule == Reduce::MeanRule::kAnyAxes) {
     const bool same = sx == sy && zero_point == reduce.requant.zero_point;
     const float ratio = sx / sy;

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "base/numerics.h"
 #include "workload/operators.h"
 
 #include <array>
@@ -34,6 +35,19 @@ void append(T value, std::vector<std::uint8_t>& bytes) {
   bytes.resize(at + sizeof value);
   std::memcpy(bytes.data() + at, &value, sizeof value);
 }
+
+/// A factor of fixed point.
+inline void append_factor(const FixedFactor& factor, std::vector<std::uint8_t>& bytes) {
+  append(factor.multiplier, bytes), append(factor.shift, bytes);
+}
+
+// The parameters of operations on int16; those of add, sub, mul, softmax and reduce_mean are of fixed point.
+// int16_parameters.cpp.
+std::vector<std::uint8_t> elementwise_parameters_int16(const Elementwise& operation);
+std::vector<std::uint8_t> softmax_parameters_int16(const Softmax& operation);
+std::vector<std::uint8_t> mean_parameters_int16(const Reduce& reduce, std::int64_t count);
+std::vector<std::uint8_t> requantize_parameters_int16(const Requantize& operation);
+std::vector<std::uint8_t> function_parameters_int16(const ByteFunction& function);
 
 /// The parameters of add, sub and mul, in every arithmetic.
 std::vector<std::uint8_t> elementwise_parameters(const Elementwise& operation);

@@ -32,13 +32,14 @@ class ReduceWork : public RunWork {
  private:
   // For each outer index, the reduced elements are neighbouring taps and the inner indices are channels.
   void cut(VectorCut& cut) const override {
+    const int in_size = dtype_size(run_.a_type), out_size = dtype_size(run_.out_type);
     const std::int64_t longest =
-        std::min({chip_.core.vector.row_elements, chip_.core.copy.buffer_bytes, kMostOfField});
+        std::min({chip_.core.vector.row_elements, chip_.core.copy.buffer_bytes / in_size, kMostOfField});
     // Channels are divided only where there are too few outer indices for all cores.
     const std::int64_t lanes = chip_.core.vector.lanes;
     const std::int64_t parts = ceil_div<std::int64_t>(cut.share().cores, outers_);
     std::int64_t channels = std::min({longest, inner_, align_up(ceil_div(inner_, parts), lanes)});
-    const auto bytes = [&](std::int64_t outers) { return outers * (count_ + 1) * channels; };
+    const auto bytes = [&](std::int64_t outers) { return outers * (count_ * in_size + out_size) * channels; };
     while (channels > 1 && bytes(1) > cut.step_bytes()) channels = ceil_div<std::int64_t>(channels, 2);
     if (bytes(1) > cut.step_bytes()) beyond_nram("the elements of a mean and their mean");
     const auto columns = to_int(ceil_div(inner_, channels));
@@ -63,15 +64,17 @@ class ReduceWork : public RunWork {
     set_field(run.channels, channels.size());
     VectorPiece piece;
     piece.run = run;
-    piece.in_bytes = outers * count_ * channels.size(), piece.out_bytes = outers * channels.size();
+    const int in_size = dtype_size(run_.a_type), out_size = dtype_size(run_.out_type);
+    const std::int64_t in_run = std::int64_t{channels.size()} * in_size;
+    piece.in_bytes = outers * count_ * in_run, piece.out_bytes = outers * channels.size() * out_size;
     CopyShape fetch = one_run(piece.in_bytes);
     if (channels.size() < inner_) {  // elements of a single outer index
-      fetch = one_run(channels.size());
-      fetch.rows = count_, fetch.source_row = inner_, fetch.destination_row = channels.size();
+      fetch = one_run(in_run);
+      fetch.rows = count_, fetch.source_row = inner_ * in_size, fetch.destination_row = in_run;
     }
     const std::int64_t element = first * count_ * inner_ + channels.begin;
-    piece.fetches.push_back({inputs_[0].address + to_unsigned(element), 0, fetch});
-    piece.destination = result_.address + to_unsigned(first * inner_ + channels.begin);
+    piece.fetches.push_back({inputs_[0].address + to_unsigned(element * in_size), 0, fetch});
+    piece.destination = result_.address + to_unsigned((first * inner_ + channels.begin) * out_size);
     piece.store = one_run(piece.out_bytes);
     cut.pieces.push_back(std::move(piece));
   }

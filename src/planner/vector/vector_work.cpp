@@ -78,7 +78,8 @@ void VectorWork::beyond_nram(const char* what) const {
 }
 
 void VectorWork::need_row() const {
-  const int longest = std::min(chip_.core.vector.row_elements, chip_.core.copy.buffer_bytes);
+  const int longest = std::min(chip_.core.vector.row_elements,
+                               chip_.core.copy.buffer_bytes / dtype_size(inputs_[0].info.dtype));
   if (channels_ > longest) {
     cannot_fit(
         fmt::format("{} channels, chip.core.vector.row_elements and chip.core.copy.buffer_bytes hold {}",
@@ -184,12 +185,14 @@ TaskCost cost_of(double lanes, double read, double written, const ChipConfig& ch
 // the ports.
 TaskCost run_cost(const VectorRun& run, const VectorPiece& piece, const ChipConfig& chip) {
   const double pixels = static_cast<double>(run.rows) * run.columns;
-  const double steps = ceil_div<int>(run.channels, chip.core.vector.lanes);
+  const bool wide = run.a_type == DType::kInt16 || run.out_type == DType::kInt16;  // two lanes an element
+  const double steps = ceil_div<int>(run.channels * (wide ? 2 : 1), chip.core.vector.lanes);
   const bool pooling = run.kind == VectorKind::kMaxPool || run.kind == VectorKind::kAveragePool ||
                        run.kind == VectorKind::kMean;
   const double passes = pooling ? static_cast<double>(run.kernel_h) * run.kernel_w : 1;
   const double width = chip.core.bus.bytes_per_clock;
-  const double read = pooling ? pixels * passes * run.channels : static_cast<double>(piece.in_bytes);
+  const double read =
+      pooling ? pixels * passes * run.channels * dtype_size(run.a_type) : static_cast<double>(piece.in_bytes);
   return cost_of(pixels * steps * passes, read / width, static_cast<double>(piece.out_bytes) / width, chip);
 }
 // Every pixel reads its taps again, those of a source row in one run, and is written separately.

@@ -105,22 +105,23 @@ class MapWork : public RunWork {
     const auto& in = inputs_[0].info.shape;
     const std::int64_t pixel = (image * in[1] + h.in) * in[2] + w.in;
     const std::int64_t result = (image * output_.shape[1] + h.out) * output_.shape[2] + w.out;
+    const std::int64_t size = dtype_size(output_.dtype), all = channels_ * size, own = channels.size() * size;
     const auto address = [&](std::uint64_t map, std::int64_t first) {
-      return map + to_unsigned(first * channels_ + channels.begin);
+      return map + to_unsigned(first * all + channels.begin * size);
     };
     VectorPiece piece;
-    piece.in_bytes = std::int64_t{h.ins} * w.ins * channels.size();
-    piece.out_bytes = std::int64_t{h.outs} * w.outs * channels.size();
-    CopyShape fetch = one_run(std::int64_t{w.ins} * channels.size());
-    piece.store = one_run(std::int64_t{w.outs} * channels.size());
-    fetch.rows = h.ins, fetch.source_row = in[2] * channels_, fetch.destination_row = fetch.run;
+    piece.in_bytes = std::int64_t{h.ins} * w.ins * own;
+    piece.out_bytes = std::int64_t{h.outs} * w.outs * own;
+    CopyShape fetch = one_run(std::int64_t{w.ins} * own);
+    piece.store = one_run(std::int64_t{w.outs} * own);
+    fetch.rows = h.ins, fetch.source_row = in[2] * all, fetch.destination_row = fetch.run;
     piece.store.rows = h.outs, piece.store.source_row = piece.store.run;
-    piece.store.destination_row = output_.shape[2] * channels_;
+    piece.store.destination_row = output_.shape[2] * all;
     if (channels.size() < channels_) {  // pixels are apart in DRAM
-      fetch.run = fetch.destination_column = channels.size();
-      fetch.columns = w.ins, fetch.source_column = channels_;
-      piece.store.run = piece.store.source_column = channels.size();
-      piece.store.columns = w.outs, piece.store.destination_column = channels_;
+      fetch.run = fetch.destination_column = own;
+      fetch.columns = w.ins, fetch.source_column = all;
+      piece.store.run = piece.store.source_column = own;
+      piece.store.columns = w.outs, piece.store.destination_column = all;
     }
     piece.fetches.push_back({address(inputs_[0].address, pixel), 0, fetch});
     piece.destination = address(result_.address, result);
@@ -159,7 +160,7 @@ class PoolingWork : public MapWork {
     const auto& shape = inputs_[0].info.shape;
     const std::int64_t pixels =
         axis(0).touched(to_int(output_.shape[1])) * axis(1).touched(to_int(output_.shape[2]));
-    touched_ = output_.size_bytes() + shape[0] * pixels * channels_;
+    touched_ = output_.size_bytes() + shape[0] * pixels * channels_ * dtype_size(output_.dtype);
   }
 
  private:
@@ -176,9 +177,9 @@ class PoolingWork : public MapWork {
     int channels = channels_;
     const auto fits = [&] {  // into NRAM, and into the instruction, which counts pixels in 16 bits
       const bool counted = std::max({h.span(rows), w.span(columns), rows, columns}) <= UINT16_MAX;
-      return counted &&
-             (std::int64_t{h.span(rows)} * w.span(columns) + std::int64_t{rows} * columns) * channels <=
-                 cut.step_bytes();
+      return counted && (std::int64_t{h.span(rows)} * w.span(columns) + std::int64_t{rows} * columns) *
+                                channels * dtype_size(output_.dtype) <=
+                            cut.step_bytes();
     };
     while (rows > 1 && !fits()) --rows;
     while (columns > 1 && !fits()) columns = to_int(ceil_div(columns, 2));
@@ -286,7 +287,7 @@ class PadWork : public VectorWork {
     const Interval part = cut.rows(), across = cut.columns();
     if (part.empty()) return;
     const auto fits = [&](int rows, int columns) {
-      return std::int64_t{rows} * columns * channels_ <= cut.step_bytes();
+      return std::int64_t{rows} * columns * channels_ * dtype_size(output_.dtype) <= cut.step_bytes();
     };
     int rows = std::max(1, to_int(ceil_div(part.size(), 2))), columns = across.size();
     while (rows > 1 && !fits(rows, columns)) --rows;
@@ -298,26 +299,28 @@ class PadWork : public VectorWork {
   void add_padded(int image, Interval rows, Interval columns, VectorCut& cut) const {
     const auto& in = inputs_[0].info.shape;
     const Interval h = inside(rows, pad_.pads[0], in[1]), w = inside(columns, pad_.pads[1], in[2]);
+    // Bytes of a pixel of the output, of one of the input, and of the channels in front of the latter.
+    const std::int64_t size = dtype_size(output_.dtype), pixel = channels_ * size, inner = in[3] * size,
+                       before = pad_.channel_pads[0] * size;
     VectorPiece piece;
-    piece.store = one_run(std::int64_t{columns.size()} * channels_);
+    piece.store = one_run(columns.size() * pixel);
     piece.store.rows = rows.size(), piece.store.source_row = piece.store.run;
-    piece.store.destination_row = output_.shape[2] * channels_;
+    piece.store.destination_row = output_.shape[2] * pixel;
     piece.in_bytes = piece.store.run * rows.size();
     piece.destination =
         result_.address +
-        to_unsigned(((image * output_.shape[1] + rows.begin) * output_.shape[2] + columns.begin) * channels_);
+        to_unsigned(((image * output_.shape[1] + rows.begin) * output_.shape[2] + columns.begin) * pixel);
     if (!h.empty() && !w.empty()) {
       // Input pixels stay contiguous where they have all channels.
-      const bool together = in[3] == channels_;
-      CopyShape fetch = one_run(together ? w.size() * in[3] : in[3]);
+      const bool together = inner == pixel;
+      CopyShape fetch = one_run(together ? w.size() * inner : inner);
       fetch.columns = together ? 1 : w.size(), fetch.rows = h.size();
-      fetch.source_column = in[3], fetch.source_row = in[2] * in[3];
-      fetch.destination_column = channels_, fetch.destination_row = piece.store.run;
-      const std::int64_t pixel = (image * in[1] + h.begin) * in[2] + w.begin;
+      fetch.source_column = inner, fetch.source_row = in[2] * inner;
+      fetch.destination_column = pixel, fetch.destination_row = piece.store.run;
+      const std::int64_t from = (image * in[1] + h.begin) * in[2] + w.begin;
       const std::int64_t first = (h.begin + pad_.pads[0] - rows.begin) * piece.store.run +
-                                 (w.begin + pad_.pads[1] - columns.begin) * std::int64_t{channels_};
-      piece.fetches.push_back(
-          {inputs_[0].address + to_unsigned(pixel * in[3]), first + pad_.channel_pads[0], fetch});
+                                 (w.begin + pad_.pads[1] - columns.begin) * pixel;
+      piece.fetches.push_back({inputs_[0].address + to_unsigned(from * inner), first + before, fetch});
     }
     if (piece.fetches.empty() || piece.fetches.front().shape.bytes() < piece.in_bytes)
       set_field(piece.fill, pad_.value);

@@ -96,7 +96,7 @@ void AccumulatorForm::set_arithmetic(const LayerArithmetic& rules, LayerOperatio
   r.arithmetic = rules.arithmetic();
   if (r.arithmetic == Arithmetic::kTflm) r.arithmetic = Arithmetic::kFixed, r.roundings = Roundings::kTwo;
   if (rules.input().dtype == DType::kInt16) {
-    rules.of_int16();
+    rules.check_int16();
     if (sums_.value_or(Sums::kInt64) == Sums::kInt64) r.roundings = Roundings::kShort;
   }
   const Place place = rules.place().key("requant");

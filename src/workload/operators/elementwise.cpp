@@ -38,6 +38,10 @@ class ElementwiseForm : public OperatorForm {
     v.numbers("input_scales", operation_.input_scales, kPositiveScale,
               "real value of one step of each input");
     v.special("activation", ReluValue{operation_.relu}, "applied to the result before it is requantised");
+    if (operation_.kind == Elementwise::Kind::kAdd || operation_.kind == Elementwise::Kind::kSub)
+      v.boolean("power_of_two_scales", power_of_two_scales_,
+                "arithmetic fixed of int16 alone: where all three scales are powers of two, an operand is "
+                "shifted to the scale of the output");
     describe_requant(v, operation_.requant);
   }
 
@@ -50,6 +54,7 @@ class ElementwiseForm : public OperatorForm {
     auto& e = std::get<Elementwise>(operation);
     const bool named = e.kind == Elementwise::Kind::kAdd || e.kind == Elementwise::Kind::kSub ||
                        e.kind == Elementwise::Kind::kMul;
+    if (named) rules.check_int16_alone();
     if (!named) return rules.only_exact(e.requant.range);
     if (!rules.begin(e.requant)) return;
     const double sy = *e.requant.output_scale;
@@ -57,16 +62,41 @@ class ElementwiseForm : public OperatorForm {
     const Place place = rules.place().key("input_scales");
     if (e.kind == Elementwise::Kind::kMul) return rules.check_factor(sa * sb / sy, place);
     rules.check_factor(sa / sy, place), rules.check_factor(sb / sy, place);
-    // The sum's shift keeps a bit before the binary point; the larger multiplier has 21 bits.
-    constexpr double kMostRatio = 1 << 19, kLeastRatio = 1.0 / (1 << 30);
+    // The sum's shift keeps a bit before the binary point; the larger multiplier has 21 bits. Sums of int16
+    // have a head of 15 bits, those of bytes one of 20.
+    const double most = rules.of_int16() ? 1 << 14 : 1 << 19;
+    constexpr double kLeastRatio = 1.0 / (1 << 30);
     const double greater = std::max(sa, sb) / sy;
-    if (greater >= kMostRatio || greater < kLeastRatio)
+    if (greater >= most || greater < kLeastRatio)
       place.refuse(fmt::format("a greater scale of {} of the output's", greater),
-                   fmt::format("{} to {}", kLeastRatio, kMostRatio));
+                   fmt::format("{} to {}", kLeastRatio, most));
+    if (rules.of_int16() && power_of_two_scales_) e.shifts = shifts_of(e, rules);
   }
 
  private:
+  /// The shifts of the operands to the scale of the output; none where a scale is no power of two.
+  static std::optional<std::array<int, 2>> shifts_of(const Elementwise& e, const LayerArithmetic& rules) {
+    constexpr int kMostShift = 15;
+    const auto output = exponent_of(*e.requant.output_scale);
+    std::array<int, 2> shifts{};
+    for (std::size_t i = 0; i < shifts.size(); ++i) {
+      const auto input = exponent_of(e.input_scales[i]);
+      if (!input || !output) return std::nullopt;
+      shifts[i] = *output - *input;
+    }
+    const auto [least, most] = std::minmax(shifts[0], shifts[1]);
+    if (least != 0 || most > kMostShift)
+      rules.place()
+          .key("input_scales")
+          .refuse(fmt::format("[{}, {}] with power_of_two_scales", e.input_scales[0], e.input_scales[1]),
+                  fmt::format("one scale that is the output's, {}, and another one of 2^-{} to 1 of it",
+                              *e.requant.output_scale, kMostShift));
+    if (e.kind == Elementwise::Kind::kAdd) rules.need_one_shape();
+    return shifts;
+  }
+
   Elementwise operation_;
+  bool power_of_two_scales_ = false;
 };
 
 /// Elementwise operators whose operands and result have one type, float32 or int32, and are not requantised.
@@ -171,6 +201,7 @@ class FunctionForm : public OperatorForm {
     using Kind = ByteFunction::Kind;
     const bool of_tables = f.kind == Kind::kSigmoid || f.kind == Kind::kTanh;
     const bool of_integers = f.kind == Kind::kHardSwish || f.kind == Kind::kLeakyRelu;
+    if (rules.of_int16()) return set_int16(rules, f);
     const bool named =
         of_integers ? rules.in_fixed_point() : of_tables && rules.arithmetic() != Arithmetic::kTflm;
     if (!named) return rules.only_exact(f.requant.range);
@@ -181,6 +212,25 @@ class FunctionForm : public OperatorForm {
 
  protected:
   ByteFunction function_;
+
+ private:
+  static void set_int16(const LayerArithmetic& rules, ByteFunction& f) {
+    if (f.kind == ByteFunction::Kind::kLeakyRelu) {
+      rules.check_int16_alone();
+      if (!rules.begin(f.requant)) return;
+      rules.check_factor(f.input_scale / *f.requant.output_scale, rules.place().key("input_scale"));
+      if (f.slope < 0) rules.place().key("slope").refuse_value(f.slope, "0 and more in fixed point");
+      return;
+    }
+    rules.check_int16_in_fixed_point();
+    rules.begin(f.requant);
+    rules.check_shares(f.requant, f.kind == ByteFunction::Kind::kSigmoid ? 0 : kScaleTolerance);
+    constexpr double kMostScale = 16.0 / 3;  // beyond it the table's steps leave 32 bits
+    if (f.input_scale >= kMostScale)
+      rules.place()
+          .key("input_scale")
+          .refuse_value(f.input_scale, fmt::format("less than {} for int16", kMostScale));
+  }
 };
 
 class LeakyReluForm : public FunctionForm {
@@ -274,6 +324,13 @@ class RequantizeForm : public OperatorForm {
   void set_arithmetic(const LayerArithmetic& rules, LayerOperation& operation) const override {
     auto& r = std::get<Requantize>(operation);
     if (rules.input().dtype == DType::kInt32) return rules.only_exact(r.requant.range);
+    rules.check_int16();
+    if (rules.of_int16() && rules.arithmetic() == Arithmetic::kFixed) {
+      if (r.rule != Requantize::Rule::kPlain)
+        rules.place().key("rule").refuse(R"("concatenation" for tensors of int16)", R"("plain")");
+      if (rules.input().dtype == DType::kUint8 || r.requant.dtype == DType::kUint8)
+        rules.place().key("arithmetic").refuse(R"("fixed" between uint8 and int16)", R"("exact")");
+    }
     if (rules.begin(r.requant))
       rules.check_factor(r.input_scale / *r.requant.output_scale, rules.place().key("input_scale"));
   }

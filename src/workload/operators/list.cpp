@@ -179,10 +179,44 @@ const std::vector<Operator>& operators() {
          [] { return plain_elementwise_form(Element::kSub, DType::kInt32); }},
     };
     add_host_operators(made);
-    constexpr std::array kOfInt16{"conv2d"sv, "fully_connected"sv, "matmul"sv, "conv_transpose"sv};
-    for (Operator& op : made)
-      op.reads_int16 =
-          op.inputs.high == 1 && std::find(kOfInt16.begin(), kOfInt16.end(), op.name) != kOfInt16.end();
+    constexpr std::array kOfInt16{"conv2d"sv,
+                                  "fully_connected"sv,
+                                  "matmul"sv,
+                                  "conv_transpose"sv,
+                                  "flatten"sv,
+                                  "reshape"sv,
+                                  "dropout"sv,
+                                  "concat"sv,
+                                  "pad"sv,
+                                  "transpose"sv,
+                                  "slice"sv,
+                                  "gather"sv,
+                                  "depth_to_space"sv,
+                                  "space_to_depth"sv,
+                                  "max_pool"sv,
+                                  "average_pool"sv,
+                                  "add"sv,
+                                  "sub"sv,
+                                  "mul"sv,
+                                  "max"sv,
+                                  "min"sv,
+                                  "relu"sv,
+                                  "clamp"sv,
+                                  "leaky_relu"sv,
+                                  "requantize"sv,
+                                  "quantize"sv,
+                                  "dequantize"sv,
+                                  "reduce_mean"sv,
+                                  "reduce_max"sv,
+                                  "sigmoid"sv,
+                                  "tanh"sv,
+                                  "softmax"sv,
+                                  "global_max_pool"sv,
+                                  "global_average_pool"sv};
+    const auto knows_int16 = [&](const Operator& op) {
+      return op.which.empty() && std::find(kOfInt16.begin(), kOfInt16.end(), op.name) != kOfInt16.end();
+    };
+    for (Operator& op : made) op.reads_int16 = knows_int16(op);
     return made;
   }();
   return list;

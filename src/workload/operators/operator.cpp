@@ -3,6 +3,9 @@
 #include "base/types.h"
 #include "workload/npy.h"
 
+#include <algorithm>
+#include <cmath>
+
 #include <fmt/format.h>
 
 namespace tilebeat {
@@ -39,17 +42,68 @@ void LayerArithmetic::need(bool there, const Place& place) const {
   if (!there) place.fail(fmt::format("is missing, arithmetic {} needs it", name()));
 }
 
+void LayerArithmetic::need_one_shape() const {
+  const TensorInfo &a = source_.inputs[0], &b = source_.inputs[1];
+  if (a.shape != b.shape)
+    source_.input_place(1).refuse(
+        fmt::format("{} with shape {} and power_of_two_scales", shown(source_.names[1]), shape_text(b.shape)),
+        fmt::format("{}, the shape of {}", shape_text(a.shape), shown(source_.names[0])));
+}
+
+void LayerArithmetic::check_shares(const TensorRequant& requant, double tolerance) const {
+  constexpr double kScale = 1.0 / (1 << 15);
+  if (std::abs(*requant.output_scale - kScale) > kScale * tolerance)
+    place()
+        .key("requant")
+        .key("output_scale")
+        .refuse_value(*requant.output_scale, fmt::format("{}, 2^-15, for int16", kScale));
+}
+
 void LayerArithmetic::check_factor(double factor, const Place& place, double most) const {
   if (!(factor >= kLeastFactor && factor < most))
     place.refuse(fmt::format("a factor of {} from input to output", factor),
                  fmt::format("{} to {}", kLeastFactor, most));
 }
 
-void LayerArithmetic::of_int16() const {
-  if (arithmetic() != Arithmetic::kExact && arithmetic() != Arithmetic::kFixed)
+bool LayerArithmetic::of_int16() const {
+  const auto wide = [](const TensorInfo& input) { return input.dtype == DType::kInt16; };
+  return output_ == DType::kInt16 || std::any_of(source_.inputs.begin(), source_.inputs.end(), wide);
+}
+
+bool LayerArithmetic::of_int16_alone() const {
+  const auto wide = [](const TensorInfo& input) { return input.dtype == DType::kInt16; };
+  return output_ == DType::kInt16 && std::all_of(source_.inputs.begin(), source_.inputs.end(), wide);
+}
+
+void LayerArithmetic::check_int16() const {
+  if (of_int16() && arithmetic() != Arithmetic::kExact && arithmetic() != Arithmetic::kFixed)
     place()
         .key("arithmetic")
-        .refuse(fmt::format("\"{}\" for an input of int16", name()), R"("exact" or "fixed")");
+        .refuse(fmt::format("\"{}\" for tensors of int16", name()), R"("exact" or "fixed")");
+}
+
+void LayerArithmetic::check_int16_alone() const {
+  check_int16();
+  if (!of_int16() || of_int16_alone() || arithmetic() == Arithmetic::kExact) return;
+  for (std::size_t i = 0; i < source_.inputs.size(); ++i) {
+    const DType type = source_.inputs[i].dtype;
+    if (type != DType::kInt16)
+      source_.input_place(i).refuse(
+          fmt::format("{} of {} beside int16 in arithmetic fixed", shown(source_.names[i]), dtype_name(type)),
+          "int16 in all tensors of the layer, or in none");
+  }
+  place().key("requant").key("dtype").refuse(
+      fmt::format("\"{}\" for an input of int16 in arithmetic fixed", dtype_name(output_)), "\"int16\"");
+}
+
+void LayerArithmetic::check_int16_in_fixed_point() const {
+  if (!of_int16()) return;
+  if (arithmetic() != Arithmetic::kFixed)
+    place()
+        .key("arithmetic")
+        .refuse(fmt::format("\"{}\" for op {} of int16", name(), source_.op),
+                R"("fixed"; give the workload or layer "arithmetic": "fixed")");
+  check_int16_alone();
 }
 
 void LayerArithmetic::check_range(const std::optional<OutputRange>& range) const {
@@ -70,7 +124,7 @@ void describe(Fields& v, TensorRequant& r) {
   v.optional_number("scale", scale, kPositiveScale,
                     "factor from real value to output; without it 1 / output_scale");
   v.integer("zero_point", r.zero_point, kZeroPoint, "added after scaling, within the type's range");
-  v.choice("dtype", r.dtype, kByteTypeNames, "type of the output");
+  v.special("dtype", QuantisedTypeValue{r.dtype}, "type of the output");
   v.optional_number("output_scale", r.output_scale, kPositiveScale, "real value of one step of the output");
   v.one_or_all("scale", {"output_scale"});
   if (v.reading()) r.scale = scale ? *scale : 1 / *r.output_scale;
@@ -119,7 +173,10 @@ std::vector<double> one_a_channel(const std::vector<double>& values, std::int64_
 
 TensorInfo requantised(const std::vector<std::int64_t>& shape, const TensorRequant& requant,
                        const LayerSource& source) {
-  check_zero_point(requant.zero_point, requant.dtype, source.place.key("requant").key("zero_point"));
+  const Place place = source.place.key("requant");
+  if (requant.dtype == DType::kInt16 && !source.knows_int16)
+    place.key("dtype").refuse(fmt::format("\"int16\" for op {}", source.op), R"("int8" or "uint8")");
+  check_zero_point(requant.zero_point, requant.dtype, place.key("zero_point"));
   return {shape, requant.dtype, requant.zero_point};
 }
 

@@ -26,6 +26,7 @@ struct LayerSource {
   std::optional<Arithmetic> own_arithmetic;  ///< the layer's own arithmetic
   Arithmetic of_workload;                    ///< for layers that name none
   KnownWeights& known_weights;               ///< of the workload: layers with the same share them
+  bool knows_int16 = false;                  ///< whether the operator computes with int16
 
   const TensorInfo& input() const { return inputs.front(); }
   Place input_place(std::size_t i) const { return place.key("inputs").item(i); }
@@ -35,6 +36,9 @@ struct LayerSource {
 /// The bound of factors from one scale to another: a fixed-point shift reaches it.
 constexpr double kMostFactor = 1 << 30;
 
+/// The share by which a scale may differ from the one that fixed point has for shares of int16.
+constexpr double kScaleTolerance = 0.001;
+
 /// Sets the arithmetic of a layer's results (SPEC NU-6) and checks that the file has all fields that it
 /// needs. All members throw UserError.
 class LayerArithmetic {
@@ -43,6 +47,10 @@ class LayerArithmetic {
 
   const Place& place() const { return source_.place; }
   const TensorInfo& input() const { return source_.input(); }
+  /// Whether an input or the output is int16.
+  bool of_int16() const;
+  /// Whether all of them are.
+  bool of_int16_alone() const;
   Arithmetic arithmetic() const { return source_.arithmetic(); }
   std::string_view name() const { return arithmetic_name(arithmetic()); }
   /// For operators that SPEC NU-6 does not name: they are exact in every arithmetic of the workload.
@@ -55,11 +63,20 @@ class LayerArithmetic {
   /// Sets the arithmetic of real values. Returns whether it is another one than exact.
   bool begin(TensorRequant& requant) const;
   void need(bool there, const Place& place) const;
+  /// Checks that both inputs have one shape.
+  void need_one_shape() const;
+  /// Checks that the output, of int16 in fixed point, has the scale 2^-15, but for the share `tolerance` of
+  /// it.
+  void check_shares(const TensorRequant& requant, double tolerance) const;
   /// Checks a factor from input to output, which is less than `most`.
   void check_factor(double factor, const Place& place, double most = kMostFactor) const;
   void check_range(const std::optional<OutputRange>& range) const;
-  /// Checks the arithmetic of an input of int16 (SPEC DT-2): exact or fixed.
-  void of_int16() const;
+  /// Checks the arithmetic of tensors of int16 (SPEC DT-2), which is exact or fixed; nothing of others.
+  void check_int16() const;
+  /// The same for an operator that has a rule of fixed point for int16 alone: all tensors are, then.
+  void check_int16_alone() const;
+  /// The same for an operator that knows int16 in fixed point alone.
+  void check_int16_in_fixed_point() const;
 
  private:
   const LayerSource& source_;

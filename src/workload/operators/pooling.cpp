@@ -117,6 +117,7 @@ class AveragePoolForm : public PoolForm {
   void set_arithmetic(const LayerArithmetic& rules, LayerOperation& operation) const override {
     auto& pool = std::get<Pooling>(operation);
     rules.check_range(pool.range);
+    rules.check_int16_alone();
     pool.arithmetic = rules.arithmetic() == Arithmetic::kTflm ? Arithmetic::kFixed : rules.arithmetic();
     rules.check_factor(pool.input_scale / pool.output_scale, rules.place().key("requant"));
   }
@@ -222,6 +223,7 @@ class ReduceForm : public ReduceMaxForm {
     auto& reduce = std::get<Reduce>(operation);
     const bool named = reduce.kind == Reduce::Kind::kMean &&
                        (rules.arithmetic() != Arithmetic::kTflm || reduce.rule == Reduce::MeanRule::kAnyAxes);
+    if (named) rules.check_int16_alone();
     if (!named) return rules.only_exact(reduce.requant.range);
     if (rules.begin(reduce.requant))
       rules.check_factor(reduce.input_scale / *reduce.requant.output_scale, rules.place().key("input_scale"));

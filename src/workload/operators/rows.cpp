@@ -30,7 +30,7 @@ class SoftmaxForm : public OperatorForm {
               "axis whose shares sum to 1, from the end if negative: the last one");
     v.optional_object("requant", requant_,
                       "saturate(round_half_even(probability * scale) + zero_point); without it scale 256, "
-                      "zero_point -128, int8");
+                      "zero_point -128, int8, of an int16 input scale 32768, int16");
     v.optional_object(
         "causal", causal_,
         "rows, which are those of the axis before the last, are queries that do not see later "
@@ -40,8 +40,9 @@ class SoftmaxForm : public OperatorForm {
 
   void load(const LayerSource& source, Layer& layer) const override {
     constexpr TensorRequant kStandard{256, -128, DType::kInt8, 1.0 / 256};
+    constexpr TensorRequant kWide{32768, 0, DType::kInt16, 1.0 / 32768};
     Softmax softmax = softmax_;
-    softmax.requant = requant_.value_or(kStandard);
+    softmax.requant = requant_.value_or(source.input().dtype == DType::kInt16 ? kWide : kStandard);
     softmax.requant.range = range_;
     softmax.axis = axis_of(softmax_.axis, source.input().shape.size(), source.place.key("axis"));
     if (causal_) softmax.mask = mask_of(source, softmax.axis);
@@ -51,6 +52,12 @@ class SoftmaxForm : public OperatorForm {
 
   void set_arithmetic(const LayerArithmetic& rules, LayerOperation& operation) const override {
     auto& softmax = std::get<Softmax>(operation);
+    if (rules.of_int16()) {
+      if (causal_) rules.place().key("causal").refuse("a causal softmax of int16", "one of int8 or uint8");
+      rules.check_int16_in_fixed_point();
+      rules.begin(softmax.requant);
+      return rules.check_shares(softmax.requant, kScaleTolerance);
+    }
     if (causal_) return rules.only_exact(softmax.requant.range);
     if (rules.arithmetic() == Arithmetic::kTflm) return rules.only_exact(softmax.requant.range);
     if (!rules.begin(softmax.requant)) return;
@@ -165,7 +172,7 @@ struct StepRequant {
 void describe(Fields& v, StepRequant& r) {
   v.required().number("scale", r.scale, kPositiveScale, "real value of one step of the output");
   v.integer("zero_point", r.zero_point, kZeroPoint, "element that stands for 0, within the type's range");
-  v.choice("dtype", r.dtype, kByteTypeNames, "type of the output");
+  v.special("dtype", QuantisedTypeValue{r.dtype}, "type of the output");
 }
 
 class QuantizeForm : public OperatorForm {
@@ -179,6 +186,12 @@ class QuantizeForm : public OperatorForm {
     check_zero_point(r.zero_point, r.dtype, source.place.key("requant").key("zero_point"));
     layer.output = {source.input().shape, r.dtype, r.zero_point};
     layer.operation = Quantize{static_cast<float>(r.scale)};
+  }
+
+  void set_arithmetic(const LayerArithmetic& rules, LayerOperation& operation) const override {
+    if (!rules.of_int16()) return rules.only_exact();
+    rules.check_int16();
+    std::get<Quantize>(operation).arithmetic = rules.arithmetic();
   }
 
  private:
