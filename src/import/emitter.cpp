@@ -35,13 +35,14 @@ std::vector<std::string> holders(const std::vector<Held>& inputs) {
 
 }  // namespace
 
-std::array<std::int64_t, 2> byte_range(ElementType type) {
+std::array<std::int64_t, 2> element_bounds(ElementType type) {
+  if (type == ElementType::kInt16) return {INT16_MIN, INT16_MAX};
   return type == ElementType::kUint8 ? std::array<std::int64_t, 2>{0, 255}
                                      : std::array<std::int64_t, 2>{-128, 127};
 }
 
 std::array<std::int64_t, 2> element_range(double low, double high, const Wanted& wanted) {
-  const std::array<std::int64_t, 2> bounds = byte_range(wanted.type);
+  const std::array<std::int64_t, 2> bounds = element_bounds(wanted.type);
   const auto element = [&](double real) {
     const double at = std::nearbyint(static_cast<double>(static_cast<float>(real) / wanted.scale)) +
                       static_cast<double>(wanted.zero_point);
@@ -81,7 +82,7 @@ FieldsJson Emitter::pointwise_scales(const Wanted& wanted) const {
 }
 
 void Emitter::add_range(const Wanted& wanted, FieldsJson& fields) const {
-  if (wanted.range && *wanted.range != byte_range(wanted.type)) fields["output_range"] = *wanted.range;
+  if (wanted.range && *wanted.range != element_bounds(wanted.type)) fields["output_range"] = *wanted.range;
 }
 
 FieldsJson Emitter::weights_of(const Kernels& kernels, const std::string& name, KernelAxes axes) {
@@ -113,6 +114,7 @@ void Emitter::add_accumulators(const Held& x, const Kernels& kernels, const std:
                                const std::optional<Wanted>& wanted, FieldsJson& fields, KernelAxes axes) {
   fields["weights"] = weights_of(kernels, name + "_weights", axes);
   if (kernels.bias) fields["bias"] = builder_.add_tensor(name + "_bias", *kernels.bias);
+  if (kernels.short_sums) fields["sums"] = "int32";
   if (!wanted) return;
   fields["requant"] = scales_of(x, kernels, *wanted);
   add_range(*wanted, fields);
@@ -120,6 +122,12 @@ void Emitter::add_accumulators(const Held& x, const Kernels& kernels, const std:
 
 Held Emitter::made(const std::string& op, const std::vector<std::string>& inputs, const FieldsJson& fields,
                    const Extents& shape, const std::string& name, const std::optional<Wanted>& wanted) {
+  if (wanted && wanted->type == ElementType::kInt16 && builder_.arithmetic() == Arithmetic::kFloat32 &&
+      (fields.contains("requant") || op == "average_pool") && !fields.contains("arithmetic")) {
+    FieldsJson fixed = fields;
+    fixed["arithmetic"] = arithmetic_name(Arithmetic::kFixed);
+    return made(op, inputs, fixed, shape, name, wanted);
+  }
   Held held{builder_.add_layer(wanted ? wanted->name : name, op, inputs, fields), shape, ElementType::kInt32};
   if (wanted) held.type = wanted->type, held.scale = wanted->scale, held.zero_point = wanted->zero_point;
   return held;
@@ -221,9 +229,9 @@ Held Emitter::on_rows(const Held& x, const Wanted& wanted, const std::function<H
 }
 
 Held Emitter::elementwise(const std::string& op, const Held& a, const Held& b, const Extents& shape,
-                          const Wanted& wanted, Rounding rounding) {
-  FieldsJson fields{{"input_scales", {static_cast<double>(a.scale), static_cast<double>(b.scale)}},
-                    {"requant", pointwise_scales(wanted)}};
+                          const Wanted& wanted, Rounding rounding, FieldsJson fields) {
+  fields["input_scales"] = {static_cast<double>(a.scale), static_cast<double>(b.scale)};
+  fields["requant"] = pointwise_scales(wanted);
   const bool exact = rounding != Rounding::kRuntime && builder_.arithmetic() != Arithmetic::kExact;
   if (exact) make_exact(wanted, fields);
   add_range(wanted, fields);
@@ -262,6 +270,8 @@ Held Emitter::function(const std::string& op, const Held& x, const Extents& shap
   fields["requant"] = pointwise_scales(wanted);
   const bool exact = rounding != Rounding::kRuntime && builder_.arithmetic() != Arithmetic::kExact;
   if (exact) make_exact(wanted, fields);
+  if (x.type == ElementType::kInt16 && builder_.arithmetic() == Arithmetic::kFloat32 && !exact)
+    fields["arithmetic"] = arithmetic_name(Arithmetic::kFixed);
   add_range(wanted, fields);
   Held held = made(op, {x.holder}, fields, shape, wanted.name, wanted);
   if (exact && rounding == Rounding::kExact) name_inexact(held, op);

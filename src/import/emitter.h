@@ -96,6 +96,7 @@ struct Kernels {
   std::optional<Constant> bias = std::nullopt;
   bool four_bits = false;                            ///< the file stores the weights as int4 or uint4
   std::optional<FourBitForm> blocks = std::nullopt;  ///< the file stores them so
+  bool short_sums = false;                           ///< of an int16 map: sums of 32 bits that wrap
 };
 
 /// Sets the zero point of weights whose output channels lie along `axis`; several that differ are subtracted
@@ -142,9 +143,10 @@ class Emitter {
   Held max_pool(const Held& x, const WindowFields& window, const Extents& shape, const Wanted& wanted);
   Held average_pool(const Held& x, const WindowFields& window, bool count_include_pad, const Extents& shape,
                     const Wanted& wanted);
-  /// op: add, sub, mul or div.
+  /// op: add, sub, mul or div; `fields` are others than scales and requant.
   Held elementwise(const std::string& op, const Held& a, const Held& b, const Extents& shape,
-                   const Wanted& wanted, Rounding rounding = Rounding::kRuntime);
+                   const Wanted& wanted, Rounding rounding = Rounding::kRuntime,
+                   FieldsJson fields = FieldsJson::object());
   /// op: an operator of one input with input_scale and requant; `fields` are its others.
   Held function(const std::string& op, const Held& x, const Extents& shape, const Wanted& wanted,
                 FieldsJson fields = FieldsJson::object(), Rounding rounding = Rounding::kRuntime);
@@ -195,8 +197,8 @@ class Emitter {
   std::vector<std::string> exact_layers_;
 };
 
-/// Least and greatest element of an 8 bit type.
-std::array<std::int64_t, 2> byte_range(ElementType type);
+/// Least and greatest element of a type of quantised maps.
+std::array<std::int64_t, 2> element_bounds(ElementType type);
 /// The elements of the real numbers from `low` to `high`.
 std::array<std::int64_t, 2> element_range(double low, double high, const Wanted& wanted);
 

@@ -26,13 +26,12 @@ enum class ElementType : std::uint8_t {
   kBool,
   kOther
 };
-inline bool is_byte(ElementType type);
+inline bool is_byte(ElementType type) {
+  return type == ElementType::kInt8 || type == ElementType::kUint8;
+}
 /// Whether elements are those of quantised maps: bytes or int16.
 inline bool is_quantised(ElementType type) {
   return is_byte(type) || type == ElementType::kInt16;
-}
-inline bool is_byte(ElementType type) {
-  return type == ElementType::kInt8 || type == ElementType::kUint8;
 }
 
 /// Bytes of one element; 0 of kOther.

@@ -218,7 +218,8 @@ void OnnxLowering::concat(const GraphNode& node, Attributes& attributes) {
   std::vector<OnnxValue> parts;
   for (std::size_t i = 0; i < node.inputs.size(); ++i) parts.push_back(real(node, i));
   const Wanted wanted = need_result(node);
-  if (wanted.range && *wanted.range != byte_range(wanted.type)) throw Unsupported("an activation behind it");
+  if (wanted.range && *wanted.range != element_bounds(wanted.type))
+    throw Unsupported("an activation behind it");
   join(node, parts, attributes.integer("axis", 1), wanted);
 }
 
@@ -252,7 +253,7 @@ void OnnxLowering::pad(const GraphNode& node, Attributes& attributes) {
   if (before[0] != 0 || after[0] != 0) throw Unsupported("a padding of the batch");
   FieldsJson fields{{"pads", {before[1], before[2], after[1], after[2]}}};
   if (before[3] != 0 || after[3] != 0) fields["channel_pads"] = {before[3], after[3]};
-  const auto [low, high] = byte_range(x.held.type);
+  const auto [low, high] = element_bounds(x.held.type);
   const double element =
       x.real ? static_cast<double>(std::nearbyint(static_cast<float>(sides.value) / x.held.scale)) +
                    static_cast<double>(x.held.zero_point)

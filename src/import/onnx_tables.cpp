@@ -220,7 +220,7 @@ bool OnnxLowering::tabulated(std::size_t first) {
 /// The elements of the chain's result for every element of its source, computed in float32 node by node.
 std::vector<std::int64_t> OnnxLowering::results_of(const Chain& chain, const Held& x,
                                                    const Wanted& wanted) const {
-  const auto [low, high] = byte_range(x.type);
+  const auto [low, high] = element_bounds(x.type);
   std::vector<double> reals;
   for (std::int64_t q = low; q <= high; ++q)
     reals.push_back(static_cast<double>(static_cast<float>(q - x.zero_point) * x.scale));
@@ -235,7 +235,7 @@ std::vector<std::int64_t> OnnxLowering::results_of(const Chain& chain, const Hel
     }
     found[*node.outputs[0]] = evaluate(node, inputs, graph_.opset).at(0);
   }
-  const auto bounds = wanted.range.value_or(byte_range(wanted.type));
+  const auto bounds = wanted.range.value_or(element_bounds(wanted.type));
   std::vector<std::int64_t> made;
   for (const double value : found[*graph_.nodes[chain.nodes.back()].outputs[0]].values()) {
     const double quotient = static_cast<double>(static_cast<float>(value) / wanted.scale);

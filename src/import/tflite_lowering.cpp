@@ -7,6 +7,7 @@
 #include <cctype>
 #include <cmath>
 #include <filesystem>
+#include <set>
 
 #include <fmt/format.h>
 
@@ -44,9 +45,9 @@ void TfliteLowering::add_inputs() {
     const GraphTensor& tensor = graph_.tensors[index];
     if (held_.count(index) != 0 || tensor.data) continue;
     const bool real = tensor.type == ElementType::kFloat32;
-    if (!real && (!is_byte(tensor.type) || tensor.quantisation.scales.size() != 1)) {
+    if (!real && (!is_quantised(tensor.type) || tensor.quantisation.scales.size() != 1)) {
       problems_.add(tensor.name,
-                    fmt::format("an input of {}, int8 and uint8 with one scale and float32 are read",
+                    fmt::format("an input of {}, int8, uint8 and int16 with one scale and float32 are read",
                                 type_text(tensor)));
       continue;
     }
@@ -75,6 +76,7 @@ void TfliteLowering::lower(const GraphNode& node) {
   try {
     if (found == table().end()) throw Unsupported(not_built(node.op));
     Attributes attributes(node);
+    check_int16(node);
     (this->*found->second.lower)(node, attributes);
     attributes.finish();
   } catch (const Unsupported& reason) {
@@ -132,6 +134,58 @@ bool TfliteLowering::in_fixed_point() const {
   return builder_.arithmetic() == Arithmetic::kFixed || is_micro();
 }
 
+void TfliteLowering::check_int16(const GraphNode& node) const {
+  static const std::set<std::string> kKnown{"CONV_2D",
+                                            "DEPTHWISE_CONV_2D",
+                                            "FULLY_CONNECTED",
+                                            "TRANSPOSE_CONV",
+                                            "ADD",
+                                            "SUB",
+                                            "MUL",
+                                            "AVERAGE_POOL_2D",
+                                            "MAX_POOL_2D",
+                                            "MEAN",
+                                            "SOFTMAX",
+                                            "LOGISTIC",
+                                            "TANH",
+                                            "RELU",
+                                            "RELU6",
+                                            "LEAKY_RELU",
+                                            "QUANTIZE",
+                                            "DEQUANTIZE",
+                                            "MAXIMUM",
+                                            "MINIMUM",
+                                            "RESHAPE",
+                                            "SQUEEZE",
+                                            "EXPAND_DIMS",
+                                            "PAD",
+                                            "CONCATENATION",
+                                            "TRANSPOSE",
+                                            "SLICE",
+                                            "STRIDED_SLICE",
+                                            "SPLIT",
+                                            "SPLIT_V",
+                                            "GATHER",
+                                            "PACK",
+                                            "UNPACK"};
+  bool found = false;
+  for (const auto* ends : {&node.inputs, &node.outputs}) {
+    for (const auto& index : *ends) {
+      if (!index || graph_.tensors[*index].type != ElementType::kInt16) continue;
+      found = true;
+      const std::vector<std::int64_t>& zeros = graph_.tensors[*index].quantisation.zero_points;
+      if (std::any_of(zeros.begin(), zeros.end(), [](std::int64_t zero) { return zero != 0; }))
+        throw Unsupported(
+            fmt::format("{} of int16 with another zero point than 0", graph_.tensors[*index].name));
+    }
+  }
+  if (!found) return;
+  if (kKnown.count(node.op) == 0) throw Unsupported("tensors of int16");
+  if (builder_.arithmetic() != Arithmetic::kFixed && builder_.arithmetic() != Arithmetic::kFloat32)
+    throw Unsupported(fmt::format("tensors of int16 in arithmetic {}; import with --arithmetic fixed",
+                                  arithmetic_name(builder_.arithmetic())));
+}
+
 const GraphTensor& TfliteLowering::input(const GraphNode& node, std::size_t i) const {
   if (i >= node.inputs.size() || !node.inputs[i]) throw Unsupported(fmt::format("it lacks input {}", i));
   return graph_.tensors[*node.inputs[i]];
@@ -151,9 +205,10 @@ const Constant& TfliteLowering::constant(const GraphNode& node, std::size_t i) c
 Held TfliteLowering::held(const GraphNode& node, std::size_t i, std::size_t rank) {
   const GraphTensor& tensor = input(node, i);
   const std::size_t index = *node.inputs[i];
-  if (!is_byte(tensor.type) && tensor.type != ElementType::kFloat32)
-    throw Unsupported(fmt::format("its input {} is {}, int8 and uint8 are read", i, type_text(tensor)));
-  if (is_byte(tensor.type) && tensor.quantisation.scales.size() != 1)
+  if (!is_quantised(tensor.type) && tensor.type != ElementType::kFloat32)
+    throw Unsupported(
+        fmt::format("its input {} is {}, int8, uint8 and int16 are read", i, type_text(tensor)));
+  if (is_quantised(tensor.type) && tensor.quantisation.scales.size() != 1)
     throw Unsupported(fmt::format("its input {} has {} scales", i, tensor.quantisation.scales.size()));
   Extents shape = *tensor.shape;
   if (rank > shape.size()) shape.insert(shape.begin(), rank - shape.size(), 1);
@@ -161,7 +216,7 @@ Held TfliteLowering::held(const GraphNode& node, std::size_t i, std::size_t rank
   Held result;
   if (tensor.data) {
     result = {"", map_shape(shape), tensor.type};
-    if (is_byte(tensor.type))
+    if (is_quantised(tensor.type))
       result.scale = tensor.quantisation.scales[0], result.zero_point = tensor.quantisation.zero_points[0];
     Constant values = *tensor.data;
     values.shape = result.shape;
@@ -179,10 +234,10 @@ Held TfliteLowering::held(const GraphNode& node, std::size_t i, std::size_t rank
 Wanted TfliteLowering::wanted(const GraphNode& node, const std::string& activation) const {
   const GraphTensor& tensor = output(node);
   const Quantisation& q = tensor.quantisation;
-  if (!is_byte(tensor.type))
-    throw Unsupported(fmt::format("its output is {}, int8 and uint8 are made", type_text(tensor)));
+  if (!is_quantised(tensor.type))
+    throw Unsupported(fmt::format("its output is {}, int8, uint8 and int16 are made", type_text(tensor)));
   if (q.scales.size() != 1) throw Unsupported(fmt::format("its output has {} scales", q.scales.size()));
-  const auto [low, high] = byte_range(tensor.type);
+  const auto [low, high] = element_bounds(tensor.type);
   if (q.zero_points[0] < low || q.zero_points[0] > high) throw Unsupported("its zero point is no element");
   Wanted wanted{layer_name(node), tensor.type, q.scales[0], q.zero_points[0]};
   std::array<std::int64_t, 2> range{low, high};
@@ -202,11 +257,13 @@ void TfliteLowering::set(const GraphNode& node, const Held& held, std::size_t i)
   if (element_count(shape) != element_count(held.shape))
     throw Unsupported(fmt::format("its output is declared as {}, its operands make {}",
                                   extents_text(*tensor.shape), extents_text(held.shape)));
-  held_[*node.outputs[i]] = emitter_.reshape(held, shape, held.holder + "_map");
+  Held& made = held_[*node.outputs[i]] = emitter_.reshape(held, shape, held.holder + "_map");
+  if (tensor.type == ElementType::kInt16) made.scale = tensor.quantisation.scales.at(0);
 }
 
 void TfliteLowering::need_same_scale(const GraphNode& node, std::size_t i, std::size_t o) const {
   const GraphTensor &from = input(node, i), &to = output(node, o);
+  if (from.type == ElementType::kInt16 && to.type == from.type) return;
   const bool same = from.type == to.type && from.quantisation.scales == to.quantisation.scales &&
                     from.quantisation.zero_points == to.quantisation.zero_points;
   if (!same) throw Unsupported("its output has another type, scale or zero point than its input");

@@ -39,6 +39,9 @@ class TfliteLowering {
   void fully_connected(const GraphNode& node, Attributes& attributes);
   void transposed(const GraphNode& node, Attributes& attributes);
   Kernels kernels_of(const GraphNode& node, std::size_t weights, std::size_t bias, std::int64_t axis) const;
+  /// Sets the kind of sums of an int16 map and checks the type of its bias (docs/arithmetic.md). `option`:
+  /// the type of biases that the operator names.
+  void set_sums(const GraphNode& node, const std::string& option, Kernels& kernels) const;
 
   // ---- single elements, windows and rows ----
   void elementwise(const GraphNode& node, Attributes& attributes);
@@ -82,11 +85,14 @@ class TfliteLowering {
   Wanted wanted(const GraphNode& node, const std::string& activation = "NONE") const;
   void set(const GraphNode& node, const Held& held, std::size_t i = 0);
   /// Throws Unsupported unless type, scale and zero point of input and output are the same.
+  /// int16 tensors may have several scales: kernels that move or compare their elements do not look at them.
   void need_same_scale(const GraphNode& node, std::size_t i, std::size_t o = 0) const;
   std::string layer_name(const GraphNode& node, std::size_t o = 0) const;
 
   /// Whether whole numbers alone are computed with: fixed and tflm.
   bool in_fixed_point() const;
+  /// Throws Unsupported for tensors of int16 that the operator, or the arithmetic, does not have.
+  void check_int16(const GraphNode& node) const;
   bool is_micro() const { return builder_.arithmetic() == Arithmetic::kTflm; }
   /// The axes of a reduction in the held tensor, which rise.
   Extents reduced_axes(const GraphNode& node) const;

@@ -74,28 +74,51 @@ Kernels TfliteLowering::kernels_of(const GraphNode& node, std::size_t weights, s
   set_zero_points({q.zero_points.begin(), q.zero_points.end()}, axis, kernels);
   if (bias >= node.inputs.size() || !node.inputs[bias]) return kernels;
   kernels.bias = constant(node, bias);
-  if (kernels.bias->type != ElementType::kInt32)
+  const bool of_int16 = output(node).type == ElementType::kInt16;
+  if (kernels.bias->type != ElementType::kInt32 && !(of_int16 && kernels.bias->type == ElementType::kInt64))
     throw Unsupported(fmt::format("a bias of {}", element_name(kernels.bias->type)));
   kernels.bias->shape = {kernels.bias->elements()};
   return kernels;
 }
 
+void TfliteLowering::set_sums(const GraphNode& node, const std::string& option, Kernels& kernels) const {
+  const std::size_t map = node.op == "TRANSPOSE_CONV" ? 2 : 0;
+  if (input(node, map).type != ElementType::kInt16) return;
+  const std::vector<std::int64_t>& zeros = input(node, 1).quantisation.zero_points;
+  if (std::any_of(zeros.begin(), zeros.end(), [](std::int64_t zero) { return zero != 0; }))
+    throw Unsupported("weights with a zero point on a map of int16");
+  const bool of_32_bits = kernels.bias && kernels.bias->type == ElementType::kInt32;
+  if (node.op == "FULLY_CONNECTED") {
+    kernels.short_sums = of_32_bits || (!kernels.bias && option != "INT64");
+    return;
+  }
+  kernels.short_sums = option == "INT32" && node.op != "DEPTHWISE_CONV_2D";
+  if (kernels.bias && of_32_bits != kernels.short_sums)
+    throw Unsupported(
+        fmt::format("a bias of {} with quantized_bias_type {}", element_name(kernels.bias->type), option));
+}
+
 void TfliteLowering::convolution(const GraphNode& node, Attributes& attributes) {
   const Held x = held(node, 0);
   need_map(x);
-  const Kernels kernels = kernels_of(node, 1, 2, 0);
+  Kernels kernels = kernels_of(node, 1, 2, 0);
+  set_sums(node, attributes.text("bias_type", ""), kernels);
   const Extents& w = kernels.weights.shape;
   if (w.size() != 4 || w[3] < 1 || x.shape[3] % w[3] != 0)
     throw Unsupported(fmt::format("kernels {} on a map of {}", extents_text(w), extents_text(x.shape)));
   const WindowFields window = tflite_window(attributes, x.shape, w, true);
   const Wanted made = wanted(node, attributes.text("activation", "NONE"));
-  set(node, emitter_.conv2d(x, kernels, window, x.shape[3] / w[3], ConvolutionKind::kPlain, made.name, made));
+  // Sums of 32 bits of several groups are rounded as those of a depthwise convolution.
+  const std::int64_t groups = x.shape[3] / w[3];
+  const auto kind = kernels.short_sums && groups > 1 ? ConvolutionKind::kDepthwise : ConvolutionKind::kPlain;
+  set(node, emitter_.conv2d(x, kernels, window, groups, kind, made.name, made));
 }
 
 void TfliteLowering::depthwise(const GraphNode& node, Attributes& attributes) {
   const Held x = held(node, 0);
   need_map(x);
   Kernels kernels = kernels_of(node, 1, 2, 3);
+  set_sums(node, "", kernels);
   const Extents w = kernels.weights.shape;
   const std::int64_t channels = x.shape[3];
   if (w.size() != 4 || w[0] != 1 || channels < 1 || w[3] % channels != 0)
@@ -117,8 +140,9 @@ void TfliteLowering::depthwise(const GraphNode& node, Attributes& attributes) {
 }
 
 void TfliteLowering::fully_connected(const GraphNode& node, Attributes& attributes) {
-  const Kernels kernels = kernels_of(node, 1, 2, 0);
-  const Extents& w = kernels.weights.shape;
+  Kernels kernels = kernels_of(node, 1, 2, 0);
+  set_sums(node, attributes.text("bias_type", ""), kernels);
+  const Extents w = kernels.weights.shape;
   if (attributes.integer("weights_format", 0) != 0) throw Unsupported("shuffled weights");
   attributes.without_effect("keep_num_dims");  // the output's shape is declared
   Held x = held(node, 0);
@@ -126,13 +150,20 @@ void TfliteLowering::fully_connected(const GraphNode& node, Attributes& attribut
     throw Unsupported(fmt::format("weights {} on {}", extents_text(w), extents_text(x.shape)));
   x = emitter_.reshape(x, {element_count(x.shape) / w[1], 1, 1, w[1]}, x.holder + "_rows");
   const Wanted made = wanted(node, attributes.text("activation", "NONE"));
+  if (kernels.short_sums && kernels.scales.size() > 1) {
+    // Their scales are multiplied as those of a convolution.
+    kernels.weights.shape = {w[0], 1, 1, w[1]};
+    return set(node,
+               emitter_.conv2d(x, kernels, WindowFields{}, 1, ConvolutionKind::kPlain, made.name, made));
+  }
   set(node, emitter_.fully_connected(x, kernels, made.name, made));
 }
 
 void TfliteLowering::transposed(const GraphNode& node, Attributes& attributes) {
   const Held x = held(node, 2);
   need_map(x);
-  const Kernels kernels = kernels_of(node, 1, 3, 0);
+  Kernels kernels = kernels_of(node, 1, 3, 0);
+  set_sums(node, attributes.text("bias_type", ""), kernels);
   const Extents &w = kernels.weights.shape, shape = *output(node).shape;
   if (w.size() != 4 || shape.size() != 4 || w[3] != x.shape[3])
     throw Unsupported(fmt::format("kernels {} on a map of {}", extents_text(w), extents_text(x.shape)));
@@ -155,14 +186,19 @@ void TfliteLowering::elementwise(const GraphNode& node, Attributes& attributes) 
   const std::size_t rank = std::max(input(node, 0).shape->size(), input(node, 1).shape->size());
   const Held a = held(node, 0, rank), b = held(node, 1, rank);
   const Wanted made = wanted(node, attributes.text("activation", "NONE"));
-  set(node, emitter_.elementwise(lower_case(node.op), a, b, map_shape(*output(node).shape), made));
+  FieldsJson fields = FieldsJson::object();
+  const bool shifts = node.op != "MUL" && attributes.integer("powers_of_two", 0) != 0;
+  if (shifts && made.type == ElementType::kInt16) fields["power_of_two_scales"] = true;
+  set(node, emitter_.elementwise(lower_case(node.op), a, b, map_shape(*output(node).shape), made,
+                                 Rounding::kRuntime, fields));
 }
 
 void TfliteLowering::pool(const GraphNode& node, Attributes& attributes) {
-  const Held x = held(node, 0);
+  Held x = held(node, 0);
   const Extents& shape = *output(node).shape;
   if (x.shape.size() != 4 || shape.size() != 4) throw Unsupported("a tensor that is no map");
   need_same_scale(node, 0);
+  if (x.type == ElementType::kInt16) x.scale = output(node).quantisation.scales.at(0);
   const auto kernel = attributes.integers("kernel"), stride = attributes.integers("stride");
   const std::string padding = attributes.text("padding", "");
   if (!kernel || !stride) throw Unsupported("it lacks its options");
@@ -231,9 +267,10 @@ void TfliteLowering::mean(const GraphNode& node, Attributes& attributes) {
   Extents shape = x.shape;
   for (const std::int64_t axis : axes) nth(shape, axis) = 1;
   FieldsJson fields{{"axes", axes}};
-  const bool named =
-      node.op == "MEAN" && (of_map ? builder_.arithmetic() == Arithmetic::kFixed : in_fixed_point());
-  if (named && !of_map) fields["rule"] = "any_axes";
+  const bool of_int16 = x.type == ElementType::kInt16;  // has one rule
+  const bool named = node.op == "MEAN" &&
+                     (of_int16 || (of_map ? builder_.arithmetic() == Arithmetic::kFixed : in_fixed_point()));
+  if (named && !of_map && !of_int16) fields["rule"] = "any_axes";
   set(node, emitter_.function(node.op == "MEAN" ? "reduce_mean" : "reduce_sum", x, shape, wanted(node),
                               fields, named ? Rounding::kRuntime : Rounding::kExact));
 }
@@ -249,7 +286,7 @@ void TfliteLowering::reduce_extreme(const GraphNode& node, Attributes& attribute
   const std::string name = layer_name(node);
   if (node.op == "REDUCE_MAX")
     return set(node, emitter_.movement("reduce_max", {x}, shape, name, {{"axes", axes}}));
-  const auto limits = byte_range(x.type);
+  const auto limits = element_bounds(x.type);
   const Wanted complement{name + "_complement", x.type, x.scale, limits[0] + limits[1] - x.zero_point};
   const Held most = emitter_.movement("reduce_max", {emitter_.linear(x, {-1}, {0}, complement)}, shape,
                                       name + "_most", {{"axes", axes}});
@@ -260,7 +297,8 @@ void TfliteLowering::reduce_extreme(const GraphNode& node, Attributes& attribute
 void TfliteLowering::extreme(const GraphNode& node, Attributes&) {
   const std::size_t rank = std::max(input(node, 0).shape->size(), input(node, 1).shape->size());
   need_same_scale(node, 0), need_same_scale(node, 1);
-  const Held a = held(node, 0, rank), b = held(node, 1, rank);
+  Held a = held(node, 0, rank), b = held(node, 1, rank);
+  if (a.type == ElementType::kInt16) a.scale = b.scale = output(node).quantisation.scales.at(0);
   const Held made = emitter_.elementwise(node.op == "MAXIMUM" ? "max" : "min", a, b,
                                          map_shape(*output(node).shape), wanted(node), Rounding::kSame);
   set(node, made);
@@ -271,7 +309,7 @@ void TfliteLowering::slopes(const GraphNode& node, Attributes&) {
   const std::size_t rank = input(node, 0).shape->size();
   const Held x = held(node, 0), alpha = held(node, 1, rank);
   const Wanted made = wanted(node);
-  const auto limits = byte_range(x.type), bounds = byte_range(made.type);
+  const auto limits = element_bounds(x.type), bounds = element_bounds(made.type);
   const Wanted below{made.name + "_below", x.type, x.scale, x.zero_point, {{limits[0], x.zero_point}}};
   const Wanted above{
       made.name + "_above", made.type, made.scale, made.zero_point, {{made.zero_point, bounds[1]}}};
@@ -332,7 +370,8 @@ void TfliteLowering::function(const GraphNode& node, Attributes& attributes) {
   if (node.op == "LEAKY_RELU") {
     const float slope = attributes.real("alpha", 0);
     fields["slope"] = static_cast<double>(slope);
-    named = named && slope >= 0;
+    named = (named || x.type == ElementType::kInt16) && slope >= 0;
+    if (x.type == ElementType::kInt16 && slope < 0) throw Unsupported("a negative alpha for int16");
   }
   const std::string op = node.op == "LOGISTIC" ? "sigmoid" : lower_case(node.op);
   set(node,
@@ -346,6 +385,8 @@ void TfliteLowering::requantize(const GraphNode& node, Attributes&) {
   const Wanted made = wanted(node, converts ? "NONE" : node.op);
   if (x.type == ElementType::kFloat32) return set(node, emitter_.quantize(x, made));
   const bool same = x.scale == made.scale && x.zero_point == made.zero_point && x.type == made.type;
+  if (x.type == ElementType::kInt16 && !converts)  // its factor is rounded to float32
+    return set(node, emitter_.function("leaky_relu", x, x.shape, made, {{"slope", 0}}));
   set(node, emitter_.function("requantize", x, x.shape, made, FieldsJson::object(),
                               converts || same || in_fixed_point() ? Rounding::kRuntime : Rounding::kExact));
 }
@@ -353,7 +394,7 @@ void TfliteLowering::requantize(const GraphNode& node, Attributes&) {
 void TfliteLowering::dequantize(const GraphNode& node, Attributes&) {
   const Held x = held(node, 0);
   if (x.type == ElementType::kFloat32 || output(node).type != ElementType::kFloat32)
-    throw Unsupported("a conversion that is not from int8 or uint8 to float32");
+    throw Unsupported("a conversion that is not from int8, uint8 or int16 to float32");
   set(node, emitter_.dequantize(x, layer_name(node)));
 }
 

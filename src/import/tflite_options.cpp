@@ -10,6 +10,11 @@ std::string text(tflite::Activation activation) {
   return name.empty() ? "unknown" : name;
 }
 
+std::string text(tflite::TensorType type) {
+  const std::string name = tflite::EnumNameTensorType(type);
+  return name.empty() ? "unknown" : name;
+}
+
 std::string text(tflite::Padding padding) {
   const std::string name = tflite::EnumNamePadding(padding);
   return name.empty() ? "unknown" : name;
@@ -32,6 +37,7 @@ AttributeValues window_options(const tflite::Operator& source) {
     return {{"padding", text(o->padding())},
             {"stride", pair(o->stride_h(), o->stride_w())},
             {"dilation", pair(o->dilation_h(), o->dilation_w())},
+            {"bias_type", text(o->quantized_bias_type())},
             {"activation", text(o->activation())}};
   if (const auto* o = source.options_as_DepthwiseConv2DOptions())
     return {{"padding", text(o->padding())},
@@ -47,6 +53,7 @@ AttributeValues window_options(const tflite::Operator& source) {
   if (const auto* o = source.options_as_TransposeConvOptions())
     return {{"padding", text(o->padding())},
             {"stride", pair(o->stride_h(), o->stride_w())},
+            {"bias_type", text(o->quantized_bias_type())},
             {"activation", text(o->activation())}};
   return {};
 }
@@ -55,13 +62,16 @@ AttributeValues element_options(const tflite::Operator& source) {
   if (const auto* o = source.options_as_FullyConnectedOptions())
     return {{"activation", text(o->activation())},
             {"weights_format", std::int64_t{o->weights_format()}},
+            {"bias_type", text(o->quantized_bias_type())},
             {"keep_num_dims", flag(o->keep_num_dims())}};
   if (const auto* o = source.options_as_SoftmaxOptions()) return {{"beta", o->beta()}};
   if (const auto* o = source.options_as_ConcatenationOptions())
     return {{"axis", std::int64_t{o->axis()}}, {"activation", text(o->activation())}};
-  if (const auto* o = source.options_as_AddOptions()) return {{"activation", text(o->activation())}};
+  if (const auto* o = source.options_as_AddOptions())
+    return {{"activation", text(o->activation())}, {"powers_of_two", flag(o->pot_scale_int16())}};
   if (const auto* o = source.options_as_MulOptions()) return {{"activation", text(o->activation())}};
-  if (const auto* o = source.options_as_SubOptions()) return {{"activation", text(o->activation())}};
+  if (const auto* o = source.options_as_SubOptions())
+    return {{"activation", text(o->activation())}, {"powers_of_two", flag(o->pot_scale_int16())}};
   if (const auto* o = source.options_as_DivOptions()) return {{"activation", text(o->activation())}};
   if (const auto* o = source.options_as_GeluOptions()) return {{"approximate", flag(o->approximate())}};
   if (const auto* o = source.options_as_BatchMatMulOptions())

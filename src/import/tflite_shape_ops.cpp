@@ -64,12 +64,13 @@ void TfliteLowering::pad(const GraphNode& node, Attributes&) {
 
 void TfliteLowering::concatenation(const GraphNode& node, Attributes& attributes) {
   const Wanted made = wanted(node, attributes.text("activation", "NONE"));
-  if (made.range && *made.range != byte_range(made.type)) throw Unsupported("a fused activation");
+  if (made.range && *made.range != element_bounds(made.type)) throw Unsupported("a fused activation");
   const std::size_t rank = output(node).shape->size();
   const std::size_t axis = map_axis(to_size(axis_in(attributes.integer("axis", 0), rank)), rank);
   std::vector<Held> parts;
   for (std::size_t i = 0; i < node.inputs.size(); ++i) {
     Held part = held(node, i);
+    if (part.type == ElementType::kInt16 && made.type == part.type) part.scale = made.scale;
     const Wanted same{fmt::format("{}_part{}", made.name, i), made.type, made.scale, made.zero_point};
     // The kernel of uint8 alone rescales its parts.
     const bool named = builder_.arithmetic() == Arithmetic::kFixed && part.type == ElementType::kUint8 &&

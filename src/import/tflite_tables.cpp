@@ -32,7 +32,7 @@ float real_function(const std::string& op, bool approximate, float x) {
 
 /// The element for a real number: rounded half away from zero.
 std::int64_t element_for(float value, const Wanted& made) {
-  const auto [low, high] = byte_range(made.type);
+  const auto [low, high] = element_bounds(made.type);
   const float quotient = value * (1.0F / made.scale);
   if (!(std::abs(quotient) < 1e6F)) return quotient > 0 ? high : low;
   return std::clamp(static_cast<std::int64_t>(std::round(quotient)) + made.zero_point, low, high);
@@ -60,7 +60,7 @@ void TfliteLowering::tabulated(const GraphNode& node, Attributes& attributes) {
   if (x.type != ElementType::kInt8 || made.type != ElementType::kInt8)
     throw Unsupported("it is of uint8, the runtime has it of int8 alone");
   const bool approximate = attributes.integer("approximate", 0) != 0;
-  const auto [low, high] = byte_range(x.type);
+  const auto [low, high] = element_bounds(x.type);
   std::vector<std::int64_t> results;
   for (std::int64_t q = low; q <= high; ++q) {
     const std::int64_t v = q - x.zero_point;

@@ -20,6 +20,10 @@ std::string_view npy_type(ElementType type) {
       return "|u1";
     case ElementType::kInt32:
       return "<i4";
+    case ElementType::kInt16:
+      return "<i2";
+    case ElementType::kInt64:
+      return "<i8";
     default:
       return "<f4";
   }
