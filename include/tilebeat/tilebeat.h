@@ -39,7 +39,7 @@ typedef enum tilebeat_status {
 /* Elements of a tensor in C order, little-endian. */
 typedef struct tilebeat_tensor {
   const char* name;     /* of an input, or of the layer whose output it is */
-  const char* type;     /* "int8", "uint8", "int32" or "float32" */
+  const char* type;     /* "int8", "uint8", "int16", "int32", "int64" or "float32" */
   size_t axes;          /* number of entries of shape */
   const int64_t* shape; /* feature maps: N, H, W, C */
   const void* elements;

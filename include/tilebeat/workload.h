@@ -11,12 +11,12 @@ namespace tilebeat {
 
 /// The elements of a tensor, a plain value. Feature maps have shape [N, H, W, C].
 struct TensorData {
-  enum class Type : std::uint8_t { kInt8, kUint8, kInt32, kFloat32 };
+  enum class Type : std::uint8_t { kInt8, kUint8, kInt32, kFloat32, kInt16, kInt64 };
 
   std::vector<std::int64_t> shape;
   Type type = Type::kInt8;
-  /// The elements in C order (the last axis runs fastest): one byte each of int8 and uint8, four bytes each,
-  /// little-endian, of int32 and float32.
+  /// The elements in C order (the last axis runs fastest), little-endian: one byte each of int8 and uint8, two
+  /// of int16, four of int32 and float32, eight of int64.
   std::vector<std::uint8_t> bytes;
 };
 

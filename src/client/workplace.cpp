@@ -26,8 +26,12 @@ struct ElementType {
   const char* descr;  // of NumPy's format
   std::size_t bytes;
 };
-constexpr std::array<ElementType, 4> kTypes{
-    {{"int8", "|i1", 1}, {"uint8", "|u1", 1}, {"int32", "<i4", 4}, {"float32", "<f4", 4}}};
+constexpr std::array<ElementType, 6> kTypes{{{"int8", "|i1", 1},
+                                             {"uint8", "|u1", 1},
+                                             {"int16", "<i2", 2},
+                                             {"int32", "<i4", 4},
+                                             {"int64", "<i8", 8},
+                                             {"float32", "<f4", 4}}};
 
 constexpr std::string_view kMagic{"\x93NUMPY\x01\x00", 8};
 
@@ -155,7 +159,7 @@ std::string Workplace::input_file(const tilebeat_tensor& input, std::size_t numb
     return std::strcmp(known.name, input.type) == 0;
   });
   if (type == kTypes.end())
-    refuse("type \"" + std::string(input.type) + "\" is not int8, uint8, int32 or float32");
+    refuse("type \"" + std::string(input.type) + "\" is not int8, uint8, int16, int32, int64 or float32");
   if ((input.shape == nullptr && input.axes > 0) || (input.elements == nullptr && input.bytes > 0))
     refuse("has no shape or no elements");
   const std::vector<std::int64_t> shape(input.shape, input.shape + input.axes);

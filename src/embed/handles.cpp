@@ -29,6 +29,10 @@ TensorData::Type public_type(DType type) {
       return TensorData::Type::kUint8;
     case DType::kInt32:
       return TensorData::Type::kInt32;
+    case DType::kInt16:
+      return TensorData::Type::kInt16;
+    case DType::kInt64:
+      return TensorData::Type::kInt64;
     case DType::kFloat32:
       break;
   }

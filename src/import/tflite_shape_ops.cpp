@@ -40,26 +40,36 @@ void TfliteLowering::reshape(const GraphNode& node, Attributes& attributes) {
 
 void TfliteLowering::pad(const GraphNode& node, Attributes&) {
   need_same_scale(node, 0);
-  const Held x = held(node, 0);
+  Held x = held(node, 0);
   const std::size_t rank = input(node, 0).shape->size();
   const std::vector<std::int64_t> wish = constant(node, 1).integers();
   if (x.shape.size() != 4 || wish.size() != 2 * rank) throw Unsupported("paddings that do not fit its map");
   std::array<std::array<std::int64_t, 2>, 4> sides{};
   for (std::size_t axis = 0; axis < rank; ++axis)
     sides[map_axis(axis, rank)] = {wish[2 * axis], wish[2 * axis + 1]};
-  if (sides[0][0] != 0 || sides[0][1] != 0) throw Unsupported("a padding of the batch");
+  for (const auto& side : sides) {
+    if (side[0] < 0 || side[1] < 0) throw Unsupported("a negative padding");
+  }
   FieldsJson fields{{"pads", {sides[1][0], sides[2][0], sides[1][1], sides[2][1]}}};
   if (sides[3][0] != 0 || sides[3][1] != 0) fields["channel_pads"] = sides[3];
-  Extents shape = x.shape;
-  for (std::size_t axis = 0; axis < 4; ++axis) {
-    if (sides[axis][0] < 0 || sides[axis][1] < 0) throw Unsupported("a negative padding");
-    shape[axis] += sides[axis][0] + sides[axis][1];
-  }
+  FieldsJson of_images{{"pads", {sides[0][0], 0, sides[0][1], 0}}};
   if (node.op == "PADV2") {
     need_same_scale(node, 2);
-    fields["value"] = constant(node, 2).integers().at(0);
+    fields["value"] = of_images["value"] = constant(node, 2).integers().at(0);
   }
-  set(node, emitter_.movement("pad", {x}, shape, layer_name(node), fields));
+  const auto grown = [&](Extents shape, std::size_t begin, std::size_t end) {
+    for (std::size_t axis = begin; axis < end; ++axis) shape[axis] += sides[axis][0] + sides[axis][1];
+    return shape;
+  };
+  if (sides[0][0] + sides[0][1] > 0) {  // images as the rows of one map
+    const std::string name = layer_name(node) + "_images";
+    const Extents rows{1, x.shape[0], x.shape[1] * x.shape[2], x.shape[3]};
+    const Extents padded{1, rows[1] + sides[0][0] + sides[0][1], rows[2], rows[3]};
+    const Held made = emitter_.movement("pad", {emitter_.reshape(x, rows, x.holder + "_rows")}, padded, name,
+                                        of_images);
+    x = emitter_.reshape(made, grown(x.shape, 0, 1), name + "_map");
+  }
+  set(node, emitter_.movement("pad", {x}, grown(x.shape, 1, 4), layer_name(node), fields));
 }
 
 void TfliteLowering::concatenation(const GraphNode& node, Attributes& attributes) {

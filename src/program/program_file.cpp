@@ -291,10 +291,13 @@ class ProgramReader {
       throw UserError(fmt::format("\"{}\" is no name: letters, digits, '_', '-' and '.' are", name));
     Placement placement;
     placement.address = dram_address(words);
-    const std::string type = word(words, "int8, uint8 or int32");
-    if (type != "int8" && type != "uint8" && type != "int32")
-      throw UserError(fmt::format("\"{}\": int8, uint8 or int32 is expected", type));
-    placement.info.dtype = type == "int8" ? DType::kInt8 : type == "uint8" ? DType::kUint8 : DType::kInt32;
+    constexpr std::string_view kExpected = "int8, uint8, int16, int32 or int64";
+    const std::string type = word(words, kExpected.data());
+    constexpr std::array kTypes{DType::kInt8, DType::kUint8, DType::kInt16, DType::kInt32, DType::kInt64};
+    const auto* const known =
+        std::find_if(kTypes.begin(), kTypes.end(), [&](DType one) { return dtype_name(one) == type; });
+    if (known == kTypes.end()) throw UserError(fmt::format("\"{}\": {} is expected", type, kExpected));
+    placement.info.dtype = *known;
     constexpr std::uint64_t kMostExtent = 1 << 20;
     auto bytes = to_unsigned(dtype_size(placement.info.dtype));
     std::string layout;

@@ -392,7 +392,7 @@ INSTANTIATE_TEST_SUITE_P(
                 " dram.size_bytes leaves no room for the programs"},
         Refusal{"data_missing", ".data 0x1000 none.npy\n", "1: none.npy: cannot be opened"},
         Refusal{"data_no_array", ".data 0x1000 t.program\n", "1: t.program: is not a .npy file"},
-        Refusal{"tensor_type", ".tensor y 0x1000 int9 1\n", "1: \"int9\": int8, uint8 or int32"},
+        Refusal{"tensor_type", ".tensor y 0x1000 int9 1\n", "1: \"int9\": int8, uint8, int16, int32 or int64"},
         Refusal{"tensor_extent", ".tensor y 0x1000 int8 1 a\n", "1: \"a\": an extent, or the layout nchw"},
         Refusal{"tensor_extent_0", ".tensor y 0x1000 int8 2 0\n", "1: an extent is 0"},
         Refusal{"tensor_extents", ".tensor y 0x1000 int8\n", "1: extents are expected"},

@@ -187,6 +187,73 @@ TEST(WeightStreams, DT_1_kernels_of_any_length_take_a_scale_a_group) {
   }
 }
 
+/// Every `twins` elements twice, one time behind the other.
+std::vector<std::uint8_t> twice(const std::vector<std::uint8_t>& once, std::size_t twins) {
+  std::vector<std::uint8_t> made;
+  for (std::size_t at = 0; at < once.size(); at += twins) {
+    for (int time = 0; time < 2; ++time)
+      made.insert(made.end(), once.begin() + to_signed(at), once.begin() + to_signed(at + twins));
+  }
+  return made;
+}
+
+TEST(WeightStreams, DT_2_weights_of_both_halves_are_stored_once) {
+  for (const int twins : {1, 5, 16}) {
+    SCOPED_TRACE(twins);
+    EncodableWeights weights = weights_of(240, [](std::int64_t i) { return 1 + i / 80; });
+    const std::size_t in_four_bits = encoded_stream(weights).size();
+    for (auto* part : {&weights.bytes, &weights.codes, &weights.scales}) *part = twice(*part, to_size(twins));
+    const std::vector<std::uint8_t> coded = stream_of_twins(weights, {twins});
+    EXPECT_EQ(all_at_once(coded, 480), weights.bytes);
+    EXPECT_LE(coded.size(), in_four_bits + kTwinBytes * 3);
+    weights.codes.clear(), weights.scales.clear();
+    const std::vector<std::uint8_t> plain = stream_of_twins(weights, {twins});
+    EXPECT_EQ(all_at_once(plain, 480), weights.bytes);
+    EXPECT_EQ(plain.size(), 240 + kWeightHeaderBytes + kTwinBytes);
+  }
+}
+
+// Twins begin and end between weights that come once, and go on in the next section.
+TEST(WeightStreams, DT_2_whatever_comes_twice_is_decoded_in_any_pieces) {
+  check_cases(200, [] {
+    EncodableWeights weights;
+    const std::vector<int> twins{number(1, 20), number(1, 20)};
+    while (weights.bytes.size() < 2000 && !one_in(15)) {
+      const int count = number(1, 200), of = one_in(2) ? twins[0] : twins[1];
+      std::vector<std::uint8_t> some;
+      for (int i = 0; i < count * (one_in(3) ? 1 : of); ++i)
+        some.push_back(static_cast<std::uint8_t>(number(0, 255)));
+      if (some.size() % static_cast<std::size_t>(of) == 0 && !one_in(4)) some = twice(some, to_size(of));
+      weights.bytes.insert(weights.bytes.end(), some.begin(), some.end());
+    }
+    if (weights.bytes.empty()) return;
+    if (one_in(2)) {  // codes that are none, or the weights themselves with a scale of 1
+      weights.is_signed = false, weights.has_zero_points = true;
+      for (std::uint8_t& byte : weights.bytes) {
+        if (byte < 100) byte %= 16;
+        weights.codes.push_back(byte < 16 ? byte : 0), weights.scales.push_back(byte < 16 ? 1 : 0);
+      }
+    }
+    const std::vector<std::uint8_t> stream = stream_of_twins(weights, twins);
+    RC_ASSERT(stream.size() <= weights.bytes.size() + kWeightHeaderBytes);
+    const auto piece = [] { return static_cast<std::size_t>(number(1, 90)); };
+    const auto most = [] { return static_cast<std::size_t>(number(1, 200)); };
+    RC_ASSERT(decoded(stream, piece, most) == weights.bytes);
+  });
+}
+
+TEST(WeightStreams, DT_2_a_section_of_no_twins_is_refused) {
+  WeightDecoder decoder;
+  std::vector<std::uint8_t> weights(8);
+  WeightSection section;
+  section.run = 4, section.twins = 1;
+  std::vector<std::uint8_t> stream;
+  for (int byte = 0; byte < kWeightHeaderBytes; ++byte)
+    stream.push_back(static_cast<std::uint8_t>(section.encoded() >> 8 * byte));
+  stream.insert(stream.end(), {0, 0, 1, 2, 3, 4});
+  EXPECT_THROW(decoder.decode(stream.data(), stream.size(), weights.data(), 8), SimulationError);
+}
+
 TEST(WeightStreams, DT_1_a_header_that_no_section_has_is_refused) {
   WeightDecoder decoder;
   std::vector<std::uint8_t> weights(8);
