@@ -26,6 +26,11 @@ enum class ElementType : std::uint8_t {
   kBool,
   kOther
 };
+inline bool is_byte(ElementType type);
+/// Whether elements are those of quantised maps: bytes or int16.
+inline bool is_quantised(ElementType type) {
+  return is_byte(type) || type == ElementType::kInt16;
+}
 inline bool is_byte(ElementType type) {
   return type == ElementType::kInt8 || type == ElementType::kUint8;
 }

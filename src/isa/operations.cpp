@@ -33,10 +33,8 @@ std::string ConvSetup::fault() const {
   if (wide != (output_type == DType::kInt64) && !requantise)
     return "conv.setup: sums of products of int16 are int64, others int32";
   const bool of_wide = rescale == Rescale::kShortMultiplier || rescale == Rescale::kReal64Away;
-  if (requantise && wide != of_wide && (of_wide || rescale != Rescale::kReal64))
-    return "conv.setup: short_multiplier and real64_away rescale sums of products of int16, which have "
-           "besides "
-           "them real64 alone";
+  if (requantise && (wide ? rescale == Rescale::kReal32 : of_wide))
+    return "conv.setup: short_multiplier and real64_away rescale sums of products of int16, real32 does not";
   const bool bytes = !requantise || is_quantised(output_type);
   if (rescale != Rescale::kReal64 && (function != RealFunction::kNone || !bytes))
     return "conv.setup: rescale is for results that are bytes or int16, without a function";

@@ -258,7 +258,10 @@ double function_of(const Activation& activation, double v) {
 }  // namespace
 
 std::int64_t post_process(const Conv2d& conv, std::size_t channel, std::int64_t sum) {
-  const std::int64_t biased = sum + (conv.bias.empty() ? 0 : conv.bias[channel]);
+  std::int64_t biased = sum + (conv.bias.empty() ? 0 : conv.bias[channel]);
+  const bool wraps = conv.requant && conv.requant->arithmetic == Arithmetic::kFixed &&
+                     conv.requant->roundings != Roundings::kShort;
+  if (wraps) biased = static_cast<std::int32_t>(static_cast<std::uint32_t>(biased));
   const std::int64_t active = activate(conv.activation, biased);
   if (!conv.requant) return active;
   const Requant& requant = *conv.requant;

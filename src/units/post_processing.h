@@ -29,11 +29,18 @@ inline std::int64_t rescale(std::int32_t value, const ConvSetup& setup, const Po
   return std::clamp(product + zero, dtype_min(setup.output_type), dtype_max(setup.output_type));
 }
 
+/// Whether sums and biases have more than 32 bits: those of int16, unless they are rescaled as those of
+/// bytes.
+inline bool has_wide_sums(const ConvSetup& setup) {
+  return setup.input_type == DType::kInt16 && setup.rescale != Rescale::kSingleRounding &&
+         setup.rescale != Rescale::kDoubleRounding;
+}
+
 /// The sum with its bias, within the clamp. The addition of a bias of 32 bits wraps like the adder; in a
-/// checked workload it cannot overflow (SPEC NU-3). Sums of products of int16 have a clamp only where a bound
-/// is no end of int32.
+/// checked workload that of bytes cannot overflow (SPEC NU-3). Wide sums have a clamp only where a bound is
+/// no end of int32.
 inline std::int64_t biased(Sum sum, const ConvSetup& setup, const PostParameter& parameter) {
-  if (setup.input_type != DType::kInt16) {
+  if (!has_wide_sums(setup)) {
     auto value = static_cast<std::uint32_t>(sum);
     if (setup.post_parameters) value += static_cast<std::uint32_t>(parameter.bias);
     const auto whole = static_cast<std::int32_t>(value);

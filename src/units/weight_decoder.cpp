@@ -23,11 +23,19 @@ std::uint8_t weight_of(const WeightSection& section, int code, int zero_point, i
 }  // namespace
 
 bool WeightDecoder::take_front(const std::uint8_t* stream, std::size_t bytes, std::size_t& taken) {
-  const std::size_t wanted = !section_ ? kWeightHeaderBytes : has_scales_ ? 0 : to_size(scale_bytes());
-  const std::size_t some = std::min(bytes - taken, wanted - front_.size());
-  front_.insert(front_.end(), stream + taken, stream + taken + some);
-  taken += some;
-  return front_.size() == wanted;
+  // How long a header is stands in it.
+  while (taken < bytes && front_.size() < front_bytes()) {
+    const std::size_t some = std::min(bytes - taken, front_bytes() - front_.size());
+    front_.insert(front_.end(), stream + taken, stream + taken + some);
+    taken += some;
+  }
+  return front_.size() == front_bytes();
+}
+
+std::size_t WeightDecoder::front_bytes() const {
+  if (section_) return has_scales_ ? 0 : to_size(scale_bytes());
+  const bool twins = front_.size() >= kWeightHeaderBytes && (front_[kWeightHeaderBytes - 1] & 0x80) != 0;
+  return kWeightHeaderBytes + (twins ? kTwinBytes : 0);
 }
 
 std::int64_t WeightDecoder::scale_bytes() const {
@@ -37,7 +45,10 @@ std::int64_t WeightDecoder::scale_bytes() const {
 void WeightDecoder::begin_section() {
   std::uint64_t header = 0;
   for (std::size_t i = 0; i < kWeightHeaderBytes; ++i) header |= std::uint64_t{front_[i]} << (8 * i);
-  section_ = WeightSection::decoded(header);
+  int twins = 0;
+  if (WeightSection::has_twins(header))
+    twins = front_[kWeightHeaderBytes] | front_[kWeightHeaderBytes + 1] << 8;
+  section_ = WeightSection::decoded(header, twins);
   frames_left_ = section_->frames, at_ = 0, has_scales_ = section_->scales == 0;
   front_.clear();
 }
@@ -72,6 +83,7 @@ WeightDecoder::Step WeightDecoder::decode(const std::uint8_t* stream, std::size_
                                           std::uint8_t* weights, int most) {
   Step step;
   while (step.made < most) {
+    if (give_twins(weights, most, step)) continue;
     if (!section_) {
       if (!take_front(stream, bytes, step.taken)) break;
       begin_section();
@@ -80,9 +92,23 @@ WeightDecoder::Step WeightDecoder::decode(const std::uint8_t* stream, std::size_
       if (!take_front(stream, bytes, step.taken)) break;
       begin_frame();
     }
-    if (!take_weights(stream, bytes, weights, most, step)) break;
+    if (held_.empty()) twins_ = to_size(section_->twins);
+    const int room = most - step.made, before = step.made;
+    const int some = twins_ == 0 ? room : std::min(room, to_int(to_signed(twins_ - held_.size())));
+    const bool goes_on = take_weights(stream, bytes, weights, before + some, step);
+    if (twins_ > 0) held_.insert(held_.end(), weights + before, weights + step.made);
+    if (!goes_on) break;
   }
   return step;
+}
+
+bool WeightDecoder::give_twins(std::uint8_t* weights, int most, Step& step) {
+  if (twins_ == 0 || held_.size() < twins_) return false;
+  const std::size_t some = std::min(to_size(most - step.made), twins_ - given_);
+  std::copy_n(held_.begin() + to_signed(given_), some, weights + step.made);
+  step.made += to_int(to_signed(some)), given_ += some;
+  if (given_ == twins_) held_.clear(), given_ = 0;
+  return true;
 }
 
 bool WeightDecoder::take_weights(const std::uint8_t* stream, std::size_t bytes, std::uint8_t* weights,

@@ -10,8 +10,8 @@
 namespace tilebeat {
 
 /// The decoder of a DMA engine: turns the bytes of one weight stream after the other (isa/weight_stream.h)
-/// into int8 weights. It holds the scales and zero points of one frame. It takes no time; its owner counts
-/// the bytes that it has taken.
+/// into int8 weights. It holds the scales and zero points of one frame, and weights that come twice. It takes
+/// no time; its owner counts the bytes that it has taken.
 class WeightDecoder {
  public:
   /// A step of decoding: bytes of the stream that were taken, and weights that were made.
@@ -24,11 +24,14 @@ class WeightDecoder {
   Step decode(const std::uint8_t* stream, std::size_t bytes, std::uint8_t* weights, int most);
 
   /// Whether all weights of the sections that were begun have been decoded.
-  bool at_end() const { return !section_; }
+  bool at_end() const { return !section_ && held_.empty(); }
 
  private:
+  // Gives weights a second time. Returns false when there are none.
+  bool give_twins(std::uint8_t* weights, int most, Step& step);
   // Takes bytes of the header, or of the scales and zero points of a frame. Returns whether all are there.
   bool take_front(const std::uint8_t* stream, std::size_t bytes, std::size_t& taken);
+  std::size_t front_bytes() const;
   std::int64_t scale_bytes() const;
   void begin_section();
   void begin_frame();
@@ -43,7 +46,10 @@ class WeightDecoder {
   std::int64_t at_ = 0;              // next weight of the frame
   std::vector<std::uint8_t> front_;  // of the header, or of scales and zero points, so far
   std::vector<std::uint8_t> scales_, zero_points_;
-  std::uint8_t codes_ = 0;  // the last byte of codes
+  std::uint8_t codes_ = 0;          // the last byte of codes
+  std::size_t twins_ = 0;           // weights that come twice together
+  std::vector<std::uint8_t> held_;  // those that have come once
+  std::size_t given_ = 0;           // of all `twins_`, come twice
 };
 
 }  // namespace tilebeat

@@ -40,8 +40,9 @@ struct Activation {
 /// kDepthwise.
 enum class ProductRule : std::uint8_t { kConvolution, kDepthwise, kFullyConnected };
 
-/// The rounding of a sum in fixed point: kByRule is once, for kDepthwise twice; kShort is that of sums of
-/// products of int16, once, with a multiplier of 16 bits, for kFullyConnected in doubles (SPEC DT-2).
+/// The rounding of a sum in fixed point, whose lower 32 bits count: kByRule is once, for kDepthwise twice;
+/// kShort is that of whole sums of products of int16, once, with a multiplier of 16 bits, for kFullyConnected
+/// in doubles (SPEC DT-2).
 enum class Roundings : std::uint8_t { kByRule, kTwo, kShort };
 
 /// Bounds [low, high] of a result, in elements of its dtype.

@@ -221,6 +221,11 @@ class RollingLayer : public MatrixLayer {
     return layout_with_records(p_, bytes_of);
   }
   std::vector<std::uint8_t> pack_block(const Tensor& weights, int set, int block) const override;
+  std::vector<int> weights_of_channel() const override {
+    if (config_.transposition == TranspositionChoice::kInMemory) return {1};
+    const int last = p_.kernel_blocks() - 1;
+    return {p_.kernels_of({0, 1}), p_.kernels_of({last, last + 1})};
+  }
   // Stacks of fewer blocks give more cores work, and need less memory.
   std::vector<std::unique_ptr<MatrixLayer>> other_block_sizes() const override {
     std::vector<std::unique_ptr<MatrixLayer>> others;

@@ -3,6 +3,7 @@
 #include "engines/switch_array/kernel_words.h"
 #include "engines/switch_array/lowering.h"
 #include "planner/language/matrix_backend.h"
+#include "tilebeat/error.h"
 
 #include <algorithm>
 #include <any>
@@ -87,7 +88,13 @@ class SwitchArrayLayer : public MatrixLayer {
       : hardware_(hardware),
         array_(array_shape(hardware.engine<SwitchArrayConfig>())),
         p_(make_problem(workload, layer, hardware, array_.columns)),
-        widest_(widest_planes(p_, array_)) {}
+        widest_(widest_planes(p_, array_)) {
+    if (p_.of_halves && array_.port_channels % 2 != 0)
+      throw UserError(fmt::format(
+          "layer '{}' cannot fit: switch_array.port_channels is {}, words of int16 maps need an even "
+          "number",
+          p_.name, array_.port_channels));
+  }
 
   const Problem& problem() const override { return p_; }
   Grain grain() const override {

@@ -151,6 +151,9 @@ class MatrixLayer {
   /// The bytes of kernel block `block` of set `set`, as many as the layout says, with elements of `weights`,
   /// which has the shape of the problem's. Not called for kernels that are a tensor.
   virtual std::vector<std::uint8_t> pack_block(const Tensor& weights, int set, int block) const = 0;
+  /// How many weights of neighbouring channels lie together in packed blocks: 1 where the channels of a
+  /// kernel are neighbours, the kernels of a block where these are.
+  virtual std::vector<int> weights_of_channel() const { return {1}; }
   /// Makes the lowering that turns jobs, in the order in which they are added, into tasks. The layer outlives
   /// it.
   virtual std::unique_ptr<MatrixLowering> lower(TaskGraph& graph, const EnginePlace& place,

@@ -247,7 +247,11 @@ Problem problem_of(const Workload& workload, const Layer& layer, const HardwareC
 
 Problem make_problem(const Workload& workload, const Layer& layer, const HardwareConfig& hardware,
                      int block_kernels) {
-  return in_halves(problem_of(workload, layer, hardware, block_kernels));
+  Problem made = in_halves(problem_of(workload, layer, hardware, block_kernels));
+  const bool decodes = hardware.chip && hardware.chip->decode_bytes_per_clock > 0;
+  made.in_streams =
+      !made.kernel_tensor && (made.weights.four_bits() != nullptr || (made.of_halves && decodes));
+  return made;
 }
 
 TensorLayout Problem::map_layout(std::uint64_t address) const {
@@ -361,7 +365,9 @@ PostParameter post_parameter(const Problem& p, int kernel) {
   const auto index = to_size(kernel);
   if (p.conv.requant) set_factor(*p.conv.requant, index, parameter);
   if (p.conv.bias.empty()) return parameter;
-  if (p.of_halves)
+  const bool short_sums = p.conv.requant && p.conv.requant->arithmetic == Arithmetic::kFixed &&
+                          p.conv.requant->roundings != Roundings::kShort;
+  if (p.of_halves && !short_sums)
     parameter.set_wide_bias(p.conv.bias[index]);
   else
     parameter.bias = static_cast<std::int32_t>(p.conv.bias[index]);

@@ -150,6 +150,8 @@ struct Problem {
   /// channels are the low and the high half of each channel in turn, with the same weight for both (SPEC
   /// DT-2).
   bool of_halves = false;
+  /// DMA engines decode the kernels: weights of four bits, and those of halves, which come twice.
+  bool in_streams = false;
   MatrixOrder map_order = MatrixOrder::kPlain;  ///< kTransposed: the pixels of a channel are neighbours
   std::int64_t useful_taps = 0;  ///< taps of an output that are useful work: all but inserted zeros
   int batch = 1, height = 0, width = 0, channels = 0, out_height = 0, out_width = 0;

@@ -260,8 +260,9 @@ ChosenLayer choose_layer(const LayerQuestion& question) {
 
 std::vector<int> sizes_of(const Workload& workload, const Layer& layer, const Problem& problem) {
   const auto& conv = std::get<Conv2d>(layer.operation);
-  std::vector<int> sizes{to_int(conv.form), conv.groups, conv.weight_zero_point, to_int(layer.output.dtype),
-                         problem.has_post_parameters() ? 1 : 0};
+  std::vector<int> sizes{to_int(conv.form),         conv.groups,
+                         conv.weight_zero_point,    to_int(layer.output.dtype),
+                         problem.of_halves ? 1 : 0, problem.has_post_parameters() ? 1 : 0};
   const auto add = [&](const auto& values) {
     for (const auto value : values) sizes.push_back(to_int(value));
   };

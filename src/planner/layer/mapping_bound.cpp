@@ -10,11 +10,12 @@
 namespace tilebeat {
 namespace {
 
-// The least bytes that a copy reads. Streams of weights take at least half a byte a weight; what the graph of
-// an estimate says of them is expected, no bound.
+// The least bytes that a copy reads. Streams of weights take at least half a byte a weight, and half of that
+// where those of four bits come twice; what the graph of an estimate says of them is expected, no bound.
 double bytes_of(const Copy& copy) {
   const double bytes = static_cast<double>(copy.run_bytes) * copy.inner_count * copy.outer_count;
-  return copy.decodes ? bytes / 2 : bytes;
+  if (!copy.decodes) return bytes;
+  return copy.stream_bytes() < bytes / 2 ? bytes / 4 : bytes / 2;
 }
 
 // Transfers over one port, or all of DRAM's: none begins before `head`, and behind each there are at least

@@ -55,8 +55,8 @@ std::vector<std::int64_t> gaps_before(const WeightLayout& layout, const std::vec
 
 KernelBytes kernels_of(const MatrixLayer& layer) {
   KernelBytes made{layer.weight_layout(), {}, layer.pack_post_parameters(), layer.problem().weights.name()};
-  // Weights of four bits get their places stream by stream (weight_streams.h).
-  if (!layer.problem().kernel_tensor && layer.problem().weights.four_bits() == nullptr) {
+  // Streams of weights get their places one by one (weight_streams.h).
+  if (!layer.problem().kernel_tensor && !layer.problem().in_streams) {
     const auto blocks = to_size(layer.problem().kernel_blocks());
     made.block = [&layer, blocks, weights = layer.problem().weights.int8()](std::size_t number) {
       return layer.pack_block(*weights, to_int(number / blocks), to_int(number % blocks));
@@ -211,7 +211,7 @@ std::size_t order_of_packing(const MatrixLayer& layer) {
 
 std::shared_ptr<PlacedStreams> DramPlaces::streams_of(const MatrixLayer& layer) {
   const Weights& weights = layer.problem().weights;
-  if (weights.four_bits() == nullptr || weights.name().empty()) return std::make_shared<PlacedStreams>();
+  if (!layer.problem().in_streams || weights.name().empty()) return std::make_shared<PlacedStreams>();
   std::shared_ptr<PlacedStreams>& streams =
       streams_[{weights.name(), order_of_packing(layer), layer.weight_layout().blocks}];
   if (streams == nullptr) streams = std::make_shared<PlacedStreams>();

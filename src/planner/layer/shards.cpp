@@ -280,7 +280,7 @@ void place_kernels(ShardedLayer& layer, const std::vector<int>& parts, DramPlace
 }
 
 int largest_reduction_group(const MatrixLayer& layer, const ChipConfig& chip) {
-  if (!layer.reduces() || layer.problem().interleaving) return 1;
+  if (!layer.reduces() || layer.problem().interleaving || layer.problem().of_halves) return 1;
   return std::min(chip.cores_per_cluster, ceil_div(layer.problem().channels, layer.grain().channels));
 }
 
@@ -333,6 +333,7 @@ void check_reduction_group(const MatrixLayer& layer, const ChipConfig& chip, int
   const int grain = layer.grain().channels;
   if (!layer.reduces()) refuse("needs sums over parts of the channels, which groups of them do not have");
   if (p.interleaving) refuse("is not there for transposed convolutions");
+  if (p.of_halves) refuse("is not there for inputs of int16, whose sums of 48 bits cores do not exchange");
   if (cores > ceil_div(p.channels, grain))
     refuse(fmt::format("is more than {}, the parts of {} channels in multiples of {}",
                        ceil_div(p.channels, grain), p.channels, grain));

@@ -22,7 +22,10 @@ constexpr std::int64_t kShort = 256;  // weights of a section that is not worth 
 
 class Encoder {
  public:
-  explicit Encoder(const EncodableWeights& weights) : w_(weights), size_(ssize(weights.bytes)) {
+  /// Every `twins` weights come twice; 0: once.
+  Encoder(const EncodableWeights& weights, int twins)
+      : w_(weights), size_(ssize(weights.bytes)), twins_(twins) {
+    if (w_.codes.empty()) return;
     const DecodedWeights& decoded = decoded_weights(w_.shift, w_.is_signed);
     asks_.reserve(to_size(size_));
     for (std::int64_t i = 0; i < size_; ++i) asks_.push_back(asked(i, decoded));
@@ -33,6 +36,12 @@ class Encoder {
   }
 
   std::vector<std::uint8_t> run() {
+    for (std::int64_t at = 0; w_.codes.empty() && at < size_; at += kMostWeightCount) {
+      WeightSection plain;
+      plain.run = to_int(std::min<std::int64_t>(size_ - at, kMostWeightCount));
+      add(plain, at);
+    }
+    if (w_.codes.empty()) return std::move(stream_);
     for (std::int64_t at = 0; at < size_;) {
       const WeightSection section = best_section(at);
       add(section, at);
@@ -167,7 +176,7 @@ class Encoder {
     };
     // The more frames, the fewer bytes a weight: with as many as there are places for it would have to pay.
     const std::int64_t places = std::max<std::int64_t>(1, (size_ - at) / section.weights_of_frame());
-    section.frames = to_int(std::min<std::int64_t>(places, kMostWeightCount));
+    section.frames = to_int(std::min<std::int64_t>(places, kMostWeightFrames));
     if (!is_better(section)) return;
     section.frames = frames_of(at, section);
     const std::int64_t end = at + section.weights();
@@ -195,7 +204,7 @@ class Encoder {
   // Frames like the section's first one, from `at` on.
   int frames_of(std::int64_t at, const WeightSection& section) const {
     int frames = 1;
-    for (; frames < kMostWeightCount; ++frames) {
+    for (; frames < kMostWeightFrames; ++frames) {
       for (int i = 0; i < section.scales; ++i) {
         if (scale_of(at + frames * section.weights_of_frame(), section, i) == kOther) return frames;
       }
@@ -216,16 +225,19 @@ class Encoder {
 
   // ---- writing ----
 
-  void add(const WeightSection& section, std::int64_t at) {
-    const std::uint64_t header = section.encoded();
-    for (int i = 0; i < kWeightHeaderBytes; ++i)
-      stream_.push_back(static_cast<std::uint8_t>(header >> (8 * i)));
+  void add(WeightSection section, std::int64_t at) {
+    section.twins = twins_;
+    add_number(section.encoded(), kWeightHeaderBytes);
+    if (twins_ > 0) add_number(to_unsigned(twins_), kTwinBytes);
     for (int frame = 0; frame < section.frames; ++frame, at += section.weights_of_frame()) {
       if (section.scales == 0)
         stream_.insert(stream_.end(), w_.bytes.begin() + at, w_.bytes.begin() + at + section.run);
       else
         add_frame(section, at);
     }
+  }
+  void add_number(std::uint64_t number, int bytes) {
+    for (int i = 0; i < bytes; ++i) stream_.push_back(static_cast<std::uint8_t>(number >> (8 * i)));
   }
   void add_frame(const WeightSection& section, std::int64_t at) {
     const std::uint8_t zero = static_cast<std::uint8_t>(default_zero_point(section.is_signed));
@@ -257,6 +269,7 @@ class Encoder {
 
   const EncodableWeights& w_;
   std::int64_t size_;
+  int twins_;
   std::vector<int> asks_;
   std::vector<int> alike_;                       // by place: how many from it on ask the same
   mutable std::vector<int> scales_, of_period_;  // scratch of consider and periods_of
@@ -265,8 +278,86 @@ class Encoder {
 
 }  // namespace
 
+EncodableWeights EncodableWeights::part(std::int64_t begin, std::int64_t end) const {
+  EncodableWeights made;
+  made.shift = shift, made.is_signed = is_signed, made.has_zero_points = has_zero_points;
+  made.bytes.assign(bytes.begin() + begin, bytes.begin() + end);
+  if (codes.empty()) return made;
+  made.codes.assign(codes.begin() + begin, codes.begin() + end);
+  made.scales.assign(scales.begin() + begin, scales.begin() + end);
+  return made;
+}
+
 std::vector<std::uint8_t> encoded_stream(const EncodableWeights& weights) {
-  return Encoder(weights).run();
+  return Encoder(weights, 0).run();
+}
+
+namespace {
+
+// Weights and the runs of them that come twice.
+class Twins {
+ public:
+  explicit Twins(const EncodableWeights& weights) : w_(weights), size_(ssize(weights.bytes)) {}
+
+  // The weights from `at` on that are pairs of runs of `twins`.
+  std::int64_t pairs_at(std::int64_t at, int twins) const {
+    std::int64_t end = at;
+    while (end + 2 * std::int64_t{twins} <= size_ && is_pair(end, twins)) end += 2 * std::int64_t{twins};
+    return end - at;
+  }
+  // Of the pairs in [begin, end), the runs that come first.
+  EncodableWeights first_of(std::int64_t begin, std::int64_t end, int twins) const {
+    EncodableWeights made = w_.part(begin, end);
+    for (std::vector<std::uint8_t>* part : {&made.bytes, &made.codes, &made.scales}) {
+      std::vector<std::uint8_t> first;
+      for (std::int64_t at = 0; at < ssize(*part); at += 2 * std::int64_t{twins})
+        first.insert(first.end(), part->begin() + at, part->begin() + at + twins);
+      *part = std::move(first);
+    }
+    return made;
+  }
+
+ private:
+  bool is_pair(std::int64_t at, int twins) const {
+    return alike(w_.bytes, at, twins) &&
+           (w_.codes.empty() || (alike(w_.codes, at, twins) && alike(w_.scales, at, twins)));
+  }
+  static bool alike(const std::vector<std::uint8_t>& part, std::int64_t at, int twins) {
+    return std::equal(part.begin() + at, part.begin() + at + twins, part.begin() + at + twins);
+  }
+
+  const EncodableWeights& w_;
+  std::int64_t size_;
+};
+
+}  // namespace
+
+std::vector<std::uint8_t> stream_of_twins(const EncodableWeights& weights, const std::vector<int>& twins) {
+  constexpr std::int64_t kWorthASection = 4 * (kWeightHeaderBytes + kTwinBytes);
+  const Twins all(weights);
+  const std::int64_t size = ssize(weights.bytes);
+  std::vector<std::uint8_t> stream;
+  const auto append = [&stream](const EncodableWeights& part, int of) {
+    const std::vector<std::uint8_t> made = Encoder(part, of).run();
+    stream.insert(stream.end(), made.begin(), made.end());
+  };
+  std::int64_t single = 0;  // where weights begin that come once
+  for (std::int64_t at = 0; at < size;) {
+    std::int64_t longest = 0;
+    int best = 0;
+    for (const int one : twins) {
+      if (const std::int64_t pairs = all.pairs_at(at, one); pairs > longest) longest = pairs, best = one;
+    }
+    if (longest < std::min(kWorthASection, size)) {
+      ++at;
+      continue;
+    }
+    if (single < at) append(weights.part(single, at), 0);
+    append(all.first_of(at, at + longest, best), best);
+    single = at += longest;
+  }
+  if (single < size) append(weights.part(single, size), 0);
+  return stream;
 }
 
 std::int64_t expected_stream_bytes(std::int64_t weights, std::int64_t k, int group, bool has_zero_points) {

@@ -12,22 +12,35 @@
 namespace tilebeat {
 namespace {
 
-// Kernel blocks of a shard in the engine's layout, with their codes.
+// Kernel blocks of a shard in the engine's layout, with the codes of weights of four bits.
 class CodedBlocks {
  public:
   /// `graph` holds weights and codes for further loads of the layer.
   CodedBlocks(const Shard& shard, TaskGraph& graph)
       : shard_(shard),
-        form_(*shard.layer->problem().weights.four_bits()),
+        form_(shard.layer->problem().weights.four_bits()),
         weights_(shard.layer->problem().weights.int8()),
         codes_(shard.layer->problem().weights.codes()) {
-    graph.hold(weights_), graph.hold(codes_);
+    graph.hold(weights_);
+    if (codes_) graph.hold(codes_);
   }
 
+  // The stream of a transfer's weights.
+  std::vector<std::uint8_t> stream_of(const Transfer& transfer) {
+    const EncodableWeights weights = of(transfer);
+    const MatrixLayer& layer = *shard_.layer;
+    return layer.problem().of_halves ? stream_of_twins(weights, layer.weights_of_channel())
+                                     : encoded_stream(weights);
+  }
+
+ private:
   // The weights of a transfer, in its order.
   EncodableWeights of(const Transfer& transfer) {
     EncodableWeights made;
-    made.shift = form_.shift, made.is_signed = form_.is_signed, made.has_zero_points = form_.has_zero_points;
+    if (form_ != nullptr) {
+      made.shift = form_->shift, made.is_signed = form_->is_signed;
+      made.has_zero_points = form_->has_zero_points;
+    }
     const CopyShape& s = transfer.shape;
     for (std::int64_t row = 0; row < s.rows; ++row) {
       for (std::int64_t column = 0; column < s.columns; ++column)
@@ -37,8 +50,6 @@ class CodedBlocks {
     }
     return made;
   }
-
- private:
   struct Block {
     std::size_t number = 0;
     std::vector<std::uint8_t> bytes, codes, scales;
@@ -54,7 +65,8 @@ class CodedBlocks {
       const auto append = [&](const std::vector<std::uint8_t>& part, std::vector<std::uint8_t>& to) {
         to.insert(to.end(), part.begin() + from, part.begin() + from + some);
       };
-      append(block.bytes, made.bytes), append(block.codes, made.codes), append(block.scales, made.scales);
+      append(block.bytes, made.bytes);
+      if (codes_) append(block.codes, made.codes), append(block.scales, made.scales);
       at += some, count -= some;
     }
   }
@@ -65,13 +77,14 @@ class CodedBlocks {
       const auto pack = [&](const Tensor& weights) {
         return layer.pack_block(weights, to_int(number / blocks), to_int(number % blocks));
       };
-      last_ = {number, pack(*weights_), pack(codes_->codes), pack(codes_->scales)};
+      last_ = {number, pack(*weights_), {}, {}};
+      if (codes_) last_.codes = pack(codes_->codes), last_.scales = pack(codes_->scales);
     }
     return last_;
   }
 
   const Shard& shard_;
-  const FourBits form_;
+  const FourBits* const form_;  // none: int8
   const std::shared_ptr<const Tensor> weights_;
   const std::shared_ptr<const WeightCodes> codes_;
   Block last_;
@@ -99,7 +112,7 @@ void read_streams(TaskGraph& graph, const Shard& shard, std::vector<Transfer>& t
     const auto [found, is_new] = shard.streams->try_emplace(weights_of(transfer));
     if (!is_new) continue;
     if (!blocks) blocks.emplace(shard, graph);
-    const std::vector<std::uint8_t> stream = encoded_stream(blocks->of(transfer));
+    const std::vector<std::uint8_t> stream = blocks->stream_of(transfer);
     found->second = {to_unsigned(ssize(bytes)), ssize(stream)};
     added.push_back(&found->second);
     bytes.insert(bytes.end(), stream.begin(), stream.end());
@@ -117,15 +130,30 @@ void read_streams(TaskGraph& graph, const Shard& shard, std::vector<Transfer>& t
 }  // namespace
 
 std::int64_t least_kernel_bytes(const Shard& shard) {
+  const Problem& p = shard.layer->problem();
   const auto bytes = to_signed(shard.weights.layout.blocks.back());
-  return shard.layer->problem().weights.four_bits() == nullptr ? bytes : ceil_div<std::int64_t>(bytes, 2);
+  if (!p.in_streams) return bytes;
+  return ceil_div<std::int64_t>(bytes, (p.weights.four_bits() != nullptr ? 2 : 1) * (p.of_halves ? 2 : 1));
 }
+
+namespace {
+
+// The expected bytes of a stream of `weights` weights.
+std::int64_t expected_bytes(const Problem& p, std::int64_t weights) {
+  const std::int64_t times = p.of_halves ? 2 : 1, stored = ceil_div(weights, times);
+  const FourBits* form = p.weights.four_bits();
+  if (form == nullptr) return kWeightHeaderBytes + stored;
+  const std::int64_t k = std::int64_t{p.taps()} * (p.channels / p.conv.groups) / times;
+  return expected_stream_bytes(stored, k, form->group, form->has_zero_points);
+}
+
+}  // namespace
 
 std::vector<Transfer> weight_loads(TaskGraph& graph, const Shard& shard, const KernelGroup& group,
                                    std::uint64_t destination, std::int64_t buffer) {
   std::vector<Transfer> all = weight_transfers(*shard.layer, shard.weights, group, destination);
-  const FourBits* form = shard.layer->problem().weights.four_bits();
-  if (form == nullptr) return all;
+  const Problem& p = shard.layer->problem();
+  if (!p.in_streams) return all;
   const auto kernels = to_signed(kernel_transfers(*shard.layer, shard.weights, group, destination).size());
   const std::vector<Transfer> others(all.begin() + kernels, all.end());  // post-parameters
   all.resize(to_size(kernels));
@@ -137,10 +165,7 @@ std::vector<Transfer> weight_loads(TaskGraph& graph, const Shard& shard, const K
   if (graph.is_for_plan()) {
     read_streams(graph, shard, made);
   } else {
-    const Problem& p = shard.layer->problem();
-    const std::int64_t k = std::int64_t{p.taps()} * (p.channels / p.conv.groups);
-    for (Transfer& cut : made)
-      cut.shape.stream = expected_stream_bytes(cut.shape.bytes(), k, form->group, form->has_zero_points);
+    for (Transfer& cut : made) cut.shape.stream = expected_bytes(p, cut.shape.bytes());
   }
   made.insert(made.end(), others.begin(), others.end());
   return made;

@@ -29,10 +29,10 @@ constexpr std::int64_t kStreamWeights = 32768;
 /// The least bytes that a load of all kernel blocks of a shard moves from DRAM.
 std::int64_t least_kernel_bytes(const Shard& shard);
 
-/// The transfers of a group's weights, as weight_transfers of the shard. Weights of four bits come as streams
-/// of at most kStreamWeights weights, and at most `buffer` bytes: in a graph for a plan these are encoded and
-/// get a place in DRAM when they are first loaded, in others their bytes are expected ones
-/// (expected_stream_bytes).
+/// The transfers of a group's weights, as weight_transfers of the shard. Weights that are decoded
+/// (Problem::in_streams) come as streams of at most kStreamWeights weights, and at most `buffer` bytes: in a
+/// graph for a plan these are encoded and get a place in DRAM when they are first loaded, in others their
+/// bytes are expected ones (expected_stream_bytes).
 std::vector<Transfer> weight_loads(TaskGraph& graph, const Shard& shard, const KernelGroup& group,
                                    std::uint64_t destination, std::int64_t buffer = INT64_MAX);
 

@@ -14,6 +14,7 @@ namespace {
 constexpr std::int32_t kUint8ToInt8 = -128;
 constexpr Range kRandomWeights{-127, 127};
 constexpr Range kRandomBias{-1000, 1000};
+constexpr std::array<std::string_view, 2> kSumNames{"int64", "int32"};
 constexpr double kMostShortFactor = 1 << 14;  // where a shift to the right begins (SPEC DT-2)
 
 /// Transposes B to kernels: matrices [k, columns] become [columns, k].
@@ -70,10 +71,17 @@ void AccumulatorForm::describe_accumulators(Fields& v) {
       "saturate(round_half_even(accumulator * scale) + zero_point); without it int32 is the output, of an "
       "int16 input int64");
   describe_range(v, range_);
+  v.optional_choice("sums", sums_, kSumNames,
+                    "of an int16 input in fixed arithmetic: int64; or int32 that wrap, which are rescaled as "
+                    "those of bytes");
 }
 
 void AccumulatorForm::set_arithmetic(const LayerArithmetic& rules, LayerOperation& operation) const {
   auto& conv = std::get<Conv2d>(operation);
+  const bool has_sums = rules.input().dtype == DType::kInt16 && rules.arithmetic() == Arithmetic::kFixed;
+  if (sums_ && !(has_sums && conv.requant))
+    rules.place().key("sums").refuse(shown(kSumNames.at(to_size(*sums_))),
+                                     "nothing without an int16 input, a requant and arithmetic fixed");
   if (!conv.requant) {
     if (range_)
       rules.place()
@@ -87,7 +95,10 @@ void AccumulatorForm::set_arithmetic(const LayerArithmetic& rules, LayerOperatio
   if (rules.arithmetic() == Arithmetic::kExact) return;
   r.arithmetic = rules.arithmetic();
   if (r.arithmetic == Arithmetic::kTflm) r.arithmetic = Arithmetic::kFixed, r.roundings = Roundings::kTwo;
-  if (rules.input().dtype == DType::kInt16) rules.check_int16(), r.roundings = Roundings::kShort;
+  if (rules.input().dtype == DType::kInt16) {
+    rules.check_int16();
+    if (sums_.value_or(Sums::kInt64) == Sums::kInt64) r.roundings = Roundings::kShort;
+  }
   const Place place = rules.place().key("requant");
   rules.need(r.input_scale.has_value(), place.key("input_scale"));
   rules.need(!r.weight_scale.empty(), place.key("weight_scale"));
@@ -181,6 +192,8 @@ void AccumulatorForm::load_bias(const LayerSource& source, Conv2d& conv) const {
   const Tensor tensor = load_tensor(*bias_, {{conv.out_channels}, dtype, DType::kInt32, kRandomBias}, place);
   if (tensor.dtype != DType::kInt32 && tensor.dtype != DType::kInt64)
     place.key("file").refuse(fmt::format("a file of {}", dtype_name(tensor.dtype)), "int32 or int64");
+  if (tensor.dtype == DType::kInt64 && sums_ == Sums::kInt32)
+    place.key("file").refuse("a file of int64 for sums of int32", "int32");
   for (std::int64_t c = 0; c < conv.out_channels; ++c) conv.bias.push_back(tensor.wide_at(c));
 }
 

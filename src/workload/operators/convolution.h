@@ -47,6 +47,8 @@ class AccumulatorForm : public OperatorForm {
   WeightsSpec weights_;
   std::optional<SourceSpec> bias_;
   std::optional<OutputRange> range_;
+  enum class Sums : std::uint8_t { kInt64, kInt32 };
+  std::optional<Sums> sums_;  // of int16
 };
 
 // Checks of SPEC NU-3 and DT-2: no accumulator can leave int32, or 48 bits where the input is int16, whatever
