@@ -297,7 +297,7 @@ std::vector<T> centred(const Tensor& tensor, std::int32_t zero_point) {
 
 void append_element(std::int64_t value, DType dtype, std::vector<std::uint8_t>& bytes) {
   for (int byte = 0; byte < dtype_size(dtype); ++byte)
-    bytes.push_back(static_cast<std::uint8_t>(floor_shift(value, 8 * byte) & 0xFF));
+    bytes.push_back(static_cast<std::uint8_t>(to_unsigned(value) >> (8 * byte)));
 }
 
 void append_copy(const Tensor& tensor, std::int64_t index, std::vector<std::uint8_t>& bytes) {

@@ -49,9 +49,9 @@ void keep_shape(OperatorCase& c, DType type) {
   c.run.channels = static_cast<std::uint16_t>(shape[3]);
 }
 
-TensorRequant random_requant_of(OperatorCase& c) {
+TensorRequant random_requant_of(OperatorCase& c, DType type) {
   TensorRequant requant;
-  requant.dtype = random_byte_type();
+  requant.dtype = type;
   requant.zero_point = random_zero(requant.dtype);
   requant.scale = number(1, 3000) * 1e-3;
   c.layer.output.dtype = c.run.out_type = requant.dtype;
@@ -79,7 +79,7 @@ OperatorCase scale_case() {
   add_operand(c, c.layer.output.shape, wide ? DType::kInt32 : random_byte_type());
   if (one_in(3)) {
     Requantize requantize;
-    requantize.requant = random_requant_of(c);
+    requantize.requant = random_requant_of(c, random_byte_type());
     requantize.input_scale = random_factor() * (wide ? 1e-8 : 1);
     c.parameter(requantize.requant.scale);
     for (int i = 0; i < c.run.channels; ++i) c.parameter(requantize.input_scale), c.parameter(0.0);
@@ -87,7 +87,7 @@ OperatorCase scale_case() {
     return c;
   }
   ChannelScale scale;
-  scale.requant = random_requant_of(c);
+  scale.requant = random_requant_of(c, random_byte_type());
   c.parameter(scale.requant.scale);
   for (int i = 0; i < c.run.channels; ++i) {
     scale.scale.push_back(random_factor() * (wide ? 1e-8 : 1));
@@ -109,11 +109,11 @@ OperatorCase elementwise_case() {
   keep_shape(c, DType::kInt8);
   const bool wide = one_in(4);  // accumulators
   for (double& scale : operation.input_scales) {
-    add_operand(c, c.layer.output.shape, wide ? DType::kInt32 : random_byte_type());
+    add_operand(c, c.layer.output.shape, wide ? DType::kInt32 : random_map_type());
     scale = random_factor() * (wide ? 1e-8 : 1);
   }
   operation.relu = c.run.relu = one_in(2);
-  operation.requant = random_requant_of(c);
+  operation.requant = random_requant_of(c, random_map_type());
   for (const double factor : {operation.input_scales[0], operation.input_scales[1], operation.requant.scale})
     c.parameter(factor);
   c.layer.operation = operation;
@@ -129,7 +129,7 @@ OperatorCase random_softmax() {
   softmax.input_scale = number(1, 200) * 1e-3;
   for (int d = 0; d < 256; ++d)
     c.parameter(std::int64_t{std::llround(std::exp(-d * softmax.input_scale) * (1 << 24))});
-  softmax.requant = random_requant_of(c);
+  softmax.requant = random_requant_of(c, random_byte_type());
   softmax.requant.scale *= 100;
   c.parameter(softmax.requant.scale);
   c.layer.operation = softmax;
@@ -170,8 +170,8 @@ OperatorCase pool_case() {
   pool.dilation = {h.dilation, w.dilation};
   pool.pads = {h.before, w.before, h.after, w.after};
   pool.count_include_pad = pool.kind == Pooling::Kind::kAverage && one_in(2);
-  const DType type = random_byte_type();
-  const std::int64_t channels = skewed(90);
+  const DType type = random_map_type();
+  const std::int64_t channels = skewed(type == DType::kInt16 ? 45 : 90);
   const TensorInfo& info = add_operand(c, {1, h.extent, w.extent, channels}, type);
   c.layer.output = TensorInfo{{1, h.out, w.out, channels}, type, info.zero_point};
   VectorRun& run = c.run;
@@ -240,12 +240,18 @@ OperatorCase sums_case() {
 
 /// Cycles of the lanes after docs/vector.md.
 std::int64_t lane_clocks(const OperatorCase& c, int lanes, int burst_bytes) {
-  const auto passes = [lanes](std::int64_t elements) { return (elements + lanes - 1) / lanes; };
   const VectorRun& run = c.run;
+  const auto is_wide = [](const TensorInfo& info) { return info.dtype == DType::kInt16; };
+  const bool wide = run.out_type == DType::kInt16 || std::any_of(c.infos.begin(), c.infos.end(), is_wide);
+  const auto passes = [&](std::int64_t elements) {
+    return (elements * (wide ? 2 : 1) + lanes - 1) / lanes;  // an element of int16 takes two lanes
+  };
   const std::int64_t pixels = std::int64_t{run.rows} * run.columns;
   if (run.kind == VectorKind::kSoftmax) return 3 * pixels * passes(run.channels);
   if (run.kind != VectorKind::kMaxPool && run.kind != VectorKind::kAveragePool) {
-    const std::int64_t elements = pixels * run.channels, step = burst_bytes / dtype_size(run.a_type);
+    const std::int64_t elements = pixels * run.channels,
+                       widest = std::max(dtype_size(c.infos.front().dtype), dtype_size(c.infos.back().dtype));
+    const std::int64_t step = burst_bytes / widest;
     return elements / step * passes(step) + passes(elements % step);
   }
   std::int64_t taps = 0;

@@ -23,7 +23,10 @@ struct Elements {
 
 inline Tensor byte_tensor(const Elements& elements) {
   Tensor tensor{elements.shape, elements.dtype, {}};
-  for (const int value : elements.values) tensor.bytes.push_back(static_cast<std::uint8_t>(value));
+  for (const int value : elements.values) {
+    for (int byte = 0; byte < dtype_size(elements.dtype); ++byte)
+      tensor.bytes.push_back(static_cast<std::uint8_t>(value >> (8 * byte)));
+  }
   return tensor;
 }
 

@@ -27,7 +27,11 @@ constexpr std::uint32_t kVectorA = 3, kVectorB = 70001, kVectorDestination = 140
 inline DType random_byte_type() {
   return one_in(2) ? DType::kInt8 : DType::kUint8;
 }
+inline DType random_map_type() {
+  return one_in(3) ? DType::kInt16 : random_byte_type();
+}
 inline int random_zero(DType type) {
+  if (type == DType::kInt16) return 0;
   return number(static_cast<int>(dtype_min(type)), static_cast<int>(dtype_max(type)));
 }
 inline Tensor random_bytes(const TensorInfo& info) {

@@ -40,7 +40,7 @@ TEST(PostProcessing, NU_2_a_row_of_bytes_becomes_what_its_sums_become_one_by_one
   EXPECT_TRUE(rc::check([] {
     const ConvSetup setup = random_setup();
     const int count = *rc::gen::inRange(0, 40);
-    std::vector<std::int32_t> sums;
+    std::vector<Sum> sums;
     std::vector<PostParameter> parameters;
     std::vector<std::uint8_t> expected, bytes(static_cast<std::size_t>(count));
     for (int k = 0; k < count; ++k) {
@@ -49,7 +49,7 @@ TEST(PostProcessing, NU_2_a_row_of_bytes_becomes_what_its_sums_become_one_by_one
       parameters.push_back(random_parameter(setup.rescale));
       expected.push_back(static_cast<std::uint8_t>(post_process(sums.back(), setup, parameters.back())));
     }
-    post_process_bytes(sums.data(), count, setup, parameters.data(), bytes.data());
+    post_process_row(sums.data(), count, setup, parameters.data(), bytes.data());
     RC_ASSERT(bytes == expected);
   }));
 }

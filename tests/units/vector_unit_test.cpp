@@ -393,6 +393,37 @@ TEST_F(VectorUnitTest, HI_2_refuses_int32_where_bytes_are_needed) {
   run.out_type = DType::kInt32;
   EXPECT_THAT(refusal(run), HasSubstr("vector.run: table of int32 elements"));
 }
+TEST_F(VectorUnitTest, DT_2_refuses_tables_of_int16) {
+  VectorRun run = pool(4);
+  run.kind = VectorKind::kTable, run.a_type = DType::kInt16;
+  EXPECT_THAT(refusal(run), HasSubstr("vector.run: table of int16 elements"));
+}
+TEST_F(VectorUnitTest, DT_2_refuses_curves_of_bytes) {
+  VectorRun run = pool(4);
+  run.kind = VectorKind::kTanh, run.a_type = DType::kInt16;
+  EXPECT_THAT(refusal(run), HasSubstr("vector.run: tanh of int8 elements"));
+}
+TEST_F(VectorUnitTest, DT_2_refuses_an_exact_softmax_of_int16) {
+  VectorRun run = pool(1);
+  run.kind = VectorKind::kSoftmax, run.a_type = run.out_type = DType::kInt16;
+  EXPECT_THAT(refusal(run), HasSubstr("vector.run: softmax of int16 elements"));
+}
+TEST_F(VectorUnitTest, DT_2_refuses_a_softmax_of_two_types) {
+  VectorRun run = pool(1);
+  run.kind = VectorKind::kSoftmax, run.a_type = DType::kInt16, run.arithmetic = Arithmetic::kFixed;
+  EXPECT_THAT(refusal(run), HasSubstr("vector.run: softmax of int16 with results of int8"));
+}
+TEST_F(VectorUnitTest, DT_2_refuses_sums_of_int16_and_bytes_in_fixed_point) {
+  VectorRun run = pool(4);
+  run.kind = VectorKind::kAdd, run.a_type = DType::kInt16, run.arithmetic = Arithmetic::kFixed;
+  EXPECT_THAT(refusal(run), HasSubstr("vector.run: add has no such types of elements"));
+}
+TEST_F(VectorUnitTest, DT_2_operands_of_int16_take_two_bytes_of_the_buffer) {
+  ports_.buffer_bytes = 2 * kChannels - 1;
+  VectorRun run = pool(1);
+  run.a_type = run.out_type = DType::kInt16;
+  EXPECT_THAT(refusal(run), HasSubstr("vector.run: 64 channels, the row buffer holds 63"));
+}
 TEST_F(VectorUnitTest, HI_2_NU_6_refuses_sums_of_accumulators_in_the_arithmetic_of_a_runtime) {
   VectorRun run = pool(4);
   run.kind = VectorKind::kAdd, run.arithmetic = Arithmetic::kFloat32, run.a_type = DType::kInt32;

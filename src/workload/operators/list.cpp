@@ -102,6 +102,24 @@ void add_host_operators(std::vector<Operator>& list) {
     list.push_back(op);
 }
 
+/// Operators that know int16 besides bytes (SPEC DT-2).
+constexpr std::array kOfInt16{"conv2d"sv, "fully_connected"sv, "matmul"sv, "conv_transpose"sv,
+                              // movement
+                              "flatten"sv, "reshape"sv, "dropout"sv, "concat"sv, "pad"sv, "transpose"sv,
+                              "slice"sv, "gather"sv, "depth_to_space"sv, "space_to_depth"sv,
+                              // several elements
+                              "max_pool"sv, "average_pool"sv, "global_max_pool"sv, "global_average_pool"sv,
+                              "reduce_mean"sv, "reduce_max"sv, "softmax"sv,
+                              // one or two elements
+                              "add"sv, "sub"sv, "mul"sv, "max"sv, "min"sv, "relu"sv, "clamp"sv,
+                              "leaky_relu"sv, "sigmoid"sv, "tanh"sv, "requantize"sv, "quantize"sv,
+                              "dequantize"sv};
+
+/// A product of two inputs does not.
+bool knows_int16(const Operator& op) {
+  return op.which.empty() && std::find(kOfInt16.begin(), kOfInt16.end(), op.name) != kOfInt16.end();
+}
+
 }  // namespace
 
 const std::vector<Operator>& operators() {
@@ -179,43 +197,6 @@ const std::vector<Operator>& operators() {
          [] { return plain_elementwise_form(Element::kSub, DType::kInt32); }},
     };
     add_host_operators(made);
-    constexpr std::array kOfInt16{"conv2d"sv,
-                                  "fully_connected"sv,
-                                  "matmul"sv,
-                                  "conv_transpose"sv,
-                                  "flatten"sv,
-                                  "reshape"sv,
-                                  "dropout"sv,
-                                  "concat"sv,
-                                  "pad"sv,
-                                  "transpose"sv,
-                                  "slice"sv,
-                                  "gather"sv,
-                                  "depth_to_space"sv,
-                                  "space_to_depth"sv,
-                                  "max_pool"sv,
-                                  "average_pool"sv,
-                                  "add"sv,
-                                  "sub"sv,
-                                  "mul"sv,
-                                  "max"sv,
-                                  "min"sv,
-                                  "relu"sv,
-                                  "clamp"sv,
-                                  "leaky_relu"sv,
-                                  "requantize"sv,
-                                  "quantize"sv,
-                                  "dequantize"sv,
-                                  "reduce_mean"sv,
-                                  "reduce_max"sv,
-                                  "sigmoid"sv,
-                                  "tanh"sv,
-                                  "softmax"sv,
-                                  "global_max_pool"sv,
-                                  "global_average_pool"sv};
-    const auto knows_int16 = [&](const Operator& op) {
-      return op.which.empty() && std::find(kOfInt16.begin(), kOfInt16.end(), op.name) != kOfInt16.end();
-    };
     for (Operator& op : made) op.reads_int16 = knows_int16(op);
     return made;
   }();
