@@ -22,8 +22,19 @@ std::vector<std::int16_t> operands(std::size_t count, unsigned seed) {
   }
   return values;
 }
-std::vector<std::int32_t> sums(std::size_t count) {
-  std::vector<std::int32_t> values(count);
+// Of maps of int16: low halves and multiples of 256 in turn (SPEC DT-2).
+std::vector<std::int16_t> halves(std::size_t count, unsigned seed) {
+  std::mt19937 random(seed);
+  std::vector<std::int16_t> values(count);
+  for (std::size_t i = 0; i < count; ++i) {
+    const auto byte = static_cast<int>(random() % 256);
+    values[i] = static_cast<std::int16_t>(i % 2 == 0 ? byte : 256 * (byte - 128));
+  }
+  return values;
+}
+template <class T = Sum>
+std::vector<T> sums(std::size_t count) {
+  std::vector<T> values(count);
   for (std::size_t i = 0; i < count; ++i) values[i] = static_cast<std::int32_t>(i * 977) - 4000;
   return values;
 }
@@ -35,7 +46,7 @@ TEST(Kernels, NU_1_the_beats_of_a_fold_refill_are_products_of_lines) {
       const std::ptrdiff_t offsets[] = {0, 8, 16, 2, 30};
       const auto lines = operands(static_cast<std::size_t>(units * line + 30), 1);
       const auto weights = operands(static_cast<std::size_t>(steps * kernels * line), 2);
-      auto acc = sums(static_cast<std::size_t>(kernels * units * line / 2));
+      auto acc = sums<std::int32_t>(static_cast<std::size_t>(kernels * units * line / 2));
       auto expected = acc;
       for (int s = 0; s < steps; ++s) {
         for (int k = 0; k < kernels; ++k) {
@@ -47,21 +58,34 @@ TEST(Kernels, NU_1_the_beats_of_a_fold_refill_are_products_of_lines) {
       }
       mac_steps({lines.data(), offsets, steps, units, line, weights.data(), kernels}, acc.data());
       EXPECT_EQ(acc, expected) << "line " << line << ", " << kernels << " kernels";
+      std::vector<Sum> wide(acc.size(), Sum{1} << 40);
+      mac_steps({lines.data(), offsets, steps, units, line, weights.data(), kernels}, wide.data());
+      const auto start = sums<std::int32_t>(acc.size());
+      for (std::size_t i = 0; i < wide.size(); ++i)
+        ASSERT_EQ(wide[i] - (Sum{1} << 40), expected[i] - start[i]) << "line " << line << ", pair " << i;
     }
   }
 }
 
-TEST(Kernels, NU_1_a_tile_is_convolved_as_defined) {
-  for (const auto& [kernels, planes, channels] :
-       {std::tuple(1, 1, 6), {16, 1, 6}, {33, 1, 6}, {16, 3, 2}, {33, 3, 4}, {16, 2, 8}, {5, 2, 16}}) {
+TEST(Kernels, NU_1_DT_2_a_tile_is_convolved_as_defined) {
+  for (const auto& [kernels, planes, channels, wide] : {std::tuple(1, 1, 6, false),
+                                                        {16, 1, 6, false},
+                                                        {33, 1, 6, true},
+                                                        {33, 1, 6, false},
+                                                        {16, 3, 2, false},
+                                                        {33, 3, 4, false},
+                                                        {16, 2, 8, false},
+                                                        {5, 200, 16, true},
+                                                        {5, 2, 16, false}}) {
     for (const int columns : {1, 5, 17}) {
       TileConvolution g;
-      g.planes = planes;
+      g.planes = planes, g.wide = wide;
       g.rows = 3, g.columns = columns, g.kernel_h = 2, g.kernel_w = 3, g.kernels = kernels;
       g.h_offset = -1, g.w_offset = -1, g.stride_w = 2, g.dilation_h = 2;
       TileOperands tile;
       tile.height = 4, tile.width = 2 * columns, tile.depth = planes * channels;
-      tile.pixels = operands(static_cast<std::size_t>(tile.height * tile.width * tile.depth), 3);
+      const auto elements = static_cast<std::size_t>(tile.height * tile.width * tile.depth);
+      tile.pixels = wide ? halves(elements, 3) : operands(elements, 3);
       const int taps = g.kernel_h * g.kernel_w;
       const auto weights = operands(static_cast<std::size_t>(kernels * taps * tile.depth), 4);
       std::vector<std::int16_t> packed;
@@ -72,7 +96,7 @@ TEST(Kernels, NU_1_a_tile_is_convolved_as_defined) {
       convolve_tile(g, tile, packed, acc.data());
       for (int pixel = 0; pixel < g.rows * columns; ++pixel) {
         for (int k = 0; k < kernels; ++k) {
-          std::int32_t sum = before[static_cast<std::size_t>(pixel * stride + k)];
+          Sum sum = before[static_cast<std::size_t>(pixel * stride + k)];
           for (int tap = 0; tap < taps; ++tap) {
             const int h = pixel / columns - 1 + tap / 3 * 2, w = pixel % columns * 2 - 1 + tap % 3;
             if (h < 0 || h >= tile.height || w < 0 || w >= tile.width) continue;
@@ -91,11 +115,13 @@ TEST(Kernels, NU_1_a_tile_is_convolved_as_defined) {
   }
 }
 
-TEST(Kernels, NU_1_a_block_of_lines_is_multiplied_as_a_matrix) {
-  for (const int length : {16, 32, 48, 80}) {
+TEST(Kernels, NU_1_DT_2_a_block_of_lines_is_multiplied_as_a_matrix) {
+  for (const int length : {16, 32, 48, 80, 8192}) {
+    const bool wide = length > 80;
     for (int rows = 1; rows <= 9; rows += 2) {
       for (int columns = 1; columns <= 10; columns += 3) {
-        const auto a = operands(static_cast<std::size_t>(rows * length), 5);
+        const auto count = static_cast<std::size_t>(rows * length);
+        const auto a = wide ? halves(count, 5) : operands(count, 5);
         const auto b = operands(static_cast<std::size_t>(columns * length), 6);
         const std::size_t stride = 11;
         auto acc = sums(static_cast<std::size_t>(rows) * stride);
@@ -109,7 +135,7 @@ TEST(Kernels, NU_1_a_block_of_lines_is_multiplied_as_a_matrix) {
         }
         const auto width = static_cast<std::size_t>(length);
         rolling::multiply_block({a.data(), width}, rows, {b.data(), width}, columns, length, acc.data(),
-                                stride);
+                                stride, wide);
         EXPECT_EQ(acc, expected) << rows << " x " << columns << " x " << length;
       }
     }

@@ -231,7 +231,7 @@ struct DrainedResults : ::testing::Test {
 
 TEST_F(DrainedResults, CY_1_a_second_port_sees_each_lane_of_an_operation_cycle_at_its_clock) {
   build();
-  const std::vector<std::int32_t> sums(16, 77);
+  const std::vector<Sum> sums(16, 77);
   for (const int column_block : {0, 1}) {
     Beat beat;
     beat.column_block = column_block;
@@ -243,7 +243,7 @@ TEST_F(DrainedResults, CY_1_a_second_port_sees_each_lane_of_an_operation_cycle_a
 
 TEST_F(DrainedResults, CY_1_a_second_port_sees_each_lane_of_a_chunk_at_its_clock) {
   build();
-  const std::vector<std::int32_t> sums(16 * 4, 77);
+  const std::vector<Sum> sums(16 * 4, 77);
   const std::vector<Cycle> last_macs{2, 11, 17, 30};
   source.results.send({DrainMessage::WholeChunk{chunk(), sums.data(), 4, last_macs}});
   expect_pixels(last_macs, 77, 50);
@@ -255,7 +255,7 @@ TEST_F(DrainedResults, CY_1_a_second_port_sees_each_lane_of_a_chunk_at_its_clock
 TEST_F(DrainedResults,
        HI_9_a_group_writes_the_last_pixel_of_a_chunk_and_the_first_of_the_next_in_two_cycles) {
   build();
-  const std::vector<std::int32_t> sums(16 * 4, 77);
+  const std::vector<Sum> sums(16 * 4, 77);
   for (const Cycle mac : {36, 33}) {
     const std::vector<Cycle> first{2, 11, 17, 30}, second{mac, mac + 9, mac + 18, mac + 27};
     const auto drain = [&]() -> std::string {
@@ -283,7 +283,7 @@ TEST_F(DrainedResults, CY_1_lanes_use_a_record_from_its_clock_on) {
   WordAccess write(tlm::TLM_WRITE_COMMAND, kPostParameterBytes);
   for (std::uint64_t column = 0; column < 4; ++column)
     write(loader.records, column * kPostParameterBytes, bytes.data(), to_sc_time(15 * 1000));
-  const std::vector<std::int32_t> sums(16, 77);
+  const std::vector<Sum> sums(16, 77);
   for (const int column_block : {0, 1}) {
     Beat beat;
     beat.column_block = column_block;
