@@ -263,8 +263,8 @@ struct PlainElementwise {
 
 /// table: the result for every element of the input's type, from the least to the greatest.
 /// relu, clamp, leaky_relu, sigmoid, tanh, hard_swish, gelu, gelu_tanh, silu, exp, erf, sqrt (of 0 where v <
-/// 0). The first five are functions of int16, too, sigmoid and tanh in fixed point alone. relu: max(x, zx). clamp: sat(min(max(x - zx, low), high) + zx). The others: f(v) of v = (x - zx) *
-/// input_scale, requantised.
+/// 0). The first five are functions of int16, too, sigmoid and tanh in fixed point alone. relu: max(x, zx).
+/// clamp: sat(min(max(x - zx, low), high) + zx). The others: f(v) of v = (x - zx) * input_scale, requantised.
 struct ByteFunction {
   enum class Kind : std::uint8_t {
     kRelu,

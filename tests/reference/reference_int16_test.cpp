@@ -185,8 +185,9 @@ TEST(ReferenceInt16, DT_2_what_has_no_rule_is_refused_with_what_has_one) {
   const json curve{{"op", "sigmoid"}, {"input_scale", 1}, {"requant", step_of_output(1.0 / 32768)}};
   EXPECT_THAT(
       refusal_of(curve, {int16_pixels({1})}),
-      HasSubstr(R"(/layers/0/arithmetic: "exact" for op sigmoid of int16 is not allowed, allowed is "fixed"; give )"
-                R"(the workload or layer "arithmetic": "fixed")"));
+      HasSubstr(
+          R"(/layers/0/arithmetic: "exact" for op sigmoid of int16 is not allowed, allowed is "fixed"; give )"
+          R"(the workload or layer "arithmetic": "fixed")"));
   json add{{"op", "add"}, {"input_scales", {1, 1}}, {"requant", step_of_output(1)}};
   EXPECT_THAT(
       refusal_of(in_fixed_point(add), {int16_pixels({1}), int8_pixels({1}, 0)}),
