@@ -208,7 +208,7 @@ void VectorMath::pool(const VectorRun& operation, const VectorStep& step,
                       const std::vector<std::uint8_t>& a) {
   const bool greatest = operation.kind == VectorKind::kMaxPool;
   const auto channels = to_size(operation.channels);
-  const std::size_t elements = to_size(step.taps) * channels;
+  const std::size_t elements = a.size() / to_size(dtype_size(operation.a_type));  // none: padding alone
   if (step.first) row_.assign(channels, greatest ? INT64_MIN : 0);
   if (sums_reals(operation)) {
     if (step.first) real_row_.assign(channels, 0.0F);

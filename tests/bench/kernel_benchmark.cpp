@@ -40,7 +40,7 @@ void convolve_chunk(benchmark::State& state) {
   g.rows = g.columns = 26, g.kernel_h = g.kernel_w = 3;
   const std::vector<std::int16_t> weights(static_cast<std::size_t>(16 * 9 * depth), 1);
   std::vector<std::int16_t> packed;
-  std::vector<std::int32_t> acc(static_cast<std::size_t>(26 * 26 * accumulator_stride(16)));
+  std::vector<Sum> acc(static_cast<std::size_t>(26 * 26 * accumulator_stride(16)));
   pack_weights(g, depth, weights, packed);
   for (auto _ : state) {
     convolve_tile(g, tile, packed, acc.data());

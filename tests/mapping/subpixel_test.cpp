@@ -41,7 +41,7 @@ TEST(Subpixel, OP_2_a_kernel_a_phase) {
   EXPECT_EQ(made.conv.kernel, (std::array<int, 2>{1, 2}));
   EXPECT_EQ(made.conv.weights.int8()->bytes, (std::vector<std::uint8_t>{3, 1, 6, 4, 9, 2, 9, 5}))
       << "phase 0 has taps 2 and 0 of both kernels, phase 1 nothing and tap 1";
-  EXPECT_EQ(made.conv.bias, (std::vector<std::int32_t>{70, 80, 70, 80}));
+  EXPECT_EQ(made.conv.bias, (std::vector<std::int64_t>{70, 80, 70, 80}));
   EXPECT_EQ(made.conv.requant->scale, (std::vector<double>{0.5, 0.25, 0.5, 0.25}));
   EXPECT_EQ(made.outs, (std::array<int, 2>{1, 3}));
   EXPECT_EQ(made.interleaving.width, 5) << "the sixth pixel is left out";
