@@ -104,7 +104,8 @@ void check_expected(const std::map<std::string, HandPrograms::Expected>& expecte
     const auto mismatch = first_mismatch(name, wanted.elements, got);
     if (!mismatch) continue;
     std::int64_t different = 0;
-    for (std::int64_t i = 0; i < got.elements(); ++i) different += got.at(i) != wanted.elements.at(i) ? 1 : 0;
+    for (std::int64_t i = 0; i < got.elements(); ++i)
+      different += got.wide_at(i) != wanted.elements.wide_at(i) ? 1 : 0;
     result.failures.push_back(
         fmt::format("{} of {} elements of '{}' differ from {}: the first one, [{}], is {}, {} is expected",
                     different, got.elements(), name, wanted.file, fmt::join(mismatch->index, ", "),

@@ -54,29 +54,30 @@ PostParameter decode_post_parameter(const std::uint8_t* bytes) {
 }
 
 std::array<std::uint8_t, kActivationBytes> encode_activation(const ConvSetup& setup) {
-  const std::array<std::int32_t, 3> numbers{setup.clamp ? setup.clamp_low : INT32_MIN,
-                                            setup.clamp ? setup.clamp_high : INT32_MAX,
-                                            static_cast<std::int32_t>(setup.function)};
+  const std::array<std::int32_t, 2> bounds{setup.clamp ? setup.clamp_low : INT32_MIN,
+                                           setup.clamp ? setup.clamp_high : INT32_MAX};
   std::array<std::uint8_t, kActivationBytes> bytes{};
-  std::memcpy(bytes.data(), numbers.data(), sizeof numbers);
-  bytes[12] = static_cast<std::uint8_t>(setup.rescale);
-  bytes[13] = static_cast<std::uint8_t>(setup.floor), bytes[14] = static_cast<std::uint8_t>(setup.ceiling);
+  std::memcpy(bytes.data(), bounds.data(), sizeof bounds);
+  bytes[8] = static_cast<std::uint8_t>(setup.function), bytes[9] = static_cast<std::uint8_t>(setup.rescale);
+  std::memcpy(bytes.data() + 12, &setup.floor, 2);
+  std::memcpy(bytes.data() + 14, &setup.ceiling, 2);
   std::memcpy(bytes.data() + 16, &setup.output_scale, 8);
   std::memcpy(bytes.data() + 24, &setup.slope, 8);
   return bytes;
 }
 
 void decode_activation(const std::uint8_t* bytes, ConvSetup& setup) {
-  std::array<std::int32_t, 3> numbers{};
-  std::memcpy(numbers.data(), bytes, sizeof numbers);
-  setup.clamp = true, setup.clamp_low = numbers[0], setup.clamp_high = numbers[1];
-  if (numbers[2] < 0 || numbers[2] >= static_cast<std::int32_t>(kRealFunctionNames.size()))
-    throw SimulationError(fmt::format("endsums: there is no function {}", numbers[2]));
-  setup.function = static_cast<RealFunction>(numbers[2]);
-  if (bytes[12] >= kRescaleNames.size())
-    throw SimulationError(fmt::format("endsums: there is no rescaling {}", bytes[12]));
-  setup.rescale = static_cast<Rescale>(bytes[12]);
-  setup.floor = bytes[13], setup.ceiling = bytes[14];
+  std::array<std::int32_t, 2> bounds{};
+  std::memcpy(bounds.data(), bytes, sizeof bounds);
+  setup.clamp = true, setup.clamp_low = bounds[0], setup.clamp_high = bounds[1];
+  if (bytes[8] >= kRealFunctionNames.size())
+    throw SimulationError(fmt::format("endsums: there is no function {}", bytes[8]));
+  setup.function = static_cast<RealFunction>(bytes[8]);
+  if (bytes[9] >= kRescaleNames.size())
+    throw SimulationError(fmt::format("endsums: there is no rescaling {}", bytes[9]));
+  setup.rescale = static_cast<Rescale>(bytes[9]);
+  std::memcpy(&setup.floor, bytes + 12, 2);
+  std::memcpy(&setup.ceiling, bytes + 14, 2);
   std::memcpy(&setup.output_scale, bytes + 16, 8);
   std::memcpy(&setup.slope, bytes + 24, 8);
 }

@@ -144,8 +144,8 @@ std::array<std::uint8_t, kPostParameterBytes> encode(const PostParameter& parame
 PostParameter decode_post_parameter(const std::uint8_t* bytes);
 
 /// The header of the records of an `endsums`, 32 bytes: the activation from a convolution's registers, as the
-/// bounds of the clamp (two int32, low first; the widest where there is no clamp), the function (int32),
-/// rescale, floor and ceiling (a byte each), zero (a byte), output_scale and slope.
+/// bounds of the clamp (two int32, low first; the widest where there is no clamp), function and rescale (a
+/// byte each), zeros (two bytes), floor and ceiling (two bytes each), output_scale and slope.
 constexpr int kActivationBytes = 32;
 std::array<std::uint8_t, kActivationBytes> encode_activation(const ConvSetup& setup);
 /// Sets the activation fields of `setup`.

@@ -27,11 +27,14 @@ std::string ConvSetup::fault() const {
   for (const DType type : {input_type, weight_type, output_type}) {
     if (type == DType::kFloat32) return "conv.setup: matrix units have no float32 elements";
   }
+  if (!is_quantised(input_type)) return "conv.setup: maps are int8, uint8 or int16";
+  if (!is_byte(weight_type)) return "conv.setup: kernels are int8 or uint8";
   const bool wide = input_type == DType::kInt16;
-  if (wide && (input_zero_point != 0 || output_zero_point != 0))
+  if ((wide && input_zero_point != 0) || (output_type == DType::kInt16 && output_zero_point != 0))
     return "conv.setup: the zero points of int16 are 0";
-  if (wide != (output_type == DType::kInt64) && !requantise)
+  if (!requantise && (wide != (output_type == DType::kInt64) || output_type == DType::kInt16))
     return "conv.setup: sums of products of int16 are int64, others int32";
+  if (requantise && output_type == DType::kInt64) return "conv.setup: int64 is the type of sums alone";
   const bool of_wide = rescale == Rescale::kShortMultiplier || rescale == Rescale::kReal64Away;
   if (requantise && (wide ? rescale == Rescale::kReal32 : of_wide))
     return "conv.setup: short_multiplier and real64_away rescale sums of products of int16, real32 does not";

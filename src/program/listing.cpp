@@ -30,10 +30,7 @@ std::string data_file(const std::string& stem, const MemorySegment& segment) {
 // Results as directives: in the layout that the planner gives to maps.
 std::string tensor_text(const std::string& name, const Placement& place, const HardwareConfig& hardware) {
   const DType type = place.info.dtype;
-  std::string text = fmt::format(".tensor {} {:#x} {}", name, place.address,
-                                 type == DType::kInt8    ? "int8"
-                                 : type == DType::kUint8 ? "uint8"
-                                                         : "int32");
+  std::string text = fmt::format(".tensor {} {:#x} {}", name, place.address, dtype_name(type));
   for (const std::int64_t extent : place.info.shape) text += fmt::format(" {}", extent);
   if (!place.stored) return text + "\n";
   const MapLayout layout = hardware.planner.map_layout;

@@ -12,8 +12,9 @@
 
 namespace tilebeat {
 
-/// A sum with bits of its lower half flipped; a sum of 32 bits remains one.
-inline std::int64_t with_flipped_bits(std::int64_t sum, std::uint32_t mask) {
+/// A sum with some of its lower 32 bits flipped; one of an accumulator of 32 bits remains one.
+inline std::int64_t with_flipped_bits(std::int64_t sum, std::uint32_t mask, bool wide) {
+  if (wide) return sum ^ std::int64_t{mask};
   const auto low = static_cast<std::int32_t>(static_cast<std::uint32_t>(sum) ^ mask);
   return sum - static_cast<std::int32_t>(static_cast<std::uint32_t>(sum)) + low;
 }

@@ -68,7 +68,8 @@ inline std::int64_t post_process(Sum sum, const ConvSetup& setup, const PostPara
   } else if (setup.rescale == Rescale::kShortMultiplier || setup.rescale == Rescale::kReal64Away) {
     const std::int64_t steps = setup.rescale == Rescale::kReal64Away ? rounded_away(value, parameter.scale)
                                                                      : multiply_short(value, parameter.scale);
-    value = std::clamp(steps, dtype_min(setup.output_type), dtype_max(setup.output_type));
+    value = std::clamp(steps + setup.output_zero_point, dtype_min(setup.output_type),
+                       dtype_max(setup.output_type));
   } else {
     value = rescale(static_cast<std::int32_t>(value), setup, parameter);
   }

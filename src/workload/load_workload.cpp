@@ -266,7 +266,9 @@ void check_inputs(const LayerSource& source, const Operator& op) {
     if (input.shape.size() != 4 && reads == Reads::kMaps)
       refuse(fmt::format("with shape {}", shape_text(input.shape)), "a map [N, H, W, C]");
     if (input.dtype == DType::kInt32 && reads != Reads::kAccumulators)
-      refuse("with int32 accumulators", "an int8 or uint8 tensor; give the layer that makes it a requant");
+      refuse("with int32 accumulators",
+             op.reads_int16 ? "an int8, uint8 or int16 tensor; give the layer that makes it a requant"
+                            : "an int8 or uint8 tensor; give the layer that makes it a requant");
     if (input.dtype == DType::kInt64)
       refuse("with int64 accumulators", "a quantised tensor; give the layer that makes it a requant");
     if (input.dtype == DType::kInt16 && !op.reads_int16)

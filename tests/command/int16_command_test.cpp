@@ -4,6 +4,7 @@
 #include "workload/npy.h"
 #include "workload/tensor.h"
 
+#include <algorithm>
 #include <cstdint>
 #include <cstring>
 #include <string>
@@ -155,6 +156,65 @@ TEST(Int16Maps, NU_3_DT_2_sums_beyond_48_bits_are_refused) {
   EXPECT_NE(beyond.err.find("at most 140737488355327"), std::string::npos) << beyond.err;
 }
 
+TEST(Int16Maps, NU_3_DT_2_biases_at_the_ends_of_int64_are_refused) {
+  for (const std::int64_t bias : {INT64_MIN, INT64_MAX}) {
+    const CommandFolder folder;
+    folder.write("b.npy", bias_file(bias));
+    folder.write("one.json", one_layer("int16", {1, 1, 1, 1},
+                                       {{"op", "conv2d"},
+                                        {"out_channels", 1},
+                                        {"kernel", {1, 1}},
+                                        {"weights", {{"random", {{"seed", 1}}}}},
+                                        {"bias", {{"file", "b.npy"}}}})
+                                 .dump());
+    const CommandResult run =
+        folder.run({"run", "--config", source_path("configs/core1.json"), "--layer", "one.json"});
+    EXPECT_EQ(run.status, 2);
+    EXPECT_NE(run.err.find("at most 140737488355327"), std::string::npos) << run.err;
+  }
+}
+
+// Partial sums of two cores end as int16 within bounds that take more than a byte.
+TEST(Int16Maps, DT_2_FU_1_sums_of_several_cores_end_within_wide_bounds) {
+  const CommandFolder folder;
+  folder.write("one.json", one_layer("int8", {1, 4, 4, 256},
+                                     {{"op", "conv2d"},
+                                      {"out_channels", 8},
+                                      {"kernel", {3, 3}},
+                                      {"weights", {{"random", {{"seed", 2}}}}},
+                                      {"requant", {{"scale", 1e-2}, {"dtype", "int16"}}},
+                                      {"output_range", {-300, 300}}})
+                               .dump());
+  folder.write("m.json", R"({"tilebeat_mapping": 1, "layers": [{"layer": "y", "reduction_parts": 2}]})");
+  const CommandResult run = folder.run({"run", "--config", source_path("configs/cluster4.json"), "--layer",
+                                        "one.json", "--mapping", "m.json", "--out", "out"});
+  ASSERT_EQ(run.status, 0) << run.out << run.err;
+  const Tensor made = read_npy(folder.path("out/outputs/y.npy"));
+  std::int64_t least = 0, most = 0;
+  for (std::int64_t i = 0; i < made.elements(); ++i)
+    least = std::min<std::int64_t>(least, made.at(i)), most = std::max<std::int64_t>(most, made.at(i));
+  EXPECT_EQ(least, -300);
+  EXPECT_EQ(most, 300);
+}
+
+TEST(Int16Maps, DT_2_HI_2_exported_programs_keep_the_types_of_results) {
+  for (const bool raw : {false, true}) {
+    const CommandFolder folder;
+    json workload = connected("int16");
+    if (raw) workload["layers"][0].erase("requant");
+    folder.write("one.json", workload.dump());
+    const std::string config = source_path("configs/core1.json");
+    ASSERT_EQ(folder.run({"plan", "--config", config, "--layer", "one.json", "--export", "p.program"}).status,
+              0);
+    ASSERT_EQ(folder.run({"run", "--config", config, "--layer", "one.json", "--out", "planned"}).status, 0);
+    const CommandResult run =
+        folder.run({"run", "--config", config, "--program", "p.program", "--out", "exported"});
+    ASSERT_EQ(run.status, 0) << run.err;
+    EXPECT_EQ(read_bytes(folder.path("exported/outputs/y.npy")),
+              read_bytes(folder.path("planned/outputs/y.npy")));
+  }
+}
+
 struct RefusedWide {
   const char* name;
   json change;  // of the layer; of the workload's only input where it begins with "input"
@@ -171,6 +231,9 @@ TEST(Int16Maps, DT_2_NU_1_what_is_refused) {
        "/layers/0/requant/zero_point: 3 is not allowed, allowed is 0"},
       {"XNNPACK", {{"requant", scales}, {"arithmetic", "float32"}}, "allowed is \"exact\" or \"fixed\""},
       {"sums without fixed", {{"requant", scales}, {"sums", "int32"}}, "/layers/0/sums"},
+      {"XNNPACK with a result of int16",
+       {{"requant", scales}, {"arithmetic", "tflm"}},
+       "allowed is \"exact\" or \"fixed\""},
       {"a factor beyond the shift",
        {{"requant", {{"input_scale", 1}, {"weight_scale", 16384}, {"output_scale", 1}, {"dtype", "int16"}}},
         {"arithmetic", "fixed"}},

@@ -242,6 +242,16 @@ TEST(WeightStreams, DT_2_whatever_comes_twice_is_decoded_in_any_pieces) {
   });
 }
 
+TEST(WeightStreams, DT_2_few_weights_take_no_more_than_a_header) {
+  for (std::size_t size = 1; size < 60; ++size) {
+    EncodableWeights weights;
+    weights.bytes.assign(size, 7);
+    const std::vector<std::uint8_t> stream = stream_of_twins(weights, {1});
+    EXPECT_LE(stream.size(), size + kWeightHeaderBytes);
+    EXPECT_EQ(all_at_once(stream, size), weights.bytes);
+  }
+}
+
 TEST(WeightStreams, DT_2_a_section_of_no_twins_is_refused) {
   WeightDecoder decoder;
   std::vector<std::uint8_t> weights(8);

@@ -70,6 +70,7 @@ class Int16Chain {
       requant.update({{"input_scale", 0.01}, {"weight_scale", scale}, {"output_scale", 0.01}});
     else
       requant["scale"] = scale;
+    if (last && requant["dtype"] != "int16" && one_in(2)) requant["zero_point"] = number(0, 100);
     if (last && one_in(3))
       layer["output_range"] = {-number(0, 100) * (requant["dtype"] == "uint8" ? 0 : 1), 120};
   }

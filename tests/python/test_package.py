@@ -96,6 +96,8 @@ def test_AP_2_errors_have_their_path() -> None:
         tb.run(hardware, CHAIN)
     assert error.value.path == "/chip/clusters"
     with pytest.raises(tb.Error, match="is not int8"):
+        tb.run(CONFIG, doubling(), {"x": np.zeros((1, 1, 2, 4), np.float64)})
+    with pytest.raises(tb.Error, match="of int64 is not allowed, allowed is shape .* of int8"):
         tb.run(CONFIG, doubling(), {"x": np.zeros((1, 1, 2, 4), np.int64)})
 
 

@@ -348,7 +348,7 @@ std::vector<std::uint8_t> stream_of_twins(const EncodableWeights& weights, const
     for (const int one : twins) {
       if (const std::int64_t pairs = all.pairs_at(at, one); pairs > longest) longest = pairs, best = one;
     }
-    if (longest < std::min(kWorthASection, size)) {
+    if (longest < (longest == size ? 2 * kTwinBytes : kWorthASection)) {
       ++at;
       continue;
     }

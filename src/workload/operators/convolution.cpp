@@ -33,6 +33,12 @@ std::int64_t farthest(const TensorInfo& info) {
   return std::max(info.zero_point - dtype_min(info.dtype), dtype_max(info.dtype) - info.zero_point);
 }
 
+/// The bound of a sum of products of which the magnitudes sum to `products`, with a bias of any size.
+std::int64_t bound_of(std::int64_t bias, std::int64_t products) {
+  constexpr std::int64_t kBeyond = std::int64_t{1} << 60;  // of any sum
+  return std::abs(std::clamp(bias, -kBeyond, kBeyond)) + products;
+}
+
 bool is_wide(const LayerSource& source) {
   return source.input().dtype == DType::kInt16;
 }
@@ -92,13 +98,12 @@ void AccumulatorForm::set_arithmetic(const LayerArithmetic& rules, LayerOperatio
   Requant& r = *conv.requant;
   r.range = range_;
   rules.check_range(r.range);
+  rules.check_int16();
   if (rules.arithmetic() == Arithmetic::kExact) return;
   r.arithmetic = rules.arithmetic();
   if (r.arithmetic == Arithmetic::kTflm) r.arithmetic = Arithmetic::kFixed, r.roundings = Roundings::kTwo;
-  if (rules.input().dtype == DType::kInt16) {
-    rules.check_int16();
-    if (sums_.value_or(Sums::kInt64) == Sums::kInt64) r.roundings = Roundings::kShort;
-  }
+  if (rules.input().dtype == DType::kInt16 && sums_.value_or(Sums::kInt64) == Sums::kInt64)
+    r.roundings = Roundings::kShort;
   const Place place = rules.place().key("requant");
   rules.need(r.input_scale.has_value(), place.key("input_scale"));
   rules.need(!r.weight_scale.empty(), place.key("weight_scale"));
@@ -203,7 +208,7 @@ void check_accumulators(const Conv2d& conv, const LayerSource& source) {
   std::int64_t bound = 0, kernel = 0;
   for (const std::int64_t size : conv.weights.kernel_sizes(per_kernel, conv.weight_zero_point)) {
     const std::int64_t bias = conv.bias.empty() ? 0 : nth(conv.bias, kernel % conv.out_channels);
-    bound = std::max(bound, std::abs(bias) + size * farthest(source.input()));
+    bound = std::max(bound, bound_of(bias, size * farthest(source.input())));
     ++kernel;
   }
   check_bound(bound, source);
@@ -215,7 +220,7 @@ void check_transposed_accumulators(const Conv2d& conv, const LayerSource& source
   std::int64_t bound = 0;
   for (std::int64_t kernel = 0; kernel < conv.out_channels; ++kernel) {
     const std::int64_t bias = conv.bias.empty() ? 0 : nth(conv.bias, kernel);
-    bound = std::max(bound, std::abs(bias));
+    bound = std::max(bound, bound_of(bias, 0));
     for (int r = 0; r < std::min(conv.stride[0], conv.kernel[0]); ++r) {
       for (int c = 0; c < std::min(conv.stride[1], conv.kernel[1]); ++c) {
         std::int64_t sum = 0;
@@ -223,7 +228,7 @@ void check_transposed_accumulators(const Conv2d& conv, const LayerSource& source
           for (int column = c; column < conv.kernel[1]; column += conv.stride[1])
             sum += nth(taps, (kernel * conv.kernel[0] + row) * conv.kernel[1] + column);
         }
-        bound = std::max(bound, std::abs(bias) + sum * farthest(source.input()));
+        bound = std::max(bound, bound_of(bias, sum * farthest(source.input())));
       }
     }
   }
@@ -232,7 +237,7 @@ void check_transposed_accumulators(const Conv2d& conv, const LayerSource& source
 
 void check_product_accumulators(const Conv2d& conv, const LayerSource& source) {
   std::int64_t bias = 0;
-  for (const std::int64_t value : conv.bias) bias = std::max(bias, std::abs(value));
+  for (const std::int64_t value : conv.bias) bias = std::max(bias, bound_of(value, 0));
   check_bound(bias + conv.product.inner * farthest(source.inputs[0]) * farthest(source.inputs[1]), source);
 }
 

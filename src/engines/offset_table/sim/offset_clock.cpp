@@ -96,9 +96,10 @@ void OffsetUnit::multiply(Under& under) {
     collect(r.line, under.lines[i].data());
   }
   if (signals_ && context_.trace() != nullptr) trace_operands(under, bytes);
-  upsets_.until(under.times.end - 1, [this](const Fault& upset) {
+  upsets_.until(under.times.end - 1, [this, &under](const Fault& upset) {
     Sum& sum = nth(sums_, upset.bank);
-    sum = with_flipped_bits(sum, std::uint32_t{upset.mask} << 8 * upset.address);
+    sum = with_flipped_bits(sum, std::uint32_t{upset.mask} << 8 * upset.address,
+                            under.job->conv.input_type == DType::kInt16);
   });
   if (under.begins) std::fill(sums_.begin(), sums_.end(), 0);
   const Beat& beat = job.schedule.beats(slice.group)[under.beat];

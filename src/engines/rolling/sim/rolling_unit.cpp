@@ -85,6 +85,7 @@ void RollingUnit::bind_memories(Scratchpad& nram, Scratchpad& wram) {
 }
 
 void RollingUnit::inject_fault(const Fault& fault) {
+  registers_have_faults_ = true;
   if (fault.at)
     upsets_.add(*fault.at, fault);
   else
@@ -152,6 +153,8 @@ void RollingUnit::begin_run(Cycle now) {
     throw SimulationError(summary(queue_.front()) +
                           ": the matrix unit of this core is a rolling-register unit");
   check_fields(conv_, setup_, *run, config_);
+  if (registers_have_faults_ && conv_.input_type == DType::kInt16)
+    throw SimulationError("rolling.run: faults of its registers are those of bytes, the map is int16");
   if (run->transposes && !results.port)
     throw SimulationError("rolling.run: kernels are transposed in WRAM, a board has none");
   loading_ = std::make_shared<Job>(shape_of(config_), queue_.front(), conv_, setup_, *run, now);

@@ -186,6 +186,7 @@ class RollingUnit : public CommandedUnit {
   std::vector<std::vector<std::int32_t>> line_sums_;  // by multiplier
   std::vector<Sum> accumulators_;
   UpsetsToCome<Fault> upsets_;  // of operand registers
+  bool registers_have_faults_ = false;
   std::vector<std::int16_t> elements_;
   struct Signals {
     SignalId group, computation, phase, step;

@@ -71,7 +71,7 @@ struct DrainMessage {
   struct OneCycle {
     ArrayChunk chunk;
     const Sum* sums;      ///< [row][column] of the array
-    int stride;           ///< int32 from a row to the next
+    int stride;           ///< sums from a row to the next
     const Beat& beat;     ///< the operation cycle's last beat
     Cycle last_mac;       ///< its cycle
     bool chunk_complete;  ///< the results complete the instruction
@@ -80,7 +80,7 @@ struct DrainMessage {
   struct WholeChunk {
     ArrayChunk chunk;
     const Sum* sums;                      ///< [pixel][stride] of the chunk
-    int stride;                           ///< int32 from a pixel to the next
+    int stride;                           ///< sums from a pixel to the next
     const std::vector<Cycle>& last_macs;  ///< cycles of the last MAC of each operation cycle
   };
   /// WaitsFor: the stall cause of the post-processor when it has drained everything.

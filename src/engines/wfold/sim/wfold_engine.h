@@ -53,7 +53,7 @@ class WfoldSlave : public sc_core::sc_module {
   void take_clock(SlaveClock& clock, sc_core::sc_time& delay);
   void take_chunk(SlaveChunk& chunk, sc_core::sc_time& delay);
   void read_results(ResultRead& read, sc_core::sc_time& delay);
-  void take_upsets(Cycle now);
+  void take_upsets(Cycle now, const ConvSetup& setup);
   void mark_absent(const SlaveClock::Absent& absent, const WfoldSchedule& schedule);
   void enter_line(const SlaveClock::Line& line, const WfoldJob& job);
   void read_port(const SlaveClock::PortRead& read, const WfoldJob& job);

@@ -63,7 +63,7 @@ void WfoldSlave::replicate(const std::uint8_t* bytes, const KernelLine& stored, 
 // ---- clock granularity ----
 
 void WfoldSlave::take_clock(SlaveClock& clock, sc_core::sc_time&) {
-  take_upsets(context_.clock.cycle_of(now_ps()));
+  take_upsets(context_.clock.cycle_of(now_ps()), clock.job.setup);
   // The beat uses the buffers' contents from before this cycle.
   if (clock.beat) run_beat(*clock.beat, clock.job);
   mark_absent(clock.lines.absent, clock.job.schedule);
@@ -72,11 +72,12 @@ void WfoldSlave::take_clock(SlaveClock& clock, sc_core::sc_time&) {
   if (clock.align) align(*clock.align, clock.job);
 }
 
-void WfoldSlave::take_upsets(Cycle now) {
-  upsets_.until(now, [this](const Fault& upset) {
+void WfoldSlave::take_upsets(Cycle now, const ConvSetup& setup) {
+  upsets_.until(now, [this, &setup](const Fault& upset) {
     const std::size_t byte = to_size(upset.address);
     Sum& sum = third_[byte / sizeof(std::int32_t)];
-    sum = with_flipped_bits(sum, std::uint32_t{upset.mask} << 8 * (byte % sizeof(std::int32_t)));
+    sum = with_flipped_bits(sum, std::uint32_t{upset.mask} << 8 * (byte % sizeof(std::int32_t)),
+                            setup.input_type == DType::kInt16);
   });
 }
 
@@ -286,7 +287,7 @@ void WfoldSlave::take_chunk(SlaveChunk& chunk, sc_core::sc_time&) {
 
 void WfoldSlave::read_results(ResultRead& read, sc_core::sc_time& delay) {
   if (context_.trace() != nullptr) trace_read(read, now_ps() + static_cast<Picoseconds>(delay.value()));
-  take_upsets(context_.clock.cycle_of(now_ps() + static_cast<Picoseconds>(delay.value())));
+  take_upsets(context_.clock.cycle_of(now_ps() + static_cast<Picoseconds>(delay.value())), read.job.setup);
   std::int64_t* out = read.results;
   for (int column = read.first_column; column < read.end_column; ++column) {
     for (int k = read.first_kernel; k < read.end_kernel; ++k) {
