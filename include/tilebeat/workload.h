@@ -15,8 +15,8 @@ struct TensorData {
 
   std::vector<std::int64_t> shape;
   Type type = Type::kInt8;
-  /// The elements in C order (the last axis runs fastest), little-endian: one byte each of int8 and uint8, two
-  /// of int16, four of int32 and float32, eight of int64.
+  /// The elements in C order (the last axis runs fastest), little-endian: one byte each of int8 and uint8,
+  /// two of int16, four of int32 and float32, eight of int64.
   std::vector<std::uint8_t> bytes;
 };
 

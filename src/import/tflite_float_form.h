@@ -54,6 +54,7 @@ class FloatForm {
       if (rule == rules().end() && name == names().end())
         throw Unsupported(fmt::format("is no operator that is built for float32: {}", why_refused(node.op)));
       Attributes attributes(node);
+      attributes.without_effect("bias_type"), attributes.without_effect("powers_of_two");  // of int16
       if (rule != rules().end()) {
         (this->*rule->second)(node, attributes);
       } else {

@@ -135,7 +135,7 @@ bool TfliteLowering::in_fixed_point() const {
 }
 
 void TfliteLowering::check_int16(const GraphNode& node) const {
-  static const std::set<std::string> kKnown{"CONV_2D",
+  static const std::set<std::string> known{"CONV_2D",
                                             "DEPTHWISE_CONV_2D",
                                             "FULLY_CONNECTED",
                                             "TRANSPOSE_CONV",
@@ -180,7 +180,7 @@ void TfliteLowering::check_int16(const GraphNode& node) const {
     }
   }
   if (!found) return;
-  if (kKnown.count(node.op) == 0) throw Unsupported("tensors of int16");
+  if (known.count(node.op) == 0) throw Unsupported("tensors of int16");
   if (builder_.arithmetic() != Arithmetic::kFixed && builder_.arithmetic() != Arithmetic::kFloat32)
     throw Unsupported(fmt::format("tensors of int16 in arithmetic {}; import with --arithmetic fixed",
                                   arithmetic_name(builder_.arithmetic())));

@@ -299,7 +299,7 @@ namespace {
 
 /// One number an axis of a block, or two for paddings and crops.
 Extents numbers_of(const Constant& constant, std::size_t count, const char* what) {
-  const Extents numbers = constant.integers();
+  Extents numbers = constant.integers();
   if (numbers.size() != count) throw Unsupported(fmt::format("{} {}", numbers.size(), what));
   if (std::any_of(numbers.begin(), numbers.end(), [](auto n) { return n < 0 || n > UINT16_MAX; }))
     throw Unsupported(fmt::format("{} beyond 0 to {}", what, UINT16_MAX));

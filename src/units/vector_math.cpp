@@ -26,8 +26,7 @@ std::int32_t element(const std::vector<std::uint8_t>& bytes, std::size_t index, 
       std::memcpy(&value, bytes.data() + index * sizeof value, sizeof value);
       return value;
     }
-    case DType::kInt64:
-      break;  // only matrix units make them, and nothing reads them
+    case DType::kInt64:  // only matrix units make them, and nothing reads them
     case DType::kInt32:
     case DType::kFloat32:
       break;

@@ -166,7 +166,7 @@ TEST(CApi, AP_1_wrong_jobs_are_refused) {
   refused(job, "no workload");
   for (const auto& [input, why] : std::vector<std::pair<tilebeat_tensor, const char*>>{
            {{"x", "int8", 2, shape.data(), elements.data(), 5}, "input 0: has 5 bytes, its shape 6"},
-           {{"x", "int16", 2, shape.data(), elements.data(), 12}, "type \"int16\""},
+           {{"x", "int24", 2, shape.data(), elements.data(), 12}, "type \"int24\""},
            {{nullptr, "int8", 2, shape.data(), elements.data(), 6}, "no name"},
            {{"x", "int8", 2, nullptr, elements.data(), 6}, "no shape"},
            {{"y", "int8", 2, shape.data(), elements.data(), 6}, "no such input"}}) {

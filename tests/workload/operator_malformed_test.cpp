@@ -38,7 +38,7 @@ const SpoiltLayer kSpoiltLayers[] = {
     {"sub", {"/inputs", R"(["a", "sums"])", R"(/layers/0/inputs/1: "sums" with int32 accumulators)"}},
     {"max_pool",
      {"/inputs", R"(["sums"])",
-      R"(/layers/0/inputs/0: "sums" with int32 accumulators is not allowed, allowed is an int8 or uint8 tensor)"}},
+      R"(/layers/0/inputs/0: "sums" with int32 accumulators is not allowed, allowed is an int8, uint8 or int16 tensor)"}},
     {"fully_connected", {"/inputs", R"(["flat"])", R"(/layers/0/inputs/0: "flat" with shape [32])"}},
     {"reshape", {"/inputs", R"(["sums"])", R"(/layers/0/inputs/0: "sums" with int32 accumulators)"}},
     {"concat",

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "base/numerics.h"
 #include "engines/rolling/config.h"
 #include "observe/trace.h"
 #include "sim/context.h"
