@@ -1,6 +1,5 @@
 // Random layers on int16 (SPEC DT-2) on chips of one core and of several clusters: the reference's bytes, and
 // one report in both granularities.
-#include "../data/temporary_folder.h"
 #include "budget.h"
 #include "checked_run.h"
 #include "config/hardware_config.h"
@@ -290,17 +289,7 @@ HardwareConfig some_chip() {
 }
 
 void check_on_chips(int cases, json (*make)(), HardwareConfig (*chip)() = some_chip) {
-  Refusals tally;
-  check_cases(budget(cases, 6), [&] {
-    const std::string text = make().dump();
-    RC_LOG() << text << "\n";
-    const TemporaryFolder folder;
-    const Workload loaded = load_workload(folder.write("int16.json", text));
-    const HardwareConfig hardware = chip();
-    const auto planned = plan_or_refusal(loaded, hardware, {""}, tally);
-    if (planned) check_both_granularities(loaded, hardware, planned->plan);
-  });
-  EXPECT_LE(tally.refused * 2, tally.cases) << "layers that cannot fit are the exception";
+  check_generated(budget(cases, 6), make, chip);
 }
 
 TEST(Int16Layers, DT_2_OP_2_transpose_slice_and_gather) {

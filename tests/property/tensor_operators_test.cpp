@@ -185,17 +185,7 @@ json argmax_case() {
 }
 
 void check_on_chips(int cases, json (*make)()) {
-  Refusals tally;
-  check_cases(budget(cases, 10), [&] {
-    const std::string text = make().dump();
-    RC_LOG() << text << "\n";
-    const TemporaryFolder folder;
-    const Workload loaded = load_workload(folder.write("tensors.json", text));
-    const HardwareConfig hardware = random_chip();
-    const auto planned = plan_or_refusal(loaded, hardware, {""}, tally);
-    if (planned) check_both_granularities(loaded, hardware, planned->plan);
-  });
-  EXPECT_LE(tally.refused * 2, tally.cases) << "tensors that cannot fit are the exception";
+  check_generated(budget(cases, 10), make, random_chip);
 }
 
 TEST(TensorOperators, OP_2_functions) {

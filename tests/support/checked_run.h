@@ -3,6 +3,7 @@
 // Random workloads in whole simulations: planned or refused, run in both granularities, compared with the
 // reference operators. For use inside `check_cases`.
 
+#include "../data/temporary_folder.h"
 #include "random_cases.h"
 #include "reference/reference.h"
 #include "simulated_run.h"
@@ -16,6 +17,8 @@
 #include <string_view>
 #include <vector>
 
+#include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
 #include <rapidcheck.h>
 
 namespace tilebeat::testing {
@@ -122,6 +125,22 @@ inline void check_planned_bytes(const Plan& plan, const SimulatedRun& run) {
   }
   RC_ASSERT(read == planned_read);
   RC_ASSERT(written == planned_written);
+}
+
+/// So many workload files of `make` on hardware of `hardware`, each in both granularities; at most half of
+/// them may be refused as too large. Runs `check_cases` itself.
+inline void check_generated(int cases, nlohmann::json (*make)(), HardwareConfig (*hardware)()) {
+  Refusals tally;
+  check_cases(cases, [&] {
+    const std::string text = make().dump();
+    RC_LOG() << text << "\n";
+    const TemporaryFolder folder;
+    const Workload loaded = load_workload(folder.write("generated.json", text));
+    const HardwareConfig on = hardware();
+    const auto planned = plan_or_refusal(loaded, on, {""}, tally);
+    if (planned) check_both_granularities(loaded, on, planned->plan);
+  });
+  EXPECT_LE(tally.refused * 2, tally.cases) << "workloads that cannot fit are the exception";
 }
 
 }  // namespace tilebeat::testing
