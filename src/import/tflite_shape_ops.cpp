@@ -65,8 +65,8 @@ void TfliteLowering::pad(const GraphNode& node, Attributes&) {
     const std::string name = layer_name(node) + "_images";
     const Extents rows{1, x.shape[0], x.shape[1] * x.shape[2], x.shape[3]};
     const Extents padded{1, rows[1] + sides[0][0] + sides[0][1], rows[2], rows[3]};
-    const Held made = emitter_.movement("pad", {emitter_.reshape(x, rows, x.holder + "_rows")}, padded, name,
-                                        of_images);
+    const Held made =
+        emitter_.movement("pad", {emitter_.reshape(x, rows, x.holder + "_rows")}, padded, name, of_images);
     x = emitter_.reshape(made, grown(x.shape, 0, 1), name + "_map");
   }
   set(node, emitter_.movement("pad", {x}, grown(x.shape, 1, 4), layer_name(node), fields));
