@@ -118,12 +118,19 @@ struct CoreConfig {
   InterconnectConfig bus{64, 1, 1, 16};
   DmaConfig copy;  ///< IODMA and MVDMA
   StoreOrder stores = StoreOrder::kBehindLoads;
+  /// Scales and zero points that the decoder at a port of the matrix engine holds (`chip.decompress`: read).
+  int weight_scales = 4096;
   VectorConfig vector;
 };
 
 /// The way of tiles and kernels from DRAM to a core (SPEC HI-4).
 enum class DramPath : std::uint8_t { kAuto, kDirect, kSram };
 constexpr std::array<std::string_view, 3> kDramPathNames{"auto", "direct", "sram"};
+
+/// Where weights of four bits become int8 (SPEC DT-1): in the DMA engines on their way into a core's memory, or
+/// at the ports by which an engine reads them there.
+enum class Decompress : std::uint8_t { kLoad, kRead };
+constexpr std::array<std::string_view, 2> kDecompressNames{"load", "read"};
 
 /// Clusters of cores around an interconnect (SPEC HI-1, HI-3, HI-5).
 struct ChipConfig {
@@ -143,6 +150,7 @@ struct ChipConfig {
   /// Bytes of a weight stream a cycle that a decoder takes: of IODMAs, MVDMAs and the broadcast engines; 0:
   /// there are none, and weights have eight bits.
   int decode_bytes_per_clock = 32;
+  Decompress decompress = Decompress::kLoad;
 
   int cores() const { return clusters * cores_per_cluster; }
   /// Command processors: the cores' and the memory cores'.

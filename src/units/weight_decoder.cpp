@@ -5,22 +5,12 @@
 #include <algorithm>
 
 namespace tilebeat {
-namespace {
-
-int half_byte(const std::uint8_t* bytes, std::int64_t number) {
-  return bytes[number / 2] >> (4 * (number % 2)) & 15;
-}
-
-// SPEC DT-1, the decoder's datapath: four bits in two's complement or unsigned, a multiplier of 5 x 8 bits, a
-// rounding shift, saturation.
-std::uint8_t weight_of(const WeightSection& section, int code, int zero_point, int scale) {
-  if (section.is_signed) code = (code ^ 8) - 8, zero_point = (zero_point ^ 8) - 8;
+std::uint8_t decoded_code(int code, int zero_point, int scale, int shift, bool is_signed) {
+  if (is_signed) code = (code ^ 8) - 8, zero_point = (zero_point ^ 8) - 8;
   int product = (code - zero_point) * scale;
-  if (section.shift > 0) product = (product + (1 << (section.shift - 1))) >> section.shift;
+  if (shift > 0) product = (product + (1 << (shift - 1))) >> shift;
   return static_cast<std::uint8_t>(std::min(std::max(product, -128), 127));
 }
-
-}  // namespace
 
 bool WeightDecoder::take_front(const std::uint8_t* stream, std::size_t bytes, std::size_t& taken) {
   // How long a header is stands in it.
@@ -72,7 +62,7 @@ void WeightDecoder::take_codes(const std::uint8_t* codes, std::uint8_t* weights,
   for (std::int64_t weight = at_; weight < at_ + count; ++weight) {
     if (weight % 2 == 0) codes_ = *codes++;
     const int code = weight % 2 == 0 ? codes_ & 15 : codes_ >> 4;
-    *weights++ = weight_of(s, code, nth(zero_points_, scale), nth(scales_, scale));
+    *weights++ = decoded_code(code, nth(zero_points_, scale), nth(scales_, scale), s.shift, s.is_signed);
     if (++place < s.run_length(scale)) continue;
     place = 0;
     if (++scale == s.scales) scale = 0;

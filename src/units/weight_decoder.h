@@ -9,6 +9,15 @@
 
 namespace tilebeat {
 
+/// Half `number` of bytes, the low one of a byte first.
+inline int half_byte(const std::uint8_t* bytes, std::int64_t number) {
+  return bytes[number / 2] >> (4 * (number % 2)) & 15;
+}
+
+/// The datapath of every decoder (SPEC DT-1): four bits in two's complement or unsigned, a multiplier of 5 x
+/// 8 bits, a rounding shift, saturation to int8.
+std::uint8_t decoded_code(int code, int zero_point, int scale, int shift, bool is_signed);
+
 /// The decoder of a DMA engine: turns the bytes of one weight stream after the other (isa/weight_stream.h)
 /// into int8 weights. It holds the scales and zero points of one frame, and weights that come twice. It takes
 /// no time; its owner counts the bytes that it has taken.

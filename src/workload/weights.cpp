@@ -179,6 +179,27 @@ std::shared_ptr<const WeightCodes> Weights::codes() const {
   });
 }
 
+std::array<Tensor, 2> Weights::groups() const {
+  constexpr std::size_t kNumbers = 65535;
+  const Stored& of = *stored_;
+  if (of.map) {
+    const std::array<Tensor, 2> whole = of.whole.groups();
+    return {of.map(whole[0]), of.map(whole[1])};
+  }
+  Tensor bytes{shape(), DType::kUint8, {}};
+  bytes.bytes.resize(to_size(elements()));
+  std::array<Tensor, 2> made{bytes, std::move(bytes)};
+  std::size_t group = 0;
+  each_group(*of.form, of.packed, [&](std::size_t weight, std::size_t end, std::uint8_t, std::uint8_t) {
+    const std::size_t number = 1 + group++ % kNumbers;
+    std::fill(made[0].bytes.begin() + to_signed(weight), made[0].bytes.begin() + to_signed(end),
+              static_cast<std::uint8_t>(number));
+    std::fill(made[1].bytes.begin() + to_signed(weight), made[1].bytes.begin() + to_signed(end),
+              static_cast<std::uint8_t>(number >> 8));
+  });
+  return made;
+}
+
 const std::vector<std::int64_t>& Weights::kernel_sizes(std::int64_t per_kernel,
                                                        std::int32_t zero_point) const {
   static const std::vector<std::int64_t> none;

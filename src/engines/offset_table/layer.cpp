@@ -179,7 +179,7 @@ class Lowering : public MatrixLowering {
   OffsetRun run_of(const MatrixJob& job) {
     const bool all = job.reduction.first && job.reduction.last;
     OffsetRun run;
-    run.map = job.ifm.address, run.weights = job.weights;
+    run.map = job.ifm.address, run.weights = job.weights, run.image = job.image;
     set_field(run.result_pixel, job.ofm.pixel_stride);
     run.first_channel = narrow(p_, all ? 0 : job.reduction.channels.begin, "channel");
     run.channels = narrow(p_, all ? p_.channels / p_.conv.groups : job.reduction.channels.size(), "channels");

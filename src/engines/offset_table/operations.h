@@ -64,8 +64,11 @@ struct OffsetMap {
 struct OffsetRun {
   static constexpr OperationKind kKind{"offset.run", 0x09, Unit::kMatrix};
 
-  std::uint64_t map = 0;            ///< address of the map's first element
-  std::uint64_t weights = 0;        ///< address of the first block of kernels
+  std::uint64_t map = 0;      ///< address of the map's first element
+  std::uint64_t weights = 0;  ///< address of the first block of kernels
+  /// Address of the image that holds the kernels, from which `weights` counts decoded bytes; 0: they are
+  /// int8.
+  std::uint64_t image = 0;
   std::uint64_t post = 0;           ///< address of the first kernel's record of bias and scale
   std::uint64_t result = 0;         ///< address of output (0,0), first kernel
   std::uint32_t result_pixel = 0;   ///< bytes from an output pixel to the next

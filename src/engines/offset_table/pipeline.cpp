@@ -58,7 +58,7 @@ Pipeline::BeatTimes Pipeline::beat(const std::vector<Operand>& operands, Cycle t
 
 Cycle Pipeline::read_records(int accesses) {
   kernels_free_ = std::max(kernels_free_, last_looked_) + accesses;
-  return kernels_free_ + times_.wram_latency;
+  return kernels_free_ + times_.wram_latency + decode_;
 }
 
 Cycle Pipeline::end_slice(int columns, Cycle records, const std::vector<int>& accesses,

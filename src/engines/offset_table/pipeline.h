@@ -107,6 +107,10 @@ class Pipeline {
   /// cycle in which it begins.
   template <class Each>
   void beats_again(std::size_t count, int kernel_accesses, Each&& each);
+  /// The port for kernels is used up to cycle `until`.
+  void hold_kernels(Cycle until) { kernels_free_ = until; }
+  /// What the port reads takes `cycles` cycles more from now on.
+  void decode_kernels(int cycles) { decode_ = cycles; }
   /// Reads biases and scales behind the kernels; returns the first cycle in which they are known.
   Cycle read_records(int accesses);
   /// Drains the slice's sums, `rows` rows of `columns`, not before cycle `records`; each row takes `accesses`
@@ -156,7 +160,7 @@ class Pipeline {
     nth(registers_free_, (groups_ + 1) % 2) = last_looked_ + 1;
     t.kernels_requested = std::max(t.looked.at, kernels_free_);
     kernels_free_ = t.kernels_requested + kernel_accesses;
-    t.kernels = kernels_free_ + times_.wram_latency;
+    t.kernels = kernels_free_ + times_.wram_latency + decode_;
     t.sums = nth(sums_free_, slices_ % 2);
     t.begin = std::max({lanes_free_, t.sums, t.looked.ready, t.kernels});
     lanes_free_ = t.end = t.begin + t.looked.cycles;
@@ -177,6 +181,7 @@ class Pipeline {
   std::size_t oldest_begun_ = 0;              // index of the oldest
   Cycle addresses_from_ = 0, addresses_ = 0;  // cycles of the last beat's addresses
   Cycle kernels_free_ = 0;
+  int decode_ = 0;
   Cycle lanes_free_ = 0;
   std::int64_t slices_ = -1;
   std::array<Cycle, 2> sums_free_{};
@@ -199,7 +204,7 @@ void Pipeline::beats_again(std::size_t count, int kernel_accesses, Each&& each) 
     if (computed) generator_.take_offset(look);
     kernels = std::max(look, kernels) + kernel_accesses;
     const Cycle ready = look + hit_latency;
-    begun = std::max({lanes, ready, kernels + times_.wram_latency});
+    begun = std::max({lanes, ready, kernels + times_.wram_latency + decode_});
     lanes = begun + cycles;
     ++look;
     each(addresses_, ready, begun);

@@ -148,6 +148,7 @@ class Lowering : public MatrixLowering {
     const OutputTile& tile = job.tile;
     const bool all = job.reduction.first && job.reduction.last;
     RollingRun run;
+    run.packed = job.image != 0;
     run.map = job.ifm.address, run.weights = job.weights, run.post = job.post, run.result = job.ofm.address;
     set_field(run.result_pixel, job.ofm.pixel_stride);
     run.rows = narrow(p_, tile.h.outs, "tile rows"), run.columns = narrow(p_, tile.w.outs, "tile columns");
@@ -241,6 +242,7 @@ class RollingLayer : public MatrixLayer {
     return others;
   }
   bool reduces() const override { return p_.conv.groups == 1; }
+  bool reads_kernels_only() const override { return config_.transposition != TranspositionChoice::kStep; }
   Interval weights_of(int block, Interval channels) const override {
     const int element = p_.kernels_of({block, block + 1}) * p_.taps();
     return {channels.begin * element, channels.end * element};

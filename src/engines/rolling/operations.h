@@ -71,6 +71,7 @@ struct RollingRun {
   /// The kernels lie in memory as for transposition while loading, and are transposed there first, cut by
   /// cut.
   bool transposes = false;
+  bool packed = false;  ///< an image at `weights` holds the kernels (isa/weight_image.h); they are not int8
 
   void describe(FieldVisitor& visit);
   std::string subject() const;

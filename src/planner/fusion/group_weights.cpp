@@ -117,7 +117,7 @@ std::vector<KernelGroup> GroupWeights::groups_of(std::size_t l, std::size_t shar
 // The most WRAM bytes of a group of a shard, in all regions together.
 std::int64_t GroupWeights::group_bytes_of(std::size_t l, std::size_t shard) const {
   const Shard& of = work_.layers[l].matrix->shards[shard];
-  return group_bytes(*of.layer, of.weights, layers_[l].mapping);
+  return group_bytes(of, layers_[l].mapping);
 }
 
 // Places the parameters of the partial-sum exchange of each kernel group, one after the other.

@@ -90,6 +90,9 @@ struct MatrixJob {
   Reduction reduction;
   TensorLayout ifm;           ///< layout of the tile's inputs
   std::uint64_t weights = 0;  ///< address of the first block, at the first channel of the reduction
+  /// Address of the image that holds the kernels packed, from whose beginning `weights` counts decoded bytes
+  /// (isa/weight_image.h); 0: they are int8.
+  std::uint64_t image = 0;
   std::uint64_t post = 0;     ///< address of the first block's separate post-parameters; 0: none
   TensorLayout ofm;           ///< layout of the tile's outputs; channel 0 is the first kernel
   AccessList ifm_reads;       ///< empty: no other task uses the map's place
@@ -184,6 +187,9 @@ class MatrixLayer {
   /// only a part of the channels of a pixel at `source`.
   virtual MapLoad load_map(const OutputTile& tile, const TensorLayout& source,
                            std::uint64_t destination) const;
+
+  /// Whether the engine reads kernels where they were loaded and changes nothing there.
+  virtual bool reads_kernels_only() const { return true; }
 
   /// Whether jobs may sum over a part of the channels; the outputs of such a job are one grain.
   virtual bool reduces() const { return false; }

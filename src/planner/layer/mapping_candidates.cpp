@@ -201,9 +201,9 @@ class Candidates {
     if (!layer_.reduces()) return false;
     m.blocks_per_load = 1;
     m.channel_parts = ceil_div(p_.channels, grain_.channels);
-    if (group_bytes(*share_.layer, share_.weights, m) > wram / 2) return false;
+    if (group_bytes(share_, m) > wram / 2) return false;
     m.channel_parts = to_int(std::min<std::int64_t>(m.channel_parts, ceil_div(2 * block_bytes_, wram)));
-    while (group_bytes(*share_.layer, share_.weights, m) > wram / 2) ++m.channel_parts;
+    while (group_bytes(share_, m) > wram / 2) ++m.channel_parts;
     return true;
   }
 
@@ -276,7 +276,7 @@ class Candidates {
   std::int64_t loaded_bytes(const LayerMapping& m) const {
     const auto [found, added] =
         loaded_bytes_.try_emplace({m.kernel_parts, m.blocks_per_load, m.channel_parts}, 0);
-    if (added) found->second = group_bytes(*share_.layer, share_.weights, m);
+    if (added) found->second = group_bytes(share_, m);
     return found->second;
   }
 

@@ -125,12 +125,13 @@ MatrixJob largest_job(const MatrixLayer& layer, const LayerMapping& m) {
   return job;
 }
 
-std::int64_t group_bytes(const MatrixLayer& layer, const WeightPlace& weights, const LayerMapping& m) {
+std::int64_t group_bytes(const Shard& shard, const LayerMapping& m) {
   std::int64_t most = 0;
+  const MatrixLayer& layer = *shard.layer;
   const Problem& p = layer.problem();
   const auto add = [&](const Interval& blocks) {
     for (const KernelGroup& group : kernel_groups(p, m, layer.grain(), blocks))
-      most = std::max(most, buffer_bytes(layer, weights, group));
+      most = std::max(most, buffer_bytes(shard.weights, group, shard.extent_of(group)));
   };
   add({0, p.kernel_blocks()});
   for (int part = 0; part < m.kernel_parts; ++part) add(part_of(p.kernel_blocks(), m.kernel_parts, part, 1));
@@ -163,7 +164,7 @@ Footprint footprint_of(const MatrixWork& work) {
     check_strips(share, m);
     const TileBytes tile = aligned(tile_bytes(*share.layer, m, m.tile_rows, m.tile_columns));
     f.map = std::max(f.map, tile.map), f.result = std::max(f.result, tile.result);
-    f.kernels = std::max(f.kernels, group_bytes(*share.layer, share.weights, m));
+    f.kernels = std::max(f.kernels, group_bytes(share, m));
   }
   const std::int64_t sums = sums_bytes(work.layer, m, std::int64_t{m.tile_rows} * m.tile_columns, f);
   f.nram = m.map_buffers * f.map + kResultBuffers * f.result + sums;

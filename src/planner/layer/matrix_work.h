@@ -67,7 +67,7 @@ struct Footprint {
 /// Throws UserError that names the buffer that does not fit and its limit.
 Footprint footprint_of(const MatrixWork& work);
 /// The WRAM bytes of the largest group of kernel blocks of a shard.
-std::int64_t group_bytes(const MatrixLayer& layer, const WeightPlace& weights, const LayerMapping& mapping);
+std::int64_t group_bytes(const Shard& shard, const LayerMapping& mapping);
 /// A core's NRAM bytes with tiles of `rows` x `columns` outputs: buffers for maps, buffers of the partial-sum
 /// exchange, and all buffers including results.
 struct NramBytes {

@@ -300,15 +300,15 @@ std::vector<Transfer> weight_transfers(const MatrixLayer& layer, const WeightPla
   return transfers;
 }
 
-std::uint64_t post_offset(const MatrixLayer& layer, const WeightPlace& w, const KernelGroup& group) {
-  std::int64_t bytes = 0, last = 0;  // bytes of all blocks; of the last block
-  for (int block = group.blocks.begin; block < group.blocks.end; ++block) {
-    last = loaded_bytes(layer, w, group, block).size();
-    bytes += last;
-  }
+std::int64_t group_extent(const MatrixLayer& layer, const WeightPlace& w, const KernelGroup& group) {
+  return to_signed(end_of(block_loads(layer, w, group, 0)));
+}
+
+std::uint64_t post_offset(const MatrixLayer& layer, const WeightPlace& w, const KernelGroup& group,
+                          std::int64_t extent) {
   if (w.layout.post_place == PostPlace::kInRegions)
-    return to_unsigned(bytes - region_records(layer.problem(), w, group, group.blocks.end - 1));
-  return align_up(to_unsigned(bytes), kAlignment);
+    return to_unsigned(extent - region_records(layer.problem(), w, group, group.blocks.end - 1));
+  return align_up(to_unsigned(extent), kAlignment);
 }
 
 std::vector<Copy> cleared_kernels(const MatrixLayer& layer, const WeightPlace& w, const KernelGroup& group,
@@ -339,9 +339,9 @@ std::vector<Copy> cleared_kernels(const MatrixLayer& layer, const WeightPlace& w
   return copies;
 }
 
-std::int64_t buffer_bytes(const MatrixLayer& layer, const WeightPlace& w, const KernelGroup& group) {
-  auto bytes = to_signed(end_of(block_loads(layer, w, group, 0)));
-  if (w.layout.regions > 1) return align_up(bytes * w.layout.regions, kBufferAlignment * w.layout.regions);
+std::int64_t buffer_bytes(const WeightPlace& w, const KernelGroup& group, std::int64_t extent) {
+  if (w.layout.regions > 1) return align_up(extent * w.layout.regions, kBufferAlignment * w.layout.regions);
+  std::int64_t bytes = extent;
   if (w.post != 0 && group.reduction.last && w.layout.post_place == PostPlace::kApart)
     bytes = align_up(bytes, kBufferAlignment) + group.blocks.size() * w.layout.post_bytes;
   return align_up(bytes, kBufferAlignment);

@@ -29,14 +29,17 @@ std::vector<Transfer> weight_transfers(const MatrixLayer& layer, const WeightPla
 /// The first of these transfers: without separate post-parameters.
 std::vector<Transfer> kernel_transfers(const MatrixLayer& layer, const WeightPlace& weights,
                                        const KernelGroup& group, std::uint64_t destination);
-/// Offset of the post-parameters in the buffer of a group that has some.
-std::uint64_t post_offset(const MatrixLayer& layer, const WeightPlace& weights, const KernelGroup& group);
+/// Bytes of a group's kernels in the buffer, of those in each region: of int8 kernels.
+std::int64_t group_extent(const MatrixLayer& layer, const WeightPlace& weights, const KernelGroup& group);
+/// Offset of the post-parameters in the buffer of a group that has some; its kernels take `extent` bytes.
+std::uint64_t post_offset(const MatrixLayer& layer, const WeightPlace& weights, const KernelGroup& group,
+                          std::int64_t extent);
 /// The core's copies before these transfers: where a kernel tensor does not fill the places of all kernels
 /// and channels, they set the buffer to the zero point.
 std::vector<Copy> cleared_kernels(const MatrixLayer& layer, const WeightPlace& weights,
                                   const KernelGroup& group, std::uint64_t destination);
-/// Bytes of WRAM that a group takes, in all regions together.
-std::int64_t buffer_bytes(const MatrixLayer& layer, const WeightPlace& weights, const KernelGroup& group);
+/// Bytes of WRAM that a group takes, in all regions together; its kernels take `extent` bytes in each.
+std::int64_t buffer_bytes(const WeightPlace& weights, const KernelGroup& group, std::int64_t extent);
 
 /// Rows and columns of a map.
 struct MapPart {

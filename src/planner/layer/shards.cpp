@@ -116,7 +116,9 @@ void add_shard(ShardedLayer& shared, std::shared_ptr<MatrixLayer> layer, const O
     layer->kernel_parts(0, {0, layer->problem().channels});
   WeightPlace weights = unplaced(layer->weight_layout(), hardware);
   weights.tensor = places.kernels;
+  std::shared_ptr<const PackedKernels> packed = PackedKernels::of(layer, weights, hardware);
   shared.shards.push_back({std::move(layer), std::move(weights), places.input, first_kernel});
+  shared.shards.back().packed = std::move(packed);
 }
 
 // The places of the operands from channel `channel` on.
@@ -163,6 +165,15 @@ Part part_of_layer(const Workload& workload, const Layer& layer, const MatrixLay
 }
 
 }  // namespace
+
+std::optional<WeightImage> Shard::image_of(const KernelGroup& group) const {
+  return packed == nullptr ? std::nullopt : packed->image_of(group);
+}
+
+std::int64_t Shard::extent_of(const KernelGroup& group) const {
+  if (const std::optional<WeightImage> image = image_of(group)) return image->bytes();
+  return group_extent(*layer, weights, group);
+}
 
 std::size_t ShardedLayer::largest_number() const {
   const auto largest = std::max_element(shards.begin(), shards.end(), [](const Shard& a, const Shard& b) {

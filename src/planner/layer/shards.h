@@ -4,6 +4,7 @@
 #include "config/hardware_config.h"
 #include "planner/language/matrix_backend.h"
 #include "planner/language/transfer.h"
+#include "planner/layer/packed_kernels.h"
 #include "planner/layer/placement.h"
 #include "planner/layer/weight_streams.h"
 #include "workload/workload.h"
@@ -61,8 +62,15 @@ struct Shard {
   int first_kernel = 0;  ///< the shard's first kernel in the layer
   /// The known costs of its jobs, for estimates.
   std::shared_ptr<KnownJobCosts> job_costs = std::make_shared<KnownJobCosts>();
-  /// The streams of its weights of four bits that have a place in the plan.
+  /// The streams and images of its weights of four bits that have a place in the plan.
   std::shared_ptr<PlacedStreams> streams = std::make_shared<PlacedStreams>();
+  /// Null: kernels are int8 in the core's memory.
+  std::shared_ptr<const PackedKernels> packed = nullptr;
+
+  /// The header of a group's images in the core's memory; none: its kernels are int8 there.
+  std::optional<WeightImage> image_of(const KernelGroup& group) const;
+  /// Bytes of a group's kernels in the core's memory, of those in each region.
+  std::int64_t extent_of(const KernelGroup& group) const;
 };
 
 /// The dimension along which a layer is cut into shards.

@@ -2,6 +2,7 @@
 
 #include "base/types.h"
 #include "isa/weight_stream.h"
+#include "planner/layer/block_bytes.h"
 #include "planner/layer/shards.h"
 #include "planner/layer/weight_encoder.h"
 
@@ -12,82 +13,42 @@
 namespace tilebeat {
 namespace {
 
-// Kernel blocks of a shard in the engine's layout, with the codes of weights of four bits.
+// The streams of a shard's weights.
 class CodedBlocks {
  public:
   /// `graph` holds weights and codes for further loads of the layer.
   CodedBlocks(const Shard& shard, TaskGraph& graph)
-      : shard_(shard),
-        form_(shard.layer->problem().weights.four_bits()),
-        weights_(shard.layer->problem().weights.int8()),
-        codes_(shard.layer->problem().weights.codes()) {
+      : layer_(*shard.layer),
+        form_(layer_.problem().weights.four_bits()),
+        weights_(layer_.problem().weights.int8()),
+        codes_(layer_.problem().weights.codes()),
+        blocks_(layer_, shard.weights,
+                codes_ ? std::vector<const Tensor*>{weights_.get(), &codes_->codes, &codes_->scales}
+                       : std::vector<const Tensor*>{weights_.get()}) {
     graph.hold(weights_);
     if (codes_) graph.hold(codes_);
   }
 
   // The stream of a transfer's weights.
   std::vector<std::uint8_t> stream_of(const Transfer& transfer) {
-    const EncodableWeights weights = of(transfer);
-    const MatrixLayer& layer = *shard_.layer;
-    return layer.problem().of_halves ? stream_of_twins(weights, layer.weights_of_channel())
-                                     : encoded_stream(weights);
+    std::vector<std::vector<std::uint8_t>> parts = blocks_.of(transfer);
+    EncodableWeights weights;
+    weights.bytes = std::move(parts[0]);
+    if (codes_) weights.codes = std::move(parts[1]), weights.scales = std::move(parts[2]);
+    if (form_ != nullptr) {
+      weights.shift = form_->shift, weights.is_signed = form_->is_signed;
+      weights.has_zero_points = form_->has_zero_points;
+    }
+    return layer_.problem().of_halves ? stream_of_twins(weights, layer_.weights_of_channel())
+                                      : encoded_stream(weights);
   }
 
  private:
-  // The weights of a transfer, in its order.
-  EncodableWeights of(const Transfer& transfer) {
-    EncodableWeights made;
-    if (form_ != nullptr) {
-      made.shift = form_->shift, made.is_signed = form_->is_signed;
-      made.has_zero_points = form_->has_zero_points;
-    }
-    const CopyShape& s = transfer.shape;
-    for (std::int64_t row = 0; row < s.rows; ++row) {
-      for (std::int64_t column = 0; column < s.columns; ++column)
-        add(to_signed(transfer.source - shard_.weights.blocks.front()) + row * s.source_row +
-                column * s.source_column,
-            s.run, made);
-    }
-    return made;
-  }
-  struct Block {
-    std::size_t number = 0;
-    std::vector<std::uint8_t> bytes, codes, scales;
-  };
-  // Appends `count` bytes from byte `at` of the shard's kernels on.
-  void add(std::int64_t at, std::int64_t count, EncodableWeights& made) {
-    const std::vector<std::uint64_t>& begins = shard_.weights.layout.blocks;
-    while (count > 0) {
-      const auto next = std::upper_bound(begins.begin(), begins.end(), to_unsigned(at));
-      const auto begin = to_signed(*(next - 1));
-      const Block& block = packed(to_size(next - begins.begin() - 1));
-      const std::int64_t from = at - begin, some = std::min(count, ssize(block.bytes) - from);
-      const auto append = [&](const std::vector<std::uint8_t>& part, std::vector<std::uint8_t>& to) {
-        to.insert(to.end(), part.begin() + from, part.begin() + from + some);
-      };
-      append(block.bytes, made.bytes);
-      if (codes_) append(block.codes, made.codes), append(block.scales, made.scales);
-      at += some, count -= some;
-    }
-  }
-  const Block& packed(std::size_t number) {
-    if (last_.bytes.empty() || last_.number != number) {
-      const MatrixLayer& layer = *shard_.layer;
-      const auto blocks = to_size(layer.problem().kernel_blocks());
-      const auto pack = [&](const Tensor& weights) {
-        return layer.pack_block(weights, to_int(number / blocks), to_int(number % blocks));
-      };
-      last_ = {number, pack(*weights_), {}, {}};
-      if (codes_) last_.codes = pack(codes_->codes), last_.scales = pack(codes_->scales);
-    }
-    return last_;
-  }
-
-  const Shard& shard_;
+  const MatrixLayer& layer_;
   const FourBits* const form_;  // none: int8
   const std::shared_ptr<const Tensor> weights_;
   const std::shared_ptr<const WeightCodes> codes_;
-  Block last_;
+  BlockBytes blocks_;
 };
 
 // The most weights of a stream that passes through a buffer: a power of two, as the groups and the blocks of
@@ -149,12 +110,44 @@ std::int64_t expected_bytes(const Problem& p, std::int64_t weights) {
 
 }  // namespace
 
+namespace {
+
+// The images of a group as one transfer, region after region.
+Transfer image_load(TaskGraph& graph, const Shard& shard, const KernelGroup& group, const WeightImage& image,
+                    std::uint64_t destination) {
+  const std::int64_t regions = shard.weights.layout.regions;
+  Transfer made{kUnplaced, destination, one_run(image.bytes())};
+  made.shape.rows = regions, made.shape.source_row = image.bytes();
+  made.shape.destination_row = shard.weights.region_bytes;
+  if (!graph.is_for_plan()) return made;
+  // Streams have rows.
+  const Interval channels = group.reduction.channels;
+  const WeightsOfStream key{group.blocks.begin, group.blocks.end, channels.begin, 0, channels.end, regions};
+  const auto [found, is_new] = shard.streams->try_emplace(key);
+  if (is_new)
+    found->second = {graph.constant([&] { return shard.packed->images(group, image); }), image.bytes()};
+  made.source = found->second.address;
+  return made;
+}
+
+}  // namespace
+
 std::vector<Transfer> weight_loads(TaskGraph& graph, const Shard& shard, const KernelGroup& group,
                                    std::uint64_t destination, std::int64_t buffer) {
   std::vector<Transfer> all = weight_transfers(*shard.layer, shard.weights, group, destination);
   const Problem& p = shard.layer->problem();
   if (!p.in_streams) return all;
   const auto kernels = to_signed(kernel_transfers(*shard.layer, shard.weights, group, destination).size());
+  if (const std::optional<WeightImage> image = shard.image_of(group)) {
+    std::vector<Transfer> packed{image_load(graph, shard, group, *image, destination)};
+    if (shard.weights.layout.post_place == PostPlace::kInRegions) return packed;  // records and all
+    for (auto record = all.begin() + kernels; record != all.end(); ++record) {
+      record->destination =
+          destination + post_offset(*shard.layer, shard.weights, group, image->bytes());
+      packed.push_back(*record);
+    }
+    return packed;
+  }
   const std::vector<Transfer> others(all.begin() + kernels, all.end());  // post-parameters
   all.resize(to_size(kernels));
   std::vector<Transfer> made;

@@ -58,8 +58,8 @@ void OffsetUnit::fetch(Under& under, Cycle now) {
   if (!under.kernels_read && under.times.kernels_requested <= now) {
     under.kernels_read = true;
     const Beat& beat = job.schedule.beats(slice.group)[under.beat];
-    kernels_.read(job.run.weights + to_unsigned(OffsetSchedule::weights_at(slice, beat)),
-                  under.kernels.data(), count_of(under.kernels), 0);
+    job.kernels.read(kernels_, weights_at(job, slice, beat), under.kernels.data(), count_of(under.kernels),
+                     0);
   }
   if (!under.records_requested || *under.records_requested > now) return;
   under.records_requested.reset();

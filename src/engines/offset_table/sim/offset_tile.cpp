@@ -89,15 +89,16 @@ void OffsetUnit::use_ports(const Slice& slice) {
   if (records_requested_)
     of_kernels_.count += kernels_.accesses(first_record(job, slice), slice.count * kPostParameterBytes);
   kernels_.use(of_kernels_.from, pipeline_.kernels_requested_by(), of_kernels_.count,
-               job.run.weights + to_unsigned(slice.weights));
+               job.kernels.is_packed() ? job.run.image : job.run.weights + to_unsigned(slice.weights));
   lines_.use(of_lines_.from, pipeline_.cache.requested_by(), of_lines_.count, job.run.map);
 }
 
 // Repeats the last beat `count` times with the same lines: only addresses, lines and kernels could delay it,
 // and they do not.
 void OffsetUnit::repeat_beat(const Slice& slice, std::size_t count) {
-  const int bytes = OffsetSchedule::weight_bytes(slice, job_->schedule.beats(slice.group)[beat_ - 1]);
-  const bool one_access = kernels_.in_one_access(bytes);
+  const Beat& beat = job_->schedule.beats(slice.group)[beat_ - 1];
+  const int bytes = OffsetSchedule::weight_bytes(slice, beat);
+  const bool in_one = kernels_.in_one_access(bytes), is_packed = job_->kernels.is_packed();
   const int conflict = pipeline_.cache.last_cycles() - 1;
   const auto told = [&](Cycle addresses, Cycle ready, Cycle begin) {
     wait_for(Activity::kAddress, std::min(addresses, begin));
@@ -106,19 +107,21 @@ void OffsetUnit::repeat_beat(const Slice& slice, std::size_t count) {
     ledger.spend(Activity::kBusy, 1);
     if (conflict > 0) ledger.spend(Activity::kBankConflict, conflict);
   };
-  if (one_access) {
+  if (in_one && !is_packed) {
     pipeline_.beats_again(count, 1, told);
     of_kernels_.count += to_signed(count);
+    stats.wram_read += to_signed(count) * bytes;
     beat_ += count;
   } else {
     for (std::size_t i = 0; i < count; ++i, ++beat_) {
       const int accesses = kernel_accesses(slice);
       pipeline_.beats_again(1, accesses, told);
       of_kernels_.count += accesses;
+      stats.wram_read +=
+          job_->kernels.bytes_for(weights_at(*job_, slice, job_->schedule.beats(slice.group)[beat_]), bytes);
     }
   }
   stats.beats += to_signed(count);
-  stats.wram_read += to_signed(count) * bytes;
 }
 
 // The kernels of a slice after subtraction of the zero point, kernel by kernel, in the order of the beats.
@@ -129,8 +132,8 @@ const std::vector<std::int16_t>& OffsetUnit::widened_kernels(const Slice& slice)
   const std::vector<Beat>& beats = job.schedule.beats(slice.group);
   const auto vector = to_size(job.schedule.vector()), count = to_size(slice.count);
   bytes_.resize(to_size(elements_of(beats)) * count);
-  kernels_.direct_read(job.run.weights + to_unsigned(slice.weights), bytes_.data(), count_of(bytes_),
-                       context_.clock.cycle_of(now_ps()));
+  job.kernels.direct_read(kernels_, job.run.weights + to_unsigned(slice.weights), bytes_.data(),
+                          count_of(bytes_), context_.clock.cycle_of(now_ps()));
   wide.assign(count * width_, 0);
   const std::uint8_t* from = bytes_.data();
   for (std::size_t b = 0; b < beats.size(); ++b) {

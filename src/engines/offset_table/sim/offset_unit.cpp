@@ -150,6 +150,10 @@ void OffsetUnit::begin_run(Cycle now) {
     throw SimulationError(run.first ? "offset.run: begins sums while others have not ended"
                                     : "offset.run: goes on with sums that nobody began");
   open_sums_ = !run.last;
+  if (granularity_ == Granularity::kTile)
+    lines_.open_direct(), kernels_.open_direct(), results_.open_direct();
+  if (run.image != 0) load_image(*job_, now);
+  pipeline_.decode_kernels(job_->kernels.decode_cycles());
   hold_memories(*job_, now);
   jobs_.push_back(job_);
   reading_ = true;
@@ -168,8 +172,14 @@ void OffsetUnit::begin_run(Cycle now) {
   group_ = 0, slice_ = 0, beat_ = 0, group_begun_ = false;
   wide_kernels_.assign(job_->schedule.slices().size(), {});
   forget_stretches();
-  if (granularity_ == Granularity::kTile)
-    lines_.open_direct(), kernels_.open_direct(), results_.open_direct();
+}
+
+// The port brings the header and the scales of the run's kernels, behind all that it was asked for before.
+void OffsetUnit::load_image(Job& job, Cycle now) {
+  const BytePattern weights{job.run.weights, to_unsigned(job.schedule.weight_bytes())};
+  const Cycle free = std::max(now, pipeline_.kernels_requested_by());
+  pipeline_.hold_kernels(job.kernels.load(kernels_, job.run.image, weights, now, free, granularity_));
+  stats.wram_read += job.kernels.load_bytes();
 }
 
 void OffsetUnit::hold_memories(Job& job, Cycle now) {
@@ -184,8 +194,9 @@ void OffsetUnit::hold_memories(Job& job, Cycle now) {
       throw SimulationError("offset.run: same_map, but lines that the cache may hold were written since");
     nram->watch(map);
   }
-  const BytePattern weights{run.weights, to_unsigned(job.schedule.weight_bytes())},
-      records{run.post, run.last && job.conv.post_parameters ? kernels * kPostParameterBytes : 0},
+  const BytePattern weights = job.kernels.held({run.weights, to_unsigned(job.schedule.weight_bytes())});
+  const BytePattern records{run.post,
+                            run.last && job.conv.post_parameters ? kernels * kPostParameterBytes : 0},
       result{run.result, kernels * element, run.result_pixel,
              run.last ? std::uint64_t{job.map.rows} * job.map.columns : 0};
   if (context_.bytes != nullptr) {
@@ -301,11 +312,16 @@ std::optional<Cycle> OffsetUnit::offset_from(const Beat& beat) {
   return there ? std::optional(std::max(*there, job_->began)) : there;
 }
 
+// Address of the kernels of a beat.
+std::uint64_t OffsetUnit::weights_at(const Job& job, const Slice& slice, const Beat& beat) {
+  return job.run.weights + to_unsigned(OffsetSchedule::weights_at(slice, beat));
+}
+
 // Number of WRAM accesses for the kernels of the next beat.
 int OffsetUnit::kernel_accesses(const Slice& slice) const {
   const Beat& beat = job_->schedule.beats(slice.group)[beat_];
-  return kernels_.accesses(job_->run.weights + to_unsigned(OffsetSchedule::weights_at(slice, beat)),
-                           OffsetSchedule::weight_bytes(slice, beat));
+  return job_->kernels.accesses(kernels_, weights_at(*job_, slice, beat),
+                                OffsetSchedule::weight_bytes(slice, beat));
 }
 
 // Processes the next beat of the run; false while the cycle of its offset is unknown.
@@ -333,7 +349,9 @@ bool OffsetUnit::do_beat() {
 void OffsetUnit::count_beat(const Slice& slice, const Pipeline::BeatTimes& times,
                             const std::vector<LineCache::Reference>& references) {
   account(times);
-  stats.wram_read += OffsetSchedule::weight_bytes(slice, job_->schedule.beats(slice.group)[beat_]);
+  const Beat& beat = job_->schedule.beats(slice.group)[beat_];
+  stats.wram_read +=
+      job_->kernels.bytes_for(weights_at(*job_, slice, beat), OffsetSchedule::weight_bytes(slice, beat));
   if (beat_++ == 0) slice_began_ = times.begin;
   ++stats.beats;
   for (const LineCache::Reference& r : references) stats.nram_read += r.missed ? line_size(r.line) : 0;
@@ -381,7 +399,7 @@ void OffsetUnit::end_slice(const Slice& slice) {
     const int bytes = slice.count * kPostParameterBytes;
     const int accesses = kernels_.accesses(first_record(job, slice), bytes);
     records = pipeline_.read_records(accesses);
-    records_requested_ = records - kernels_.latency() - accesses;
+    records_requested_ = records - kernels_.latency() - job.kernels.decode_cycles() - accesses;
     stats.wram_read += bytes;
   }
   const int element = dtype_size(job.conv.output_type), bytes = slice.count * element;

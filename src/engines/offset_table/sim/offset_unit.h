@@ -6,6 +6,7 @@
 #include "engines/offset_table/pipeline.h"
 #include "engines/offset_table/schedule.h"
 #include "engines/offset_table/tables.h"
+#include "engines/rolling/sim/kernel_view.h"
 #include "engines/rolling/sim/scratchpad_port.h"
 #include "fabric/burst_port.h"
 #include "observe/statistics.h"
@@ -146,9 +147,10 @@ struct Job {
   std::int64_t macs = 0;  ///< useful, done so far
 
   std::vector<OpenHold> reads, writes;  ///< open accesses to the core's memories
-  std::vector<PostParameter> records;   ///< by kernel, those that were read
-  std::optional<Cycle> released;        ///< the cycle from which on the operands have been read
-  std::optional<Cycle> done;            ///< the cycle after the last result was written, or added
+  rolling::KernelView kernels;
+  std::vector<PostParameter> records;  ///< by kernel, those that were read
+  std::optional<Cycle> released;       ///< the cycle from which on the operands have been read
+  std::optional<Cycle> done;           ///< the cycle after the last result was written, or added
 };
 
 /// The offset-table engine (SPEC section 6): a gather unit with a table cache and a line cache in front of
@@ -232,6 +234,8 @@ class OffsetUnit : public CommandedUnit {
   void step();
   void begin_next(Cycle now);
   void begin_run(Cycle now);
+  void load_image(Job& job, Cycle now);
+  static std::uint64_t weights_at(const Job& job, const Slice& slice, const Beat& beat);
   void hold_memories(Job& job, Cycle now);
   void advance(Cycle limit);
   bool begin_group();

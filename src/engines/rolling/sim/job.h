@@ -3,6 +3,7 @@
 #include "base/types.h"
 #include "engines/rolling/config.h"
 #include "engines/rolling/operand_lines.h"
+#include "engines/rolling/sim/kernel_view.h"
 #include "isa/instruction.h"
 #include "observe/holds.h"
 
@@ -115,6 +116,7 @@ struct Job {
   std::int64_t macs = 0;  ///< useful, done so far
   /// The group of a convolution that the first kernel belongs to.
   int first_group() const { return run.first_kernel / setup.group_kernels; }
+  KernelView kernels;
   std::vector<OpenHold> reads, writes;  ///< open accesses to the core's memories
   std::int64_t unwritten = 0;           ///< rows of output blocks whose last write is not known to end
   Cycle written = 0;                    ///< the cycle after the last write known to end

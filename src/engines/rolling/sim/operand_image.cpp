@@ -155,8 +155,14 @@ void OperandImage::count_accesses(const ImageSource& source, OperandName operand
       else
         source.lines.find_kernel(to_int(line), span, pieces);
       Access& access = accesses_[line * cuts_.size() + to_size(cut)];
-      for (const Piece& piece : pieces)
-        access.bytes += piece.bytes, access.count += source.port.accesses(piece.address, piece.bytes);
+      for (const Piece& piece : pieces) {
+        if (operand == OperandName::kA) {
+          access.bytes += piece.bytes, access.count += source.port.accesses(piece.address, piece.bytes);
+        } else {
+          access.bytes += source.kernels.bytes_for(piece.address, piece.bytes);
+          access.count += source.kernels.accesses(source.port, piece.address, piece.bytes);
+        }
+      }
     }
   }
 }
@@ -167,7 +173,7 @@ void OperandImage::read_kernels(const ImageSource& source) {
   begin(source, source.schedule.product().k);
   const auto n = to_size(source.schedule.product().n);
   bytes_.resize(lines_ * n), wide_.resize(bytes_.size());
-  source.port.direct_read(source.run.weights, bytes_.data(), count_of(bytes_), source.from);
+  source.kernels.direct_read(source.port, source.run.weights, bytes_.data(), count_of(bytes_), source.from);
   widen(bytes_.data(), count_of(bytes_), OperandName::kB, source.conv, wide_.data());
   if (source.setup.transposition == Transposition::kWhileLoading) {
     transpose(source);
@@ -184,7 +190,8 @@ void OperandImage::read_kernels(const ImageSource& source) {
       at += to_size(cut.bytes);
     }
   }
-  if (!source.port.in_one_access(cuts_.front().bytes)) count_accesses(source, OperandName::kB, 0);
+  if (source.kernels.is_packed() || !source.port.in_one_access(cuts_.front().bytes))
+    count_accesses(source, OperandName::kB, 0);
 }
 
 // Reads blocks of kernels that are stored element by element (OperandLines::find_across).

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "engines/rolling/operand_lines.h"
+#include "engines/rolling/sim/kernel_view.h"
 #include "engines/rolling/sim/pe_array.h"
 #include "engines/rolling/sim/scratchpad_port.h"
 #include "isa/operations.h"
@@ -24,6 +25,7 @@ struct ImageSource {
   const RollingSetup& setup;
   const RollingRun& run;
   const ScratchpadPort& port;
+  const KernelView& kernels;
   Cycle from;  ///< the cycle from which on the operands are read
 };
 

@@ -181,7 +181,8 @@ ScratchpadLoader::KernelsKey ScratchpadLoader::key_of(const Job& job) {
   return {to_signed(job.run.weights), job.run.kernels,
           job.schedule.product().n,   job.schedule.lanes(),
           job.setup.block_kernels,    to_signed(job.setup.transposition),
-          job.conv.weight_zero_point, to_signed(job.conv.weight_type)};
+          job.conv.weight_zero_point, to_signed(job.conv.weight_type),
+          job.run.packed ? 1 : 0};
 }
 
 void ScratchpadLoader::begin(Job& job, Cycle now) {
@@ -240,6 +241,18 @@ void ScratchpadLoader::transpose(const Job& job, Cycle now) {
   for (Kernels& kernels : kernels_) kernels.image.invalidate();
 }
 
+void ScratchpadLoader::load_image(Job& job, Cycle now) {
+  if (granularity_ == Granularity::kTile && port.open_direct() == ScratchpadPort::Contents::kWritten) {
+    for (Kernels& kernels : kernels_) kernels.image.invalidate();
+  }
+  const auto bytes = to_unsigned(std::int64_t{job.run.kernels} * job.schedule.product().n);
+  next_turn_ = job.kernels.load(port, job.run.weights, {job.run.weights, bytes}, now, now, granularity_);
+  requests_.enter(Activity::kBusy, now);
+  requests_.spend(Activity::kBusy, job.kernels.load_accesses());
+  requests_.spend(Activity::kDataLatency, next_turn_ - now - job.kernels.load_accesses());
+  stats.requests += job.kernels.load_accesses(), stats.bytes += job.kernels.load_bytes();
+}
+
 // Runs of the same kernels follow one another: kernels that were read stay valid until the memory is written.
 void ScratchpadLoader::begin_kernels(const Job& job, bool unchanged) {
   const KernelsKey key = key_of(job);
@@ -284,7 +297,7 @@ void ScratchpadLoader::request_until(Rounds& rounds, Cycle last) {
     requests_.spend(Activity::kLanding, turn - requests_.settled_at(), CycleOrder::kMixed);
     requests_.spend(Activity::kBusy, std::max(1, accesses), CycleOrder::kMixed);
     next_turn_ = requests_.settled_at();
-    made.ready = next_turn_ + port.latency();
+    made.ready = next_turn_ + latency_of(*round->job);
     if (next_round(rounds) == nullptr) requests_.enter(Activity::kNoWork, next_turn_);
   }
 }
@@ -298,13 +311,31 @@ int ScratchpadLoader::read_directly(std::uint64_t address, std::uint8_t* to, int
   return accesses;
 }
 
+// Reads a piece of packed kernels, with the first access in cycle `at`, `delay` cycles from now; returns the
+// number of accesses.
+int ScratchpadLoader::access_packed(const KernelView& kernels, const Piece& piece, std::uint8_t* to, Cycle at,
+                                    int delay) {
+  if (granularity_ == Granularity::kClock) return kernels.read(port, piece.address, to, piece.bytes, delay);
+  const int accesses = kernels.accesses(port, piece.address, piece.bytes);
+  kernels.direct_read(port, piece.address, to, piece.bytes, at);
+  port.use(at, at + accesses, accesses, kernels.begin());
+  return accesses;
+}
+
 // Makes the accesses of a line, one a cycle from cycle `turn` on, which is the present one in clock
 // granularity.
 int ScratchpadLoader::access(Round& round, Line& made, Cycle turn) {
   find_pieces(round, operand_, made);
   int accesses = 0, bytes = 0;
+  const bool is_packed = is_kernel(made.load) && round.job->kernels.is_packed();
   for (const Piece& piece : made.pieces) {
     std::uint8_t* to = made.bytes.data() + piece.at;
+    if (is_packed) {
+      const KernelView& kernels = round.job->kernels;
+      bytes += kernels.bytes_for(piece.address, piece.bytes);
+      accesses += access_packed(kernels, piece, to, turn + accesses, accesses);
+      continue;
+    }
     if (granularity_ == Granularity::kClock) {
       accesses += port.read(piece.address, to, piece.bytes, accesses);
     } else {
@@ -328,7 +359,7 @@ const OperandImage& ScratchpadLoader::image_of(const Round& round) {
 Cycle ScratchpadLoader::load_round(Round& round, Cycle free, Cycle slot_free, Activity release) {
   const bool is_b = operand_ == OperandName::kB;
   const bool across = is_b && round.job->setup.transposition == Transposition::kWhileLoading;
-  const LineFlow::Port way{port.latency(), config_.port_bytes};
+  const LineFlow::Port way{latency_of(*round.job), config_.port_bytes};
   if (round.round == 0) block_from_ = next_turn_;
   LineFlow flow(departures_, way, free, next_turn_, ledger.settled_at());
   OperandImage::Sum read;
@@ -407,13 +438,15 @@ void ScratchpadLoader::pass_others(const Round& round, Load::Kind kind, LineFlow
   std::vector<Load> loads;
   round.job->lines.loads(operand_, round.block, round.round, round.records, loads);
   std::vector<Piece> pieces;
+  const KernelView as_they_are;
   for (const Load& load : loads) {
     if (load.kind != kind) continue;
     round.job->lines.find(operand_, round.block, round.round, load, pieces);
     int accesses = 0, bytes = 0;
     for (const Piece& piece : pieces) {
-      accesses += port.accesses(piece.address, piece.bytes);
-      bytes += piece.bytes;
+      const KernelView& kernels = is_kernel(load) ? round.job->kernels : as_they_are;
+      accesses += kernels.accesses(port, piece.address, piece.bytes);
+      bytes += kernels.bytes_for(piece.address, piece.bytes);
     }
     flow.pass(accesses, load.filled.size);
     read.accesses += accesses, read.bytes += bytes;

@@ -175,6 +175,9 @@ class ScratchpadLoader : public OperandLoader {
   /// Transposes the kernels of a run in their place, cut by cut: their words are read, wait in registers, and
   /// are written, one access a cycle. The address generator is busy from cycle `now` on.
   void transpose(const Job& job, Cycle now);
+  /// Reads the header and the scales of a run's packed kernels. The address generator is busy from cycle
+  /// `now` on.
+  void load_image(Job& job, Cycle now);
   void declare_signals(const std::string& scope) override;
   CycleLedger& request_ledger() override { return requests_; }
   void begin(Job& job, Cycle now) override;
@@ -190,7 +193,7 @@ class ScratchpadLoader : public OperandLoader {
   void schedule(NextClock& /*next*/) const override {}
 
  private:
-  using KernelsKey = std::array<std::int64_t, 8>;
+  using KernelsKey = std::array<std::int64_t, 9>;
   struct Kernels {
     KernelsKey key{};
     OperandImage image;
@@ -199,14 +202,22 @@ class ScratchpadLoader : public OperandLoader {
 
   static KernelsKey key_of(const Job& job);
   ImageSource source_of(const Job& job) const {
-    return {job.schedule, job.lines, job.conv, job.setup, job.run, port, next_turn_};
+    return {job.schedule, job.lines, job.conv, job.setup, job.run, port, job.kernels, next_turn_};
   }
   void begin_kernels(const Job& job, bool unchanged);
+  // Cycles from the last access of a job's line to its bytes.
+  int latency_of(const Job& job) const {
+    return port.latency() + (operand_ == OperandName::kB ? job.kernels.decode_cycles() : 0);
+  }
   void request_until(Rounds& rounds, Cycle last);
   void pass_lines(const Round& round, LineFlow& flow, OperandImage::Sum& read);
   void pass_others(const Round& round, Load::Kind kind, LineFlow& flow, OperandImage::Sum& read);
   void settle(const LineFlow& flow, const OperandImage::Sum& read, Activity release);
   int access(Round& round, Line& made, Cycle turn);
+  int access_packed(const KernelView& kernels, const Piece& piece, std::uint8_t* to, Cycle at, int delay);
+  bool is_kernel(const Load& load) const {
+    return operand_ == OperandName::kB && load.kind != Load::Kind::kRecord;
+  }
   int read_directly(std::uint64_t address, std::uint8_t* to, int bytes, Cycle at) const;
 
   const SimContext context_;

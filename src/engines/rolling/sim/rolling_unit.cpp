@@ -163,6 +163,7 @@ void RollingUnit::begin_run(Cycle now) {
     throw SimulationError(fmt::format(
         "rolling.run: sums of {} output blocks cannot stay in the result buffer", schedule.blocks()));
   check_sums(*run, schedule);
+  if (run->packed) load_image(*run, now);
   hold_memories(*loading_, now);
   loading_->unwritten = run->last ? schedule.block_rows() : 0;
   jobs_.push_back(loading_);
@@ -178,6 +179,13 @@ void RollingUnit::begin_run(Cycle now) {
   rounds_.begin(loading_);
 }
 
+void RollingUnit::load_image(const RollingRun& run, Cycle now) {
+  if (!results.port)
+    throw SimulationError("rolling.run: packed kernels are read from WRAM, a board has none");
+  if (run.transposes) throw SimulationError("rolling.run: packed kernels cannot be transposed in WRAM");
+  static_cast<ScratchpadLoader&>(*loaders[1]).load_image(*loading_, now);
+}
+
 void RollingUnit::hold_memories(Job& job, Cycle now) {
   const RollingRun& run = job.run;
   const auto images = to_unsigned(job.setup.images);
@@ -185,7 +193,8 @@ void RollingUnit::hold_memories(Job& job, Cycle now) {
   const std::uint64_t map = images * run.height * run.width * job.setup.pixel_bytes;
   const std::uint64_t weights = kernels * to_unsigned(job.schedule.product().n);
   const auto element = to_unsigned(dtype_size(job.conv.output_type));
-  const BytePattern map_read{run.map, map}, weights_read{run.weights, weights},
+  const BytePattern map_read{run.map, map},
+      weights_read = job.kernels.held({run.weights, weights}),
       records{run.post, run.last && job.conv.post_parameters ? kernels * kPostParameterBytes : 0},
       result{run.result, kernels * element, run.result_pixel, run.last ? images * run.rows * run.columns : 0};
   if (context_.bytes != nullptr) {

@@ -101,6 +101,7 @@ class RollingUnit : public CommandedUnit {
   void step();
   void begin_next(Cycle now);
   void begin_run(Cycle now);
+  void load_image(const RollingRun& run, Cycle now);
   void hold_memories(Job& job, Cycle now);
   void check_sums(const RollingRun& run, const RollingSchedule& schedule);
   void end_loading(Cycle now);
