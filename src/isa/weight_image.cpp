@@ -77,15 +77,4 @@ WeightImage::Part WeightImage::part_at(std::int64_t begin, std::int64_t end) con
   return part;
 }
 
-WeightImage::Bytes WeightImage::scales_for(std::int64_t begin, std::int64_t end) const {
-  std::int64_t first = -1, last = -1;
-  for_parts(begin, end, [&](const Part& part) {
-    if (part.is_plain) return;
-    const std::int64_t of_block = part.block * block_scales();
-    if (first < 0) first = of_block + part.from / frame() * scales;
-    last = of_block + ((part.to - 1) / frame() + 1) * scales;
-  });
-  return first < 0 ? Bytes{} : Bytes{first, last - first};
-}
-
 }  // namespace tilebeat

@@ -12,10 +12,11 @@ namespace tilebeat {
 // become int8 when an engine reads them (`chip.decompress`: read).
 //
 // An image is a header, the scales of all frames, a byte each, if `zero_points` as many zero points of four
-// bits, zeros up to a multiple of kImageCodesAlignment bytes, and then blocks. A block is `weights` codes of four bits, two a byte, the low half first, and behind
-// them `plain` bytes as they are; the last block has `last_weights` and `last_plain`. A frame is `periods`
-// periods of `scales` runs, in each of which `run` codes, in the last one of a period `tail` if that is not
-// 0, have one scale. Every block begins with a frame; its last frame may be cut off.
+// bits, zeros up to a multiple of kImageCodesAlignment bytes, and then blocks. A block is `weights` codes of
+// four bits, two a byte, the low half first, and behind them `plain` bytes as they are; the last block has
+// `last_weights` and `last_plain`. A frame is `periods` periods of `scales` runs, in each of which `run`
+// codes, in the last one of a period `tail` if that is not 0, have one scale. Every block begins with a
+// frame; its last frame may be cut off.
 //
 // An engine counts the bytes of an image as if they were decoded: those of a block are its weights and then
 // its plain bytes.
@@ -87,8 +88,6 @@ struct WeightImage {
       begin += part.to - part.from;
     }
   }
-  /// The numbers of the scales of these bytes; of a frame that is begun all scales count.
-  Bytes scales_for(std::int64_t begin, std::int64_t end) const;
 
  private:
   void check(std::int64_t begin, std::int64_t end) const;

@@ -1,29 +1,23 @@
 #include "units/weight_window.h"
 
-#include "tilebeat/error.h"
 #include "units/weight_decoder.h"
 
 #include <algorithm>
 
-#include <fmt/format.h>
-
 namespace tilebeat {
 
-std::array<WeightImage::Bytes, 2> WeightWindow::hold(std::int64_t begin, std::int64_t end) {
-  held_ = image_.scales_for(begin, end);
-  std::array<WeightImage::Bytes, 2> bytes{{{kImageHeaderBytes + held_.begin, held_.count}, {}}};
-  if (image_.zero_points && held_.count > 0) {
-    const std::int64_t first = held_.begin / 2, last = (held_.begin + held_.count + 1) / 2;
-    bytes[1] = {kImageHeaderBytes + image_.all_scales() + first, last - first};
-  }
-  return bytes;
+std::array<WeightImage::Bytes, 2> WeightWindow::scales() const {
+  const std::int64_t count = image_.all_scales();
+  return {{{kImageHeaderBytes, count},
+           {kImageHeaderBytes + count, image_.zero_points ? ceil_div<std::int64_t>(count, 2) : 0}}};
 }
 
 void WeightWindow::take(const std::uint8_t* scales, const std::uint8_t* zero_points) {
-  scales_.assign(scales, scales + held_.count);
-  zero_points_.assign(to_size(held_.count), image_.is_signed ? 0 : 8);
-  for (std::int64_t i = 0; image_.zero_points && i < held_.count; ++i)
-    nth(zero_points_, i) = static_cast<std::uint8_t>(half_byte(zero_points, held_.begin % 2 + i));
+  const std::int64_t count = image_.all_scales();
+  scales_.assign(scales, scales + count);
+  zero_points_.assign(to_size(count), image_.is_signed ? 0 : 8);
+  for (std::int64_t i = 0; image_.zero_points && i < count; ++i)
+    nth(zero_points_, i) = static_cast<std::uint8_t>(half_byte(zero_points, i));
 }
 
 void WeightWindow::decode(std::int64_t begin, std::int64_t end, const std::uint8_t* bytes,
@@ -40,14 +34,12 @@ void WeightWindow::decode(std::int64_t begin, std::int64_t end, const std::uint8
 void WeightWindow::decode_codes(const WeightImage::Part& part, const std::uint8_t* codes,
                                 std::uint8_t* decoded) const {
   const WeightImage& w = image_;
-  const std::int64_t first_scale = part.block * w.block_scales() - held_.begin, period = w.period();
+  const std::int64_t first_scale = part.block * w.block_scales(), period = w.period();
   const std::int64_t first_code = part.from / 2 * 2;
   for (std::int64_t at = part.from; at < part.to;) {
     const std::int64_t in_period = at % period;
     const std::int64_t run = std::min<std::int64_t>(in_period / w.run, w.scales - 1);
     const std::int64_t scale = first_scale + at / w.frame() * w.scales + run;
-    if (scale < 0 || scale >= held_.count)
-      throw SimulationError(fmt::format("image of weights: scale {} is not held", scale + held_.begin));
     const std::int64_t end = std::min(part.to, at - in_period + run * w.run + w.run_length(to_int(run)));
     for (; at < end; ++at)
       *decoded++ = decoded_code(half_byte(codes, at - first_code), nth(zero_points_, scale),

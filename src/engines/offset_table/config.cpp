@@ -130,7 +130,7 @@ void OffsetRun::describe(FieldVisitor& visit) {
   visit("kernels", kernels, 16, kFromOne), visit("first_kernel", first_kernel, 16);
   visit("first_channel", first_channel, 16), visit("channels", channels, 16, kFromOne);
   visit("first", first, 1), visit("last", last, 1), visit("same_map", same_map, 1);
-  visit("image", image, 48);
+  visit("image", image, 48), visit("same_image", same_image, 1);
 }
 
 std::string OffsetRun::subject() const {

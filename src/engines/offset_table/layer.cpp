@@ -95,7 +95,7 @@ class Lowering : public MatrixLowering {
       cost.beats = beats_of(schedule, shape.threads());
       add(run, accesses, cost);
       run.weights += to_unsigned(schedule.weight_bytes());
-      run.same_map = true;
+      run.same_map = true, run.same_image = run.image != 0;
     }
   }
 
@@ -180,6 +180,7 @@ class Lowering : public MatrixLowering {
     const bool all = job.reduction.first && job.reduction.last;
     OffsetRun run;
     run.map = job.ifm.address, run.weights = job.weights, run.image = job.image;
+    run.same_image = images_.same(job);
     set_field(run.result_pixel, job.ofm.pixel_stride);
     run.first_channel = narrow(p_, all ? 0 : job.reduction.channels.begin, "channel");
     run.channels = narrow(p_, all ? p_.channels / p_.conv.groups : job.reduction.channels.size(), "channels");
@@ -216,6 +217,7 @@ class Lowering : public MatrixLowering {
   ConvSetup conv_;
   const Costs& costs_;
   std::optional<OffsetMap> map_;
+  ImagesInTurn images_;
   std::optional<Access> read_;  // the previous job's access to the last rows of its map
   std::uint64_t read_from_ = 0;
 };

@@ -78,6 +78,7 @@ struct OffsetRun {
   std::uint16_t channels = 0;       ///< summed channels of each group
   bool first = true, last = true;   ///< begins, ends the sums
   bool same_map = false;            ///< the run before read the same map: lines of it are good
+  bool same_image = false;          ///< the run before read the same image: its scales are still there
 
   void describe(FieldVisitor& visit);
   std::string subject() const;

@@ -176,7 +176,7 @@ void RollingRun::describe(FieldVisitor& visit) {
   visit("h_offset", h_offset, 16), visit("w_offset", w_offset, 16), visit("first_kernel", first_kernel, 16);
   visit("first_channel", first_channel, 16), visit("channels", channels, 16, kFromOne);
   visit("first", first, 1), visit("last", last, 1), visit("transposes", transposes, 1);
-  visit("packed", packed, 1);
+  visit("packed", packed, 1), visit("same_image", same_image, 1);
 }
 
 std::string RollingRun::subject() const {

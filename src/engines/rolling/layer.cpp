@@ -144,11 +144,11 @@ class Lowering : public MatrixLowering {
     graph_.add(std::move(task));
   }
 
-  RollingRun run_of(const MatrixJob& job) const {
+  RollingRun run_of(const MatrixJob& job) {
     const OutputTile& tile = job.tile;
     const bool all = job.reduction.first && job.reduction.last;
     RollingRun run;
-    run.packed = job.image != 0;
+    run.packed = job.image != 0, run.same_image = images_.same(job);
     run.map = job.ifm.address, run.weights = job.weights, run.post = job.post, run.result = job.ofm.address;
     set_field(run.result_pixel, job.ofm.pixel_stride);
     run.rows = narrow(p_, tile.h.outs, "tile rows"), run.columns = narrow(p_, tile.w.outs, "tile columns");
@@ -172,6 +172,7 @@ class Lowering : public MatrixLowering {
     run.w_offset = narrow_offset(p_, tile.w.in + tile.w.offset);
   }
 
+  ImagesInTurn images_;
   TaskGraph& graph_;
   EnginePlace place_;
   const Problem& p_;

@@ -72,6 +72,7 @@ struct RollingRun {
   /// cut.
   bool transposes = false;
   bool packed = false;  ///< an image at `weights` holds the kernels (isa/weight_image.h); they are not int8
+  bool same_image = false;  ///< the run before read the same image: its scales are still there
 
   void describe(FieldVisitor& visit);
   std::string subject() const;

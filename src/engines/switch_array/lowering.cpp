@@ -34,6 +34,7 @@ class Lowering : public MatrixLowering {
         parameters_(graph, BufferRole::kParameters,
                     ChunkMaker::slots(config_, slot_words_, tiling.blocks_per_chunk)),
         outputs_(graph, BufferRole::kOutput, ChunkMaker::kCopies),
+        decoders_(graph, BufferRole::kParameters, 1),
         input_(to_size(inputs_.count())),
         parameter_(to_size(parameters_.count())) {
     add(setup_, {}, {}, TaskEvent::kReleased);
@@ -222,6 +223,20 @@ class Lowering : public MatrixLowering {
     return static_cast<std::uint16_t>(chunk.slot * tiling_.blocks_per_chunk);
   }
 
+  // Brings the image of the job's kernels, unless the channel has it.
+  void load_image() {
+    const int content = content_of_weights(*job_);
+    if (image_ == content) return;
+    image_ = content;
+    LoadImage load;
+    load.address = job_->image;
+    set_field(load.front_bytes, job_->image_front), set_field(load.bytes, job_->image_bytes);
+    decoder_ = decoders_.next();
+    AccessList accesses{decoder_.write()};
+    also(accesses, job_->weights_read);
+    add(load, std::move(accesses), transfer_cost({job_->image_front, 1}, load.address), TaskEvent::kDone);
+  }
+
   void load_kernels(const Chunk& chunk) {
     const std::size_t block = in_job(chunk.blocks.begin);
     const int blocks = chunk.blocks.size();
@@ -238,12 +253,17 @@ class Lowering : public MatrixLowering {
       load.post_records = narrowed(p_.kernels_of(chunk.blocks), "kernels");
       load.post_address = job_->post + block * to_unsigned(array_.columns * kPostParameterBytes);
     }
-    const std::int64_t bytes = blocks * packed_bytes(p_, array_, chunk.blocks.begin, chunk.planes);
+    std::int64_t bytes = blocks * packed_bytes(p_, array_, chunk.blocks.begin, chunk.planes);
+    if (job_->image != 0) {
+      load_image();
+      load.packed = true, bytes = ceil_div<std::int64_t>(bytes, 2);
+    }
     read_.kernels += bytes + std::int64_t{load.post_records} * kPostParameterBytes;
     auto& filling = nth(parameter_, chunk.slot);
     filling = parameters_.next();
     AccessList accesses{filling.write()};
     also(accesses, job_->weights_read);
+    if (load.packed) accesses.push_back(decoder_.read());
     TaskCost cost = transfer_cost({bytes, 1}, load.address);
     const double word_cycles = cost.cycles;
     if (load.post_records > 0) {
@@ -377,11 +397,12 @@ class Lowering : public MatrixLowering {
   ArrayShape array_;
   int slot_words_;
   ChunkMaker maker_;
-  BufferRing inputs_, parameters_, outputs_;
+  BufferRing inputs_, parameters_, outputs_, decoders_;
   std::vector<BufferRing::Filling> input_, parameter_;  // by copy, by slot
-  BufferRing::Filling output_;
+  BufferRing::Filling output_, decoder_;
   ReadBytes read_;
   Contents maps_, weights_;
+  std::optional<int> image_;                                        // the content whose image the channel has
   mutable std::optional<std::pair<ChunkGeometry, double>> census_;  // of the most recent geometry
   // State of the current job.
   const MatrixJob* job_ = nullptr;

@@ -60,6 +60,19 @@ struct LoadInput {
   std::string subject() const;
 };
 
+/// Brings the header and the scales of an image of packed kernels (isa/weight_image.h) to the decoder of the
+/// channel, for the packed `load.kernels` that follow.
+struct LoadImage {
+  static constexpr OperationKind kKind{"load.image", 0x13, Unit::kParameter};
+
+  std::uint64_t address = 0;       ///< byte address of the image
+  std::uint32_t front_bytes = 32;  ///< bytes in front of the codes
+  std::uint32_t bytes = 32;        ///< of the whole image
+
+  void describe(FieldVisitor& visit);
+  std::string subject() const;
+};
+
 /// Loads kernel blocks into the parameter buffer, with their biases and scales. Blocks follow one another
 /// there and in memory. With `group_channels` only the bytes inside the kernels' groups come from memory
 /// (KernelWords).
@@ -73,7 +86,7 @@ struct LoadKernels {
   std::uint32_t parameter_word = 0;  ///< first word in the parameter buffer
   std::uint16_t slot = 0;            ///< post-parameter slot of the first block
   std::uint16_t post_records = 0;    ///< records to load, 0 for none
-  std::uint32_t group_channels = 0;  ///< channels of a group; 0: all bytes of the words come from memory
+  std::uint16_t group_channels = 0;  ///< channels of a group; 0: all bytes of the words come from memory
   std::uint16_t group_kernels = 1;   ///< kernels of a group
   std::uint16_t first_kernel = 0;    ///< number of the first block's first kernel in its group
   std::uint16_t kernels = 0;         ///< from that one on: columns beyond them have none
@@ -83,6 +96,7 @@ struct LoadKernels {
   std::uint16_t block_channels = 0;  ///< from the first channel of a block to that of the next one
   std::uint32_t taps = 1;            ///< words of one channel block
   std::uint8_t fill = 0;             ///< the bytes that do not come from memory: the zero point
+  bool packed = false;               ///< `address` counts decoded bytes of the image of the last `load.image`
 
   void describe(FieldVisitor& visit);
   std::string subject() const;

@@ -170,6 +170,7 @@ void WfoldKernels::describe(FieldVisitor& visit) {
   visit("channels", channels, 16, kFromOne), visit("group_kernels", group_kernels, 16);
   visit("first_in_group", first_in_group, 16), visit("folded", folded, 1);
   visit("slave_groups", slave_groups, 7, kFromOne);
+  visit("packed", packed, 1), visit("image", image, 32);
 }
 
 std::string WfoldKernels::subject() const {

@@ -96,6 +96,9 @@ class Lowering : public MatrixLowering {
 
   void add(const MatrixJob& job) override {
     std::uint64_t weights = job.weights - place_.wram;
+    const bool same_image = images_.same(job);
+    image_is_new_ = job.image != 0 ? !same_image : image_ != 0;
+    image_ = job.image;
     for (int begin = job.blocks.begin; begin < job.blocks.end;) {
       // Blocks that are smaller than a kernel tile, or have channels of their own, are stored in the regions
       // one by one.
@@ -117,7 +120,7 @@ class Lowering : public MatrixLowering {
 
   void add_run(const MatrixJob& job, Interval blocks, std::uint64_t weights) {
     const WfoldKernelLayout layout = kernel_layout_of(p_, config_, blocks.begin, choice_.slave_groups);
-    set_kernels(layout);
+    set_kernels(layout, job);
     if (layout.bytes == KernelBytesAre::kFolded) align_kernels(job, blocks, weights);
     Task task;
     task.processor = place_.processor;
@@ -130,11 +133,15 @@ class Lowering : public MatrixLowering {
     graph_.add(std::move(task));
   }
 
-  // Sets the place of the kernels where it is another one than that of the run before.
-  void set_kernels(const WfoldKernelLayout& layout) {
-    if (!layout.dealt() || (layout_.dealt() && layout.first_in_group == layout_.first_in_group)) return;
-    layout_ = layout;
+  // Sets the place of the kernels, and their image, where it is another one than that of the run before.
+  void set_kernels(const WfoldKernelLayout& layout, const MatrixJob& job) {
+    if (!layout.dealt()) return;
+    const bool is_same = layout_.dealt() && layout.first_in_group == layout_.first_in_group;
+    if (is_same && !image_is_new_) return;
+    layout_ = layout, image_is_new_ = false;
     WfoldKernels kernels;
+    kernels.packed = image_ != 0;
+    if (kernels.packed) set_field(kernels.image, image_ - place_.wram);
     kernels.channels = narrow(p_, layout.channels, "channels of a kernel");
     kernels.group_kernels = narrow(p_, layout.group_kernels, "kernels of a group");
     kernels.first_in_group = narrow(p_, layout.first_in_group, "kernels of a group");
@@ -143,6 +150,7 @@ class Lowering : public MatrixLowering {
     Task task;
     task.processor = place_.processor;
     task.instruction.operation = kernels;
+    if (kernels.packed && job.weights_read) task.accesses.push_back(*job.weights_read);
     graph_.add(std::move(task));
   }
 
@@ -212,7 +220,10 @@ class Lowering : public MatrixLowering {
   const RunCosts& costs_;
   const RegionBytes& region_bytes_;
   ConvSetup setup_;
-  WfoldKernelLayout layout_;  // of the runs so far
+  ImagesInTurn images_;
+  std::uint64_t image_ = 0;    // of the job; 0: int8
+  bool image_is_new_ = false;  // no wfold.kernels has named it
+  WfoldKernelLayout layout_;   // of the runs so far
 };
 
 constexpr int kFewParts = 8;  // a core
@@ -321,7 +332,7 @@ class WfoldLayer : public MatrixLayer {
   }
   bool reduces() const override { return p_.conv.groups == 1; }
   bool reads_kernels_only() const override {
-    return kernel_layout_of(p_, config_, 0, choice_.slave_groups).bytes != KernelBytesAre::kFolded;
+    return kernel_layout_of(p_, config_, 0, choice_.slave_groups).own();
   }
   Interval weights_of(int block, Interval channels) const override {
     const bool last = channels.end == p_.channels;

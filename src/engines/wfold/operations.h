@@ -62,6 +62,10 @@ struct WfoldKernels {
   std::uint16_t first_in_group = 0;  ///< number of a run's first kernel in its group
   bool folded = false;
   std::uint8_t slave_groups = 1;  ///< groups of slaves, each with neighbouring kernels and lines of its own
+  /// The regions hold the kernels packed, in images at byte `image` of each (isa/weight_image.h), from which
+  /// `weights` of the runs counts decoded bytes. The regions' ports read header and scales first.
+  bool packed = false;
+  std::uint32_t image = 0;
 
   void describe(FieldVisitor& visit);
   std::string subject() const;

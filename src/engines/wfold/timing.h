@@ -66,6 +66,9 @@ class WfoldTiming {
     for (Clock& bus : broadcast) bus.settle(now);
   }
 
+  /// What the ports read takes `cycles` cycles more in the runs that begin from now on.
+  void decode(int cycles) { decode_ = cycles; }
+
   int masters() const { return count_of(lines_); }
   /// Lines of the run that a master has sent or that do not exist.
   std::int64_t entered(int master) const { return nth(lines_, master).entered; }
@@ -98,7 +101,7 @@ class WfoldTiming {
       if (slot.occupied) return;
       wait(ports, Activity::kWeightRelease, slot.used_at + 1);
       access(schedule_->port_cycles(weights_.beat, weights_.tile, port_bytes_), on_access);
-      slot.complete_at = ports.settled_at() - 1, slot.occupied = true;
+      slot.complete_at = ports.settled_at() - 1 + decode_, slot.occupied = true;
       weights_.advance_kernel_line(*schedule_);
       records_next_ = weights_.more && schedule_->geometry().post_parameters && weights_.begins_kernel_tile();
     }
@@ -176,7 +179,7 @@ class WfoldTiming {
   // Lines that a dilated kernel skips are freed before they enter: at most a first buffer full of them.
   Cycle& freed_at(std::int64_t line) { return nth(freed_at_, line % ssize(freed_at_)); }
 
-  int port_bytes_;
+  int port_bytes_, decode_ = 0;
   const WfoldSchedule* schedule_ = nullptr;
   int places_ = 0;
   std::vector<Lines> lines_;     // by master

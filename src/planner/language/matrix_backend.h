@@ -93,9 +93,10 @@ struct MatrixJob {
   /// Address of the image that holds the kernels packed, from whose beginning `weights` counts decoded bytes
   /// (isa/weight_image.h); 0: they are int8.
   std::uint64_t image = 0;
-  std::uint64_t post = 0;     ///< address of the first block's separate post-parameters; 0: none
-  TensorLayout ofm;           ///< layout of the tile's outputs; channel 0 is the first kernel
-  AccessList ifm_reads;       ///< empty: no other task uses the map's place
+  std::int64_t image_front = 0, image_bytes = 0;  ///< bytes in front of its codes, and of all
+  std::uint64_t post = 0;  ///< address of the first block's separate post-parameters; 0: none
+  TensorLayout ofm;        ///< layout of the tile's outputs; channel 0 is the first kernel
+  AccessList ifm_reads;    ///< empty: no other task uses the map's place
   std::optional<Access> weights_read, ofm_write;  ///< absent: no other task uses the place
   /// All accesses of the job.
   AccessList accesses() const {
@@ -107,6 +108,23 @@ struct MatrixJob {
   }
   /// Jobs with different kernels that follow one another on the tile's map; a hint for `cuts`.
   int jobs_of_map = 1;
+};
+
+/// Tells of the jobs of a unit, in their order, which of them find the scales of their image in the unit.
+class ImagesInTurn {
+ public:
+  /// Whether the job before had the same image, with the same contents.
+  bool same(const MatrixJob& job) {
+    const auto read = job.weights_read ? std::pair(job.weights_read->buffer, job.weights_read->version)
+                                       : std::pair<BufferId, int>();
+    const bool known = job.image != 0 && job.image == image_ && read == read_;
+    image_ = job.image, read_ = read;
+    return known;
+  }
+
+ private:
+  std::uint64_t image_ = 0;
+  std::pair<BufferId, int> read_;
 };
 
 /// The place of an engine: its processor and, in a core, the addresses of the core's memories.

@@ -15,7 +15,8 @@ MatrixJob job_of(const Shard& share, const OutputTile& tile, const KernelGroup& 
   const std::int64_t row = layer.ifm_row_bytes(tile.w);
   job.ifm = {places.map, row * tile.h.ins, row, p.channels};
   job.weights = places.kernels;
-  if (share.image_of(group)) job.image = places.kernels;
+  if (const std::optional<WeightImage> image = share.image_of(group))
+    job.image = places.kernels, job.image_front = image->codes_begin(), job.image_bytes = image->bytes();
   if (share.weights.post != 0 && group.reduction.last)
     job.post = places.kernels + post_offset(layer, share.weights, group, share.extent_of(group));
   job.ofm = TensorLayout::dense(places.result, tile.h.outs, tile.w.outs,

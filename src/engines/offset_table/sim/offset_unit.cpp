@@ -153,6 +153,7 @@ void OffsetUnit::begin_run(Cycle now) {
   if (granularity_ == Granularity::kTile)
     lines_.open_direct(), kernels_.open_direct(), results_.open_direct();
   if (run.image != 0) load_image(*job_, now);
+  last_kernels_ = job_->kernels;
   pipeline_.decode_kernels(job_->kernels.decode_cycles());
   hold_memories(*job_, now);
   jobs_.push_back(job_);
@@ -176,9 +177,14 @@ void OffsetUnit::begin_run(Cycle now) {
 
 // The port brings the header and the scales of the run's kernels, behind all that it was asked for before.
 void OffsetUnit::load_image(Job& job, Cycle now) {
-  const BytePattern weights{job.run.weights, to_unsigned(job.schedule.weight_bytes())};
+  if (job.run.same_image) {
+    if (!last_kernels_.is_packed() || last_kernels_.begin() != job.run.image)
+      throw SimulationError("offset.run: same_image, but the run before read another one");
+    job.kernels = last_kernels_;
+    return;
+  }
   const Cycle free = std::max(now, pipeline_.kernels_requested_by());
-  pipeline_.hold_kernels(job.kernels.load(kernels_, job.run.image, weights, now, free, granularity_));
+  pipeline_.hold_kernels(job.kernels.load(kernels_, job.run.image, now, free, granularity_));
   stats.wram_read += job.kernels.load_bytes();
 }
 

@@ -307,6 +307,7 @@ class OffsetUnit : public CommandedUnit {
   std::optional<Tables> computed_;         // tables of the map, where addresses are computed
   std::shared_ptr<Job> job_;               // job with beats that have not passed the tags
   bool reading_ = false;                   // the front instruction is a run that is not released
+  rolling::KernelView last_kernels_;       // of the run before
   std::deque<std::shared_ptr<Job>> jobs_;  // not finished, oldest first
   bool open_sums_ = false;                 // a run left sums for the next one
 

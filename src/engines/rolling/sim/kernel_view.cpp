@@ -6,7 +6,7 @@
 
 namespace tilebeat::rolling {
 
-Cycle KernelView::load(ScratchpadPort& port, std::uint64_t image, BytePattern weights, Cycle now, Cycle from,
+Cycle KernelView::load(ScratchpadPort& port, std::uint64_t image, Cycle now, Cycle from,
                        Granularity granularity) {
   image_ = image;
   const auto read = [&](WeightImage::Bytes bytes, std::uint8_t* to) {
@@ -26,8 +26,7 @@ Cycle KernelView::load(ScratchpadPort& port, std::uint64_t image, BytePattern we
   read({0, kImageHeaderBytes}, header.data());
   from += port.latency();
   window_.emplace(header.data());
-  const std::int64_t begin = to_signed(weights.begin - image);
-  const auto [scales, zero_points] = window_->hold(begin, begin + to_signed(weights.run));
+  const auto [scales, zero_points] = window_->scales();
   std::vector<std::uint8_t> of_scales(to_size(scales.count)), of_zero_points(to_size(zero_points.count));
   read(scales, of_scales.data());
   read(zero_points, of_zero_points.data());

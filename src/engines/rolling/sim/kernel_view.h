@@ -15,7 +15,7 @@ namespace tilebeat::rolling {
 /// there, or bytes of an image (isa/weight_image.h), which the decoder behind the port turns into int8.
 ///
 /// An engine addresses an image as if it were decoded. Every access brings neighbouring bytes of the image.
-/// Before the first one the port reads the header and then, `latency` cycles later, the scales of the run;
+/// Before the first run on an image the port reads the header and then, `latency` cycles later, all scales;
 /// the decoder takes one cycle.
 class KernelView {
  public:
@@ -24,10 +24,9 @@ class KernelView {
   /// Cycles of a decoder behind a port.
   static constexpr int kDecodeCycles = 1;
 
-  /// Reads the header of the image at `image`, and the scales of decoded bytes [weights, weights + bytes),
-  /// through `port`, which is free from cycle `from` on. Returns the cycle after the last access.
-  Cycle load(ScratchpadPort& port, std::uint64_t image, BytePattern weights, Cycle now, Cycle from,
-             Granularity granularity);
+  /// Reads the header and the scales of the image at `image` through `port`, which is free from cycle `from`
+  /// on; the present one is `now`. Returns the cycle after the last access.
+  Cycle load(ScratchpadPort& port, std::uint64_t image, Cycle now, Cycle from, Granularity granularity);
 
   bool is_packed() const { return window_.has_value(); }
   /// Address of the image.

@@ -245,8 +245,7 @@ void ScratchpadLoader::load_image(Job& job, Cycle now) {
   if (granularity_ == Granularity::kTile && port.open_direct() == ScratchpadPort::Contents::kWritten) {
     for (Kernels& kernels : kernels_) kernels.image.invalidate();
   }
-  const auto bytes = to_unsigned(std::int64_t{job.run.kernels} * job.schedule.product().n);
-  next_turn_ = job.kernels.load(port, job.run.weights, {job.run.weights, bytes}, now, now, granularity_);
+  next_turn_ = job.kernels.load(port, job.run.weights, now, now, granularity_);
   requests_.enter(Activity::kBusy, now);
   requests_.spend(Activity::kBusy, job.kernels.load_accesses());
   requests_.spend(Activity::kDataLatency, next_turn_ - now - job.kernels.load_accesses());

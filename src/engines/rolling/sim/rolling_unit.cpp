@@ -164,6 +164,7 @@ void RollingUnit::begin_run(Cycle now) {
         "rolling.run: sums of {} output blocks cannot stay in the result buffer", schedule.blocks()));
   check_sums(*run, schedule);
   if (run->packed) load_image(*run, now);
+  last_kernels_ = loading_->kernels;
   hold_memories(*loading_, now);
   loading_->unwritten = run->last ? schedule.block_rows() : 0;
   jobs_.push_back(loading_);
@@ -183,7 +184,10 @@ void RollingUnit::load_image(const RollingRun& run, Cycle now) {
   if (!results.port)
     throw SimulationError("rolling.run: packed kernels are read from WRAM, a board has none");
   if (run.transposes) throw SimulationError("rolling.run: packed kernels cannot be transposed in WRAM");
-  static_cast<ScratchpadLoader&>(*loaders[1]).load_image(*loading_, now);
+  if (!run.same_image) return static_cast<ScratchpadLoader&>(*loaders[1]).load_image(*loading_, now);
+  if (!last_kernels_.is_packed() || last_kernels_.begin() != run.weights)
+    throw SimulationError("rolling.run: same_image, but the run before read another one");
+  loading_->kernels = last_kernels_;
 }
 
 void RollingUnit::hold_memories(Job& job, Cycle now) {

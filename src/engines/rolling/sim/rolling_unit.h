@@ -171,6 +171,7 @@ class RollingUnit : public CommandedUnit {
   std::optional<OpenSums> open_sums_;      // sums that the next run continues
   std::shared_ptr<Job> loading_;           // job of the front instruction, if it is a run
   std::deque<std::shared_ptr<Job>> jobs_;  // unfinished jobs, oldest first
+  KernelView last_kernels_;                // of the run before
   Rounds rounds_;
   // by operand: cycle in which the last line of the run being loaded entered
   std::array<std::optional<Cycle>, kOperands> loaded_;

@@ -3,6 +3,7 @@
 #include "base/types.h"
 #include "config/hardware_config.h"
 #include "engines/switch_array/config.h"
+#include "engines/switch_array/sim/kernel_decoder.h"
 #include "engines/switch_array/write_queues.h"
 #include "fabric/burst_port.h"
 #include "fabric/strided_block.h"
@@ -69,15 +70,16 @@ inline BytePattern records_of(const LoadKernels& load, const SwitchArrayConfig& 
 /// is streamed from cycle t + 1 on. Back-pressure: a burst is requested only when the landing buffer has room
 /// for it and fewer than `max_outstanding` are under way; a sink that cannot take a beat holds the stream
 /// (`bank_write`). The next instruction's bursts are requested while data of the previous one is still under
-/// way. Two ledgers: `port.ledger` for requests, `data_ledger` for the stream.
+/// way; packed kernels are when the image that they belong to is there. Codes pass a decoder on their way: a
+/// bus beat of it is one of weights. Two ledgers: `port.ledger` for requests, `data_ledger` for the stream.
 class ReadChannel : public CommandedUnit {
  public:
   BurstPort port;
   MessageInitiator<StreamMessage> stream;
 
-  /// `unit` names the queue that the channel serves.
+  /// `unit` names the queue that the channel serves; `bytes_per_clock` is a bus beat.
   ReadChannel(sc_core::sc_module_name name, const SimContext& context, const DmaConfig& config,
-              const SwitchArrayConfig& array, Unit unit);
+              const SwitchArrayConfig& array, Unit unit, int bytes_per_clock);
   SC_HAS_PROCESS(ReadChannel);
 
   CycleLedger data_ledger;
@@ -88,6 +90,7 @@ class ReadChannel : public CommandedUnit {
   struct Delivery {
     int bytes = 0;
     bool first = false, last = false;
+    std::optional<KernelDecoder::Range> decoded = {};  ///< what they become
   };
   struct Completion {
     Cycle at = 0;
@@ -98,6 +101,9 @@ class ReadChannel : public CommandedUnit {
   void step();
   void complete(Cycle now);
   void deliver(Cycle now);
+  Cycle take_image(const Delivery& next, Cycle now);
+  Cycle pass_on(const Delivery& next, Cycle now);
+  bool begin_command();
   void book_beats(const StreamMessage::Answer& taken, Cycle now);
   void request(Cycle now);
   bool next_burst();
@@ -106,12 +112,17 @@ class ReadChannel : public CommandedUnit {
 
   DmaConfig config_;
   SwitchArrayConfig array_;
+  int bytes_per_clock_;
+  KernelDecoder decoder_;
+  LoadImage image_;  // of the last command that named one
 
   std::deque<Instruction> commands_;   // sent and not fully requested; the front one is being requested
   std::deque<Instruction> streaming_;  // being requested or streamed, oldest first
   std::deque<StridedBlock> blocks_;    // blocks of the front command that have not begun
   std::deque<BurstCutter> cutter_;     // at most one: the block being requested
   bool requesting_ = false, first_burst_ = false;
+  int coded_ = 0;          // of these blocks, leading ones that hold codes
+  bool is_coded_ = false;  // the block being requested holds codes
   std::deque<Delivery> order_;
   std::deque<Completion> completions_;
   int landing_used_ = 0, landing_freed_ = 0;  // bytes reserved; bytes to be freed at stream_free_

@@ -87,11 +87,12 @@ class SwitchArrayUnit : public MatrixUnit {
     const int width = c.hardware.matrix_bus_bytes();
     c.order.run({
         [&] {
-          load_ = std::make_unique<ReadChannel>(load_name_.c_str(), c.context, dma, array, Unit::kLoad);
+          load_ =
+              std::make_unique<ReadChannel>(load_name_.c_str(), c.context, dma, array, Unit::kLoad, width);
         },
         [&] {
-          parameter_ =
-              std::make_unique<ReadChannel>(parameter_name_.c_str(), c.context, dma, array, Unit::kParameter);
+          parameter_ = std::make_unique<ReadChannel>(parameter_name_.c_str(), c.context, dma, array,
+                                                     Unit::kParameter, width);
         },
         [&] { store_ = std::make_unique<StoreChannel>(store_name_.c_str(), c.context, dma, width); },
         [&] {

@@ -11,6 +11,11 @@
 namespace tilebeat::switch_array {
 namespace {
 
+std::int64_t bytes_of(const LoadKernels& kernels, const SwitchArrayConfig& array) {
+  return KernelWords(kernels, array.columns, array.port_channels).bytes();
+}
+
+// The blocks of an instruction, without packed kernels.
 std::deque<StridedBlock> blocks_of(const Instruction& instruction, const SwitchArrayConfig& array) {
   std::deque<StridedBlock> blocks;
   if (const auto* load = instruction.operation.get_if<LoadInput>()) {
@@ -19,9 +24,10 @@ std::deque<StridedBlock> blocks_of(const Instruction& instruction, const SwitchA
       blocks.push_back({load->address + to_unsigned(begin), std::min(slice, load->channels - begin),
                         load->width, load->pixel_stride, load->height, load->row_stride});
     }
+  } else if (const auto* image = instruction.operation.get_if<LoadImage>()) {
+    blocks.push_back({image->address, image->front_bytes});
   } else if (const auto* kernels = instruction.operation.get_if<LoadKernels>()) {
-    const switch_array::KernelWords words(*kernels, array.columns, array.port_channels);
-    blocks.push_back({kernels->address, words.bytes()});
+    if (!kernels->packed) blocks.push_back({kernels->address, bytes_of(*kernels, array)});
     blocks.push_back({kernels->post_address, std::int64_t{kernels->post_records} * kPostParameterBytes});
   }
   blocks.erase(std::remove_if(blocks.begin(), blocks.end(),
@@ -33,12 +39,13 @@ std::deque<StridedBlock> blocks_of(const Instruction& instruction, const SwitchA
 }  // namespace
 
 ReadChannel::ReadChannel(sc_core::sc_module_name name, const SimContext& context, const DmaConfig& config,
-                         const SwitchArrayConfig& array, Unit unit)
+                         const SwitchArrayConfig& array, Unit unit, int bytes_per_clock)
     : CommandedUnit(name, context, unit),
       port("port", context, config.max_outstanding, wake_),
       stream("stream"),
       config_(config),
       array_(array),
+      bytes_per_clock_(bytes_per_clock),
       landing_fill_(context, *this, {"", "landing buffer", "bytes", CounterInfo::Kind::kLevel}) {
   SC_METHOD(step);
   sensitive << wake_;
@@ -50,6 +57,7 @@ ReadChannel::ReadChannel(sc_core::sc_module_name name, const SimContext& context
 }
 
 void ReadChannel::take(const Instruction& instruction, Cycle) {
+  if (const auto* image = instruction.operation.get_if<LoadImage>()) image_ = *image;
   commands_.push_back(instruction);
 }
 
@@ -61,6 +69,7 @@ Footprint ReadChannel::footprint(const Instruction& instruction) const {
   } else if (const auto* kernels = instruction.operation.get_if<LoadKernels>()) {
     made.buffers[kParameterBuffer].writes.add(words_of(*kernels));
     made.buffers[kPostRecords].writes.add(records_of(*kernels, array_));
+    if (kernels->packed) add(StridedBlock{image_.address, image_.bytes}, made.chip.reads);
   }
   return made;
 }
@@ -91,28 +100,17 @@ void ReadChannel::deliver(Cycle now) {
     const Delivery next = order_.front();
     if (next.bytes > 0 && !port.front_ready(now)) return;
     order_.pop_front();
+    const auto* image = streaming_.front().operation.get_if<LoadImage>();
     if (next.first) {
       stream_begin_ = now;
       streamed_before_ = bytes;
-      stream.send({StreamMessage::Begin{streaming_.front()}});
+      if (image != nullptr)
+        decoder_.begin(*image);
+      else
+        stream.send({StreamMessage::Begin{streaming_.front()}});
     }
     Cycle written = now;
-    if (next.bytes > 0) {
-      std::vector<std::uint8_t> data = port.take_front();
-      data_ledger.explain(port.trail(), now);
-      StreamMessage message{StreamMessage::Data{data.data(), next.bytes, port.trail()}};
-      stretches_.clear();
-      std::swap(message.answer.stretches, stretches_);
-      stream.send(message);
-      StreamMessage::Answer& taken = message.answer;
-      port.recycle(std::move(data));
-      written = taken.written;
-      bytes += next.bytes;
-      book_beats(taken, now);
-      std::swap(message.answer.stretches, stretches_);
-      stream_free_ = taken.accepted;
-      landing_freed_ += next.bytes;
-    }
+    if (next.bytes > 0) written = image != nullptr ? take_image(next, now) : pass_on(next, now);
     if (next.last) {
       show_work(context_, *this, streaming_.front(), stream_begin_, std::max(written, now + 1),
                 {bytes - streamed_before_});
@@ -120,6 +118,45 @@ void ReadChannel::deliver(Cycle now) {
       streaming_.pop_front();
     }
   }
+}
+
+// The decoder takes bytes of an image, a beat a cycle. Returns the cycle after the last one.
+Cycle ReadChannel::take_image(const Delivery& next, Cycle now) {
+  std::vector<std::uint8_t> data = port.take_front();
+  data_ledger.explain(port.trail(), now);
+  decoder_.take(data.data(), next.bytes);
+  port.recycle(std::move(data));
+  StreamMessage::Answer taken;
+  taken.accepted = now + ceil_div(next.bytes, bytes_per_clock_);
+  book_beats(taken, now);
+  bytes += next.bytes;
+  stream_free_ = taken.accepted;
+  landing_freed_ += next.bytes;
+  return taken.accepted;
+}
+
+// Streams a burst into the sink. Returns the cycle in which it has been written.
+Cycle ReadChannel::pass_on(const Delivery& next, Cycle now) {
+  std::vector<std::uint8_t> data = port.take_front();
+  data_ledger.explain(port.trail(), now);
+  const std::uint8_t* streamed = data.data();
+  int count = next.bytes;
+  if (next.decoded) {
+    const std::vector<std::uint8_t>& weights = decoder_.decode(*next.decoded, data.data());
+    streamed = weights.data(), count = count_of(weights);
+  }
+  StreamMessage message{StreamMessage::Data{streamed, count, port.trail()}};
+  stretches_.clear();
+  std::swap(message.answer.stretches, stretches_);
+  stream.send(message);
+  StreamMessage::Answer& taken = message.answer;
+  port.recycle(std::move(data));
+  bytes += next.bytes;
+  book_beats(taken, now);
+  std::swap(message.answer.stretches, stretches_);
+  stream_free_ = taken.accepted;
+  landing_freed_ += next.bytes;
+  return taken.written;
 }
 
 // Books the cycles of a burst's beats as the sink does, each beat behind its own wait for a queue.
@@ -145,14 +182,35 @@ bool ReadChannel::next_burst() {
   if (requesting_ && !blocks_.empty()) {
     cutter_.emplace_back(blocks_.front(), config_.burst_bytes);
     blocks_.pop_front();
+    is_coded_ = coded_ > 0;
+    if (is_coded_) --coded_;
     return true;
   }
   return false;
 }
 
+// Finds the blocks of the front command; false while the image of its kernels has not arrived.
+bool ReadChannel::begin_command() {
+  const Instruction& front = commands_.front();
+  blocks_ = blocks_of(front, array_);
+  if (front.operation.is<LoadImage>()) decoder_.requested();
+  const auto* kernels = front.operation.get_if<LoadKernels>();
+  if (kernels == nullptr || !kernels->packed) return true;
+  if (!decoder_.is_ready()) return false;
+  const std::deque<StridedBlock> codes = decoder_.find(kernels->address, bytes_of(*kernels, array_));
+  blocks_.insert(blocks_.begin(), codes.begin(), codes.end());
+  coded_ = count_of(codes);
+  return true;
+}
+
 void ReadChannel::request(Cycle now) {
   while (!requesting_ && !commands_.empty()) {
-    blocks_ = blocks_of(commands_.front(), array_);
+    coded_ = 0;
+    if (!begin_command()) {
+      blocks_.clear();
+      port.ledger.enter(Activity::kMemory, now);
+      return;
+    }
     streaming_.push_back(commands_.front());
     requesting_ = first_burst_ = true;
     if (!blocks_.empty()) break;
@@ -180,6 +238,7 @@ void ReadChannel::request(Cycle now) {
     const bool last = cutter_.empty() && blocks_.empty();
     landing_used_ += burst_bytes;
     order_.push_back({burst_bytes, first_burst_, last});
+    if (is_coded_) order_.back().decoded = decoder_.range_of(address, burst_bytes);
     first_burst_ = false;
     port.issue(tlm::TLM_READ_COMMAND, address, burst_bytes, port.buffer(burst_bytes), now);
     if (last) {

@@ -177,7 +177,7 @@ std::optional<SlaveClock::PortRead> WfoldMaster::read_kernel_line(Cycle now) {
   complete_at_[index] = -1;
   ++port_at_;
   if (!complete) return read;
-  complete_at_[index] = now;
+  complete_at_[index] = now + (job_->packed ? PackedRegions::kDecodeCycles : 0);
   port_at_ = 0;
   ++stats.kernel_lines;
   weights_.advance_kernel_line(schedule);

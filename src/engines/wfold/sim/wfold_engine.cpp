@@ -30,6 +30,7 @@ WfoldEngine::WfoldEngine(sc_core::sc_module_name name, const SimContext& context
   for (std::size_t i = 0; i < slaves.size(); ++i) {
     master->slave_control[i].bind(slaves[i]->control);
     master->slave_chunks[i].bind(slaves[i]->chunks);
+    master->slave_images[i].bind(slaves[i]->images);
     writer->results[i].bind(slaves[i]->results);
   }
   master->to_writer.bind(writer->tiles);

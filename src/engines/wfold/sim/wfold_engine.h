@@ -11,6 +11,7 @@
 #include "sim/upset.h"
 #include "units/commanded_unit.h"
 #include "units/matrix_unit.h"
+#include "units/weight_window.h"
 
 #include <cstdint>
 #include <deque>
@@ -36,6 +37,7 @@ namespace tilebeat::wfold {
 class WfoldSlave : public sc_core::sc_module {
  public:
   MessageTarget<SlaveClock> control;                      ///< from the master: SlaveClock
+  MessageTarget<ImageLoad> images;                        ///< from the master: ImageLoad
   MessageTarget<SlaveChunk> chunks;                       ///< from the master: SlaveChunk
   MessageTarget<ResultRead> results;                      ///< from the writer: ResultRead
   tlm_utils::simple_initiator_socket<WfoldSlave> region;  ///< the second port of its part of WRAM
@@ -58,7 +60,12 @@ class WfoldSlave : public sc_core::sc_module {
   void enter_line(const SlaveClock::Line& line, const WfoldJob& job);
   void read_port(const SlaveClock::PortRead& read, const WfoldJob& job);
   void align(const SlaveClock::Align& step, const WfoldJob& job);
-  void access(tlm::tlm_command command, std::uint64_t address, std::uint8_t* bytes, int count);
+  void access(tlm::tlm_command command, std::uint64_t address, std::uint8_t* bytes, int count,
+              Cycle delay = 0);
+  void take_image(ImageLoad& load, sc_core::sc_time& delay);
+  void read_kernels(const WfoldJob& job, std::uint64_t address, std::uint8_t* bytes, int count);
+  const std::uint8_t* decoded_region(const SlaveChunk& chunk, const std::uint8_t* cells);
+  void note_line_reads(const SlaveChunk& chunk);
   void select(const SlaveClock::Beat& beat, const WfoldJob& job, int lines, std::int16_t* to);
   const std::int16_t* kernel_line(int slot) const;
   void run_latched_beat(const SlaveClock::Beat& beat, const WfoldJob& job);
@@ -99,6 +106,9 @@ class WfoldSlave : public sc_core::sc_module {
   std::vector<std::int16_t> kernel_lines_;  // tile granularity: every line of the kernel tile, in beat order
   std::map<int, std::int64_t> tile_reads_;  // tile granularity: accesses of a tile's kernel lines, by bytes
   std::int64_t chunk_reads_ = 0;            // tile granularity: accesses of the chunk's kernels and records
+  std::optional<WeightWindow> window_of_image_;  // of packed kernels
+  std::uint64_t image_ = 0;                      // where their image begins
+  std::vector<std::uint8_t> packed_, decoded_;   // bytes of it; of the run's kernels
   KernelLine line_;
   WordAccess read_;
   std::vector<std::uint8_t> record_bytes_;

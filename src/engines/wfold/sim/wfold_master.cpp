@@ -31,6 +31,7 @@ WfoldMaster::WfoldMaster(sc_core::sc_module_name name, const SimContext& context
     : CommandedUnit(name, context, Unit::kMatrix),
       slave_control("slave_control", to_size(config.slaves)),
       slave_chunks("slave_chunks", to_size(config.slaves)),
+      slave_images("slave_images", to_size(config.slaves)),
       to_writer("to_writer"),
       reservations("reservations"),
       drained("drained"),
@@ -89,6 +90,7 @@ void WfoldMaster::step() {
     if (Trace* trace = context_.trace(); trace != nullptr) reader->trace(*trace, context_.clock.at(now), now);
   }
   if (state_ == State::kFinishing && now >= finish_at_) finish_run(now);
+  if (state_ == State::kLoadingImages && now >= finish_at_) end_images(now);
   if (state_ == State::kIdle || state_ == State::kDraining) begin_next(now);
   if (state_ == State::kAligning) align(now);
   if (state_ == State::kRunning) {
@@ -107,7 +109,7 @@ void WfoldMaster::step() {
 void WfoldMaster::schedule(Cycle now, bool requested) {
   NextClock next(now);
   if (requested) next.at(now + 1);
-  if (state_ == State::kFinishing) next.at(finish_at_);
+  if (state_ == State::kFinishing || state_ == State::kLoadingImages) next.at(finish_at_);
   if (state_ == State::kAligning) next.at(now + 1);
   if (state_ == State::kRunning && granularity_ == Granularity::kClock) next.at(now + 1);
   if (state_ == State::kRunning || state_ == State::kFinishing) {
@@ -125,7 +127,8 @@ void WfoldMaster::begin_next(Cycle now) {
     };
     if (const auto* kernels = front.operation.get_if<WfoldKernels>()) {
       check_groups(kernels->layout());
-      kernel_layout_ = kernels->layout();
+      kernel_layout_ = kernels->layout(), packed_.reset();
+      if (kernels->packed) return begin_images(*kernels, now);
       complete();
       continue;
     }
@@ -138,7 +141,7 @@ void WfoldMaster::begin_next(Cycle now) {
         pipeline_.idle(Activity::kOutputDrain, now);
         return;
       }
-      setup_ = *setup, kernel_layout_ = {};
+      setup_ = *setup, kernel_layout_ = {}, packed_.reset();
       complete();
       continue;
     }
@@ -208,7 +211,10 @@ void WfoldMaster::check_kernels(const WfoldJob& job) const {
     throw SimulationError(fmt::format("wfold.run: kernels take bytes {} to {} of a pixel of {}",
                                       job.run.first_channel, end, job.run.pixel_bytes));
   }
-  if (job.run.weights + schedule.region_bytes() > region_bytes_) {
+  if (job.packed) {
+    const std::int64_t offset = to_signed(std::uint64_t{job.run.weights}) - to_signed(job.packed->image);
+    if (offset < 0) throw SimulationError("wfold.run: kernels in front of their image");
+  } else if (job.run.weights + schedule.region_bytes() > region_bytes_) {
     throw SimulationError(fmt::format("wfold.run: kernels take bytes {} to {} of a region of {}",
                                       job.run.weights, job.run.weights + schedule.region_bytes(),
                                       region_bytes_));
@@ -252,7 +258,7 @@ void WfoldMaster::begin_run(Cycle now) {
   check_fields(*run, config_);
   job_ = std::make_shared<const WfoldJob>(
       WfoldJob{queue_.front(), *run, setup_,
-               WfoldSchedule(wfold_shape(config_), geometry_of(setup_, kernel_layout_, *run))});
+               WfoldSchedule(wfold_shape(config_), geometry_of(setup_, kernel_layout_, *run)), packed_});
   check_run(*job_);
   check_sums(*job_);
   hold_kernels(*job_, Holds::Access::kRead, now);
@@ -261,6 +267,7 @@ void WfoldMaster::begin_run(Cycle now) {
   began_ = tile_began_ = now;
   macs_before_ = stats.useful_macs;
   ++stats.runs;
+  pipeline_.decode(packed_ ? PackedRegions::kDecodeCycles : 0);
   pipeline_.begin(job_->schedule, now);
   for (Entered& entered : entered_) entered = {0, std::vector<Cycle>(to_size(job_->schedule.places()), 0)};
   port_times_.clear();
@@ -275,6 +282,35 @@ void WfoldMaster::begin_run(Cycle now) {
   find_step_lines();
   to_writer.send({WaitsFor{Activity::kOutputReady}});
   for (const auto& reader : readers) reader->begin(*job_);
+}
+
+// The ports of all regions read the headers and scales of their images, from this cycle on.
+void WfoldMaster::begin_images(const WfoldKernels& kernels, Cycle now) {
+  ImageLoad load{kernels.image};
+  for (auto& slave : slave_images) slave.send(load);
+  packed_ = {load.image, load.bytes};
+  state_ = State::kLoadingImages;
+  began_ = now, finish_at_ = now + load.cycles;
+  pipeline_.idle(Activity::kWeightLoad, now);
+  pipeline_.ports.enter(Activity::kBusy, now);
+  if (second_storage_ != nullptr)
+    second_storage_->open(summary(queue_.front()), Holds::Access::kRead, pattern_of(*packed_), now);
+  const std::uint64_t all = (std::uint64_t{1} << config_.slaves) - 1;
+  for (Cycle at = now; reservations.size() > 0 && at < finish_at_; ++at) reservations.send({at, all});
+}
+
+void WfoldMaster::end_images(Cycle now) {
+  if (second_storage_ != nullptr) second_storage_->close_oldest(now);
+  show_work(context_, *this, queue_.front(), began_, now, {});
+  tell_complete(queue_.front());
+  queue_.pop_front();
+  state_ = State::kIdle;
+}
+
+// The bytes of images in all regions.
+BytePattern WfoldMaster::pattern_of(const PackedRegions& packed) const {
+  return {second_storage_->base() + packed.image, to_unsigned(packed.bytes), to_unsigned(region_bytes_),
+          to_unsigned(config_.slaves)};
 }
 
 // Folds kernels in place, from this cycle on.
@@ -334,9 +370,11 @@ void WfoldMaster::align(Cycle now) {
 // Declares the run's accesses to kernels: the same bytes of every region.
 void WfoldMaster::hold_kernels(const WfoldJob& job, Holds::Access access, Cycle now) {
   if (second_storage_ == nullptr) return;
-  const BytePattern kernels{second_storage_->base() + job.run.weights,
-                            to_unsigned(job.schedule.region_bytes()), to_unsigned(region_bytes_),
-                            to_unsigned(config_.slaves)};
+  const BytePattern kernels =
+      job.packed
+          ? pattern_of(*job.packed)
+          : BytePattern{second_storage_->base() + job.run.weights, to_unsigned(job.schedule.region_bytes()),
+                        to_unsigned(region_bytes_), to_unsigned(config_.slaves)};
   second_storage_->open(summary(job.instruction), access, kernels, now);
 }
 
@@ -359,7 +397,7 @@ Footprint WfoldMaster::footprint_of(const WfoldJob& job) const {
   for (walk.begin(job.schedule); walk.more;) {
     const int kernel_tile = walk.tile.kernel_tile;
     const bool again = done && kernel_tile <= *done;
-    for (int slave = 0; slave < config_.slaves && !again; ++slave) {
+    for (int slave = 0; slave < config_.slaves && !again && !job.packed; ++slave) {
       const std::uint64_t region = weights + to_unsigned(slave * region_bytes_);
       KernelLine line;
       job.schedule.find_kernel_line(walk.beat, walk.tile, slave, line);
@@ -376,6 +414,7 @@ Footprint WfoldMaster::footprint_of(const WfoldJob& job) const {
     walk.advance_kernel_line(job.schedule);
     if (walk.more && walk.beat.tile != tile) done = kernel_tile;
   }
+  if (job.packed) add(pattern_of(*job.packed), made.chip.reads);
   if (job.run.ends_sums) {
     const auto element = to_unsigned(dtype_size(job.setup.output_type));
     add(BytePattern{nram_ + job.run.result, job.run.kernels * element, job.run.result_pixel,

@@ -62,6 +62,7 @@ class WfoldMaster : public CommandedUnit {
   std::vector<std::unique_ptr<LineReader>> readers;                ///< one a master
   sc_core::sc_vector<MessageInitiator<SlaveClock>> slave_control;  ///< one a slave
   sc_core::sc_vector<MessageInitiator<SlaveChunk>> slave_chunks;   ///< one a slave
+  sc_core::sc_vector<MessageInitiator<ImageLoad>> slave_images;    ///< one a slave
   MessageInitiator<WriterMessage> to_writer;
   /// Bound where the second storage is a block of a divided memory.
   MessageInitiator<BankReservation, 1, sc_core::SC_ZERO_OR_MORE_BOUND> reservations;
@@ -82,7 +83,7 @@ class WfoldMaster : public CommandedUnit {
 
  private:
   static constexpr Cycle kAlwaysFree = -1, kNotYet = -2;  // other results of half_drained
-  enum class State : std::uint8_t { kIdle, kDraining, kAligning, kRunning, kFinishing };
+  enum class State : std::uint8_t { kIdle, kDraining, kAligning, kLoadingImages, kRunning, kFinishing };
   void take(const Instruction& instruction, Cycle next) override;
   void take_drained(HalfDrained& message, sc_core::sc_time& delay);
   void step();
@@ -101,6 +102,9 @@ class WfoldMaster : public CommandedUnit {
   void check_kernels(const WfoldJob& job) const;
   void begin_align(const WfoldAlign& kernels, Cycle now);
   void align(Cycle now);
+  void begin_images(const WfoldKernels& kernels, Cycle now);
+  void end_images(Cycle now);
+  BytePattern pattern_of(const PackedRegions& packed) const;
   // The cycle in which the half of the run's tile `tile` was drained.
   Cycle half_drained(std::int64_t tile) const;
   int half_of(std::int64_t tile) const { return to_int((tiles_before_ + tile) % 2); }
@@ -152,6 +156,7 @@ class WfoldMaster : public CommandedUnit {
   State state_ = State::kIdle;
   ConvSetup setup_;
   WfoldKernelLayout kernel_layout_;
+  std::optional<PackedRegions> packed_;        // images that hold the kernels
   std::unique_ptr<const WfoldJob> align_job_;  // kernels that are folded in place
   SlaveClock::Align align_{};                  // the last access of kernels that are folded in place
   std::shared_ptr<const WfoldJob> job_;

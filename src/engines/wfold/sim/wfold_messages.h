@@ -14,12 +14,30 @@
 
 namespace tilebeat::wfold {
 
+/// From the master to a slave: its region holds kernels packed, in an image at byte `image`; the region's
+/// port reads header and scales, from the present cycle on. The slave answers how many cycles that takes, and
+/// the bytes of the image.
+struct ImageLoad {
+  std::uint64_t image = 0;
+  Cycle cycles = 0;
+  std::int64_t bytes = 0;
+};
+
+/// The place of packed kernels in every region.
+struct PackedRegions {
+  std::uint64_t image = 0;
+  std::int64_t bytes = 0;
+  /// Cycles from a port's data to the weights.
+  static constexpr int kDecodeCycles = 1;
+};
+
 /// The run that slaves and writer work for, from its first cycle until its last result is stored.
 struct WfoldJob {
   Instruction instruction;
   WfoldRun run;
   ConvSetup setup;
   WfoldSchedule schedule;
+  std::optional<PackedRegions> packed = {};  ///< none: kernels are int8
 };
 
 /// From the master to a slave: the actions of this cycle (clock granularity). The beat uses the buffers'

@@ -16,6 +16,7 @@ WfoldSlave::WfoldSlave(sc_core::sc_module_name name, const SimContext& context, 
                        int number)
     : sc_module(name),
       control("control"),
+      images("images"),
       chunks("chunks"),
       results("results"),
       region("region"),
@@ -37,6 +38,7 @@ WfoldSlave::WfoldSlave(sc_core::sc_module_name name, const SimContext& context, 
       read_(tlm::TLM_READ_COMMAND, 1),
       record_bytes_(kPostParameterBytes) {
   control.register_b_transport(this, &WfoldSlave::take_clock);
+  images.register_b_transport(this, &WfoldSlave::take_image);
   chunks.register_b_transport(this, &WfoldSlave::take_chunk);
   results.register_b_transport(this, &WfoldSlave::read_results);
   if (context_.trace() != nullptr) declare_signals();
@@ -81,12 +83,50 @@ void WfoldSlave::take_upsets(Cycle now, const ConvSetup& setup) {
   });
 }
 
-void WfoldSlave::access(tlm::tlm_command command, std::uint64_t address, std::uint8_t* bytes, int count) {
-  transport(region, payload_, command, address, bytes, static_cast<unsigned>(count));
+// An access of the region's port `delay` cycles from now.
+void WfoldSlave::access(tlm::tlm_command command, std::uint64_t address, std::uint8_t* bytes, int count,
+                        Cycle delay) {
+  transport(region, payload_, command, address, bytes, static_cast<unsigned>(count),
+            to_sc_time(delay * context_.clock.period_ps()));
   if (payload_.is_response_error())
     throw SimulationError(fmt::format("wfold.run: kernels beyond the region of {}", name()));
   ++port.accesses;
   port.bytes += count;
+}
+
+// Reads header and scales of an image, an access a cycle.
+void WfoldSlave::take_image(ImageLoad& load, sc_core::sc_time&) {
+  image_ = load.image, load.cycles = 0;
+  const auto read = [&](WeightImage::Bytes bytes, std::uint8_t* to) {
+    for (std::int64_t at = 0; at < bytes.count; at += config_.weight_port_bytes, ++load.cycles) {
+      const auto some = to_int(std::min<std::int64_t>(config_.weight_port_bytes, bytes.count - at));
+      access(tlm::TLM_READ_COMMAND, image_ + to_unsigned(bytes.begin + at), to + at, some, load.cycles);
+    }
+  };
+  std::array<std::uint8_t, kImageHeaderBytes> header{};
+  read({0, kImageHeaderBytes}, header.data());
+  window_of_image_.emplace(header.data());
+  const auto [of_scales, of_zero_points] = window_of_image_->scales();
+  std::vector<std::uint8_t> scales(to_size(of_scales.count)), zero_points(to_size(of_zero_points.count));
+  read(of_scales, scales.data());
+  read(of_zero_points, zero_points.data());
+  window_of_image_->take(scales.data(), zero_points.data());
+  load.bytes = window_of_image_->image().bytes();
+}
+
+// Reads `count` bytes of kernels or records in one access.
+void WfoldSlave::read_kernels(const WfoldJob& job, std::uint64_t address, std::uint8_t* bytes, int count) {
+  if (!job.packed) return access(tlm::TLM_READ_COMMAND, address, bytes, count);
+  const std::int64_t begin = to_signed(address - image_);
+  packed_.resize(to_size(count));
+  std::int64_t at = 0;
+  window_of_image_->image().for_parts(begin, begin + count, [&](const WeightImage::Part& part) {
+    const WeightImage::Bytes of = part.bytes();
+    packed_.resize(to_size(at + of.count));
+    access(tlm::TLM_READ_COMMAND, image_ + to_unsigned(of.begin), packed_.data() + at, to_int(of.count));
+    at += of.count;
+  });
+  window_of_image_->decode(begin, begin + count, packed_.data(), bytes);
 }
 
 void WfoldSlave::align(const SlaveClock::Align& step, const WfoldJob& job) {
@@ -129,7 +169,7 @@ void WfoldSlave::enter_line(const SlaveClock::Line& line, const WfoldJob& job) {
 void WfoldSlave::read_port(const SlaveClock::PortRead& read, const WfoldJob& job) {
   if (const auto* record = std::get_if<SlaveClock::PortRead::Record>(&read.content)) {
     if (job.schedule.kernel_of(number_, record->number) >= record->kernels) return;
-    access(tlm::TLM_READ_COMMAND, record->address, record_bytes_.data(), kPostParameterBytes);
+    read_kernels(job, record->address, record_bytes_.data(), kPostParameterBytes);
     nth(records_, record->set * kernels_ + record->number) = decode_post_parameter(record_bytes_.data());
     return;
   }
@@ -138,8 +178,8 @@ void WfoldSlave::read_port(const SlaveClock::PortRead& read, const WfoldJob& job
   const int begin = to_int(part.cycle) * config_.weight_port_bytes;
   const int count = std::min(config_.weight_port_bytes, to_int(line_.bytes.end - line_.bytes.begin) - begin);
   if (count > 0)
-    access(tlm::TLM_READ_COMMAND, job.run.weights + to_unsigned(line_.bytes.begin + begin),
-           port_line_.data() + begin, count);
+    read_kernels(job, job.run.weights + to_unsigned(line_.bytes.begin + begin), port_line_.data() + begin,
+                 count);
   if (!part.line_complete) return;
   replicate(port_line_.data(), line_, job,
             kernels_buffer_.data() + to_signed(part.slot) * config_.line_bytes);
@@ -227,9 +267,10 @@ void WfoldSlave::load_kernels(const SlaveChunk& chunk) {
   const auto cells = ask_for_cells(region, tlm::TLM_READ_COMMAND, 0);
   if (!cells) throw SimulationError("a region of WRAM refuses direct memory access");
   cells->commit();
-  const std::uint8_t* base = cells->cells + chunk.job.run.weights;
-  if (chunk.job.run.weights + to_unsigned(schedule.region_bytes()) > cells->end)
+  if (!chunk.job.packed && chunk.job.run.weights + to_unsigned(schedule.region_bytes()) > cells->end)
     throw SimulationError(fmt::format("wfold.run: kernels beyond the region of {}", name()));
+  const std::uint8_t* base =
+      chunk.job.packed ? decoded_region(chunk, cells->cells) : cells->cells + chunk.job.run.weights;
   const std::int64_t lines = chunk.tile.kernels_per_slave * schedule.steps_of_tile();
   kernel_lines_.resize(to_size(lines * config_.line_bytes));
   WfoldBeat beat = chunk.first;
@@ -237,9 +278,7 @@ void WfoldSlave::load_kernels(const SlaveChunk& chunk) {
   for (std::int64_t i = 0; i < lines; ++i) {
     schedule.find_kernel_line(beat, chunk.tile, number_, line_);
     replicate(base + line_.bytes.begin, line_, chunk.job, kernel_lines_.data() + i * config_.line_bytes);
-    const auto bytes = to_int(line_.bytes.end - line_.bytes.begin);
-    if (bytes >= chunk.port_bytes) tile_reads_[chunk.port_bytes] += bytes / chunk.port_bytes;
-    if (bytes % chunk.port_bytes != 0) ++tile_reads_[bytes % chunk.port_bytes];
+    note_line_reads(chunk);
     schedule.advance_kernel_line(beat, chunk.tile);
   }
   if (!schedule.geometry().post_parameters) return;
@@ -250,6 +289,36 @@ void WfoldSlave::load_kernels(const SlaveChunk& chunk) {
     nth(records_, chunk.record_set * kernels_ + read) =
         decode_post_parameter(record + to_signed(read) * kPostParameterBytes);
   if (read > 0) count_reads(read, kPostParameterBytes);
+}
+
+// Counts the accesses for a kernel line.
+void WfoldSlave::note_line_reads(const SlaveChunk& chunk) {
+  for (std::int64_t at = line_.bytes.begin; at < line_.bytes.end; at += chunk.port_bytes) {
+    const std::int64_t end = std::min<std::int64_t>(line_.bytes.end, at + chunk.port_bytes);
+    if (!chunk.job.packed) {
+      ++tile_reads_[to_int(end - at)];
+      continue;
+    }
+    const std::int64_t from = to_signed(std::uint64_t{chunk.job.run.weights}) - to_signed(image_);
+    window_of_image_->image().for_parts(from + at, from + end, [&](const WeightImage::Part& part) {
+      ++tile_reads_[to_int(part.bytes().count)];
+    });
+  }
+}
+
+// The run's kernels and records as they are read, from its first one on.
+const std::uint8_t* WfoldSlave::decoded_region(const SlaveChunk& chunk, const std::uint8_t* cells) {
+  const std::int64_t begin = to_signed(std::uint64_t{chunk.job.run.weights}) - to_signed(image_);
+  const std::int64_t end = begin + chunk.job.schedule.region_bytes();
+  packed_.clear();
+  window_of_image_->image().for_parts(begin, end, [&](const WeightImage::Part& part) {
+    const WeightImage::Bytes of = part.bytes();
+    const std::uint8_t* const from = cells + image_ + of.begin;
+    packed_.insert(packed_.end(), from, from + of.count);
+  });
+  decoded_.resize(to_size(end - begin));
+  window_of_image_->decode(begin, end, packed_.data(), decoded_.data());
+  return decoded_.data();
 }
 
 // Counts reads of the region that direct memory access replaces.
@@ -268,7 +337,9 @@ void WfoldSlave::take_chunk(SlaveChunk& chunk, sc_core::sc_time&) {
   for (const auto& [bytes, accesses] : tile_reads_) count_reads(accesses, bytes);
   if (chunk_reads_ > 0)
     use_of(region).accesses(context_.clock.at(chunk.port_from), context_.clock.at(chunk.port_until - 1),
-                            chunk.job.run.weights, chunk.job.run.weights, chunk_reads_, chunk.port_bytes);
+                            chunk.job.packed ? image_ : chunk.job.run.weights,
+                            chunk.job.packed ? image_ : chunk.job.run.weights, chunk_reads_,
+                            chunk.port_bytes);
   const auto run = [&](auto& pairs) {
     std::fill_n(pairs.begin(), count * most_results_, 0);
     mac_steps({chunk.lines, chunk.offsets, chunk.steps, wfold_shape(config_).windows(), config_.line_bytes,

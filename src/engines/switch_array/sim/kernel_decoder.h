@@ -1,0 +1,49 @@
+#pragma once
+
+#include "engines/switch_array/operations.h"
+#include "fabric/strided_block.h"
+#include "units/weight_window.h"
+
+#include <cstdint>
+#include <deque>
+#include <optional>
+#include <vector>
+
+namespace tilebeat::switch_array {
+
+/// The decoder of the parameter channel (SPEC DT-1), between its landing buffer and the parameter loader: it
+/// holds the header and the scales of one image, and makes at most a bus beat of weights a cycle of the codes
+/// that wait in the landing buffer, in the cycle in which they are streamed.
+class KernelDecoder {
+ public:
+  /// Decoded bytes of the image.
+  struct Range {
+    std::int64_t begin = 0, end = 0;
+  };
+
+  /// An image's bytes in front of its codes have been requested, and begin to arrive.
+  void begin(const LoadImage& load);
+  /// Takes bytes of them.
+  void take(const std::uint8_t* bytes, int count);
+  /// Whether all that was requested of images is there.
+  bool is_ready() const { return under_way_ == 0; }
+  void requested() { ++under_way_; }
+
+  /// The blocks of memory that hold `count` decoded bytes from address `address` on. Throws SimulationError
+  /// where no image was loaded or it does not have them.
+  std::deque<StridedBlock> find(std::uint64_t address, std::int64_t count);
+  /// The decoded bytes that a burst of `bytes` bytes at `address` holds, of those found last.
+  Range range_of(std::uint64_t address, int bytes) const;
+  /// Decodes the codes of a range.
+  const std::vector<std::uint8_t>& decode(const Range& range, const std::uint8_t* codes);
+
+ private:
+  int under_way_ = 0;
+  LoadImage image_;
+  std::vector<std::uint8_t> front_;      // what has arrived of the image being loaded
+  std::optional<WeightWindow> window_;   // none: no image was loaded
+  std::deque<WeightImage::Part> parts_;  // found last
+  std::vector<std::uint8_t> decoded_;
+};
+
+}  // namespace tilebeat::switch_array
