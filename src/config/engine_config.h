@@ -41,6 +41,11 @@ class Place;
 struct HardwareConfig;
 struct Instruction;
 
+/// Decoders of weights of four bits: their number, and the weights that all make in a cycle.
+struct DecoderSize {
+  std::int64_t decoders = 0, lanes = 0;
+};
+
 /// The memory cells of an engine that a fault can be injected into (SPEC CY-3): `banks` banks of `bytes`
 /// each, of its own or of its core's NRAM.
 struct FaultSpace {
@@ -69,6 +74,8 @@ class EngineConfig {
   virtual std::int64_t peak_macs_per_clock() const = 0;
   /// The most results that its post-processing takes in a cycle: it has so many result units.
   virtual std::int64_t results_per_clock() const = 0;
+  /// The decoders at its ports for packed kernels (`chip.decompress`: read).
+  virtual DecoderSize kernel_decoders(const HardwareConfig& hardware) const = 0;
   virtual FaultSpace fault_space(const HardwareConfig& hardware) const = 0;
   /// The registers of its PEs, which are accumulators, or operands that rotate through a PE.
   virtual FaultSpace pe_space() const = 0;
@@ -92,6 +99,7 @@ class EngineConfigOf : public EngineConfig {
   void check(const HardwareConfig& hardware, const Place& root) const override;
   std::int64_t peak_macs_per_clock() const override;
   std::int64_t results_per_clock() const override;
+  DecoderSize kernel_decoders(const HardwareConfig& hardware) const override;
   FaultSpace fault_space(const HardwareConfig& hardware) const override;
   FaultSpace pe_space() const override;
   std::int64_t buffer_bytes() const override;

@@ -33,6 +33,7 @@ inline constexpr int kSumBytes = 4;
 //   std::int64_t peak_macs_per_clock(const T&)
 //   std::int64_t results_per_clock(const T&)
 //   FaultSpace fault_space(const T&, const HardwareConfig&)
+//   DecoderSize kernel_decoders(const T&, const HardwareConfig&)   where it reads packed kernels
 //   FaultSpace pe_space(const T&)                            where upsets of PE registers are modelled
 //   std::int64_t buffer_bytes(const T&)                      where it has buffers of its own
 //   std::shared_ptr<CompiledAhead> compiled_ahead(T&)        where it compiles something
@@ -78,6 +79,16 @@ FaultSpace fault_space_of(const T& value, const HardwareConfig& hardware) {
   return fault_space(value, hardware);
 }
 
+// Default for engines that read no packed kernels.
+template <class T>
+DecoderSize kernel_decoders(const T&, const HardwareConfig&) {
+  return {};
+}
+template <class T>
+DecoderSize kernel_decoders_of(const T& value, const HardwareConfig& hardware) {
+  return kernel_decoders(value, hardware);
+}
+
 // Default for engines whose registers cannot be upset.
 template <class T>
 FaultSpace pe_space(const T&) {
@@ -116,6 +127,11 @@ std::int64_t EngineConfigOf<T>::peak_macs_per_clock() const {
 template <class T>
 std::int64_t EngineConfigOf<T>::results_per_clock() const {
   return results_per_clock_of(value);
+}
+
+template <class T>
+DecoderSize EngineConfigOf<T>::kernel_decoders(const HardwareConfig& hardware) const {
+  return kernel_decoders_of(value, hardware);
 }
 
 template <class T>

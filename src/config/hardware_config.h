@@ -127,8 +127,8 @@ struct CoreConfig {
 enum class DramPath : std::uint8_t { kAuto, kDirect, kSram };
 constexpr std::array<std::string_view, 3> kDramPathNames{"auto", "direct", "sram"};
 
-/// Where weights of four bits become int8 (SPEC DT-1): in the DMA engines on their way into a core's memory, or
-/// at the ports by which an engine reads them there.
+/// Where weights of four bits become int8 (SPEC DT-1): in the DMA engines on their way into a core's memory,
+/// or at the ports by which an engine reads them there.
 enum class Decompress : std::uint8_t { kLoad, kRead };
 constexpr std::array<std::string_view, 2> kDecompressNames{"load", "read"};
 

@@ -201,6 +201,11 @@ Area area_of(const HardwareConfig& hardware, const RunResult& run) {
   constexpr double kScaleBytes = 1.5;  // a scale and a zero point
   area.dma = (number(landing) + number(decoders * kMostWeightScales) * kScaleBytes) * byte +
              number(lanes) * t.decode_um2 / kUm2PerMm2;
+  if (chip.decompress == Decompress::kRead) {
+    const DecoderSize ports = hardware.matrix_engine().kernel_decoders(hardware);
+    area.dma += cores * (number(ports.decoders * chip.core.weight_scales) * kScaleBytes * byte +
+                         number(ports.lanes) * t.decode_um2 / kUm2PerMm2);
+  }
   return area;
 }
 

@@ -58,7 +58,7 @@ struct Area {
   /// units, buffers of the engines, memories.
   double macs = 0, results = 0, lanes = 0, buffers = 0, nram = 0, wram = 0;
   double sram = 0;   ///< of all clusters
-  double dma = 0;    ///< landing buffers and decoders of the copy engines of cores and clusters
+  double dma = 0;    ///< landing buffers of the copy engines of cores and clusters, and all decoders
   double buses = 0;  ///< a register and a multiplexer for each bit of the ports of interconnects
   double memories() const { return buffers + nram + wram + sram; }
   double total() const { return macs + results + lanes + memories() + dma + buses; }

@@ -30,6 +30,10 @@ std::optional<PlannedNetwork> plan_with_decoder(bool fused, Workload& workload, 
     hardware.fusion.keep_where_slower = true, hardware.fusion.least_main_layers = 1;
   }
   hardware.chip->decode_bytes_per_clock = number(1, 40);
+  if (one_in(2)) {
+    hardware.chip->decompress = Decompress::kRead;
+    hardware.chip->core.weight_scales = one_in(3) ? number(16, 200) : 4096;
+  }
   return plan_or_refusal(workload, hardware,
                          {"chip.", "NRAM", "switch_array.", "wfold.", "rolling.", "offset.", "dram."}, tally);
 }

@@ -79,6 +79,11 @@ std::int64_t results_per_clock(const OffsetConfig& c) {
   return c.drain_bytes / kSumBytes;
 }
 
+// Codes of two weights a byte.
+DecoderSize kernel_decoders(const OffsetConfig& c, const HardwareConfig&) {
+  return {1, std::int64_t{2} * c.port_bytes};
+}
+
 std::int64_t buffer_bytes(const OffsetConfig& c) {
   return std::int64_t{c.cache.bytes} + c.table_bytes + std::int64_t{kPostParameterBytes} * c.record_kernels;
 }

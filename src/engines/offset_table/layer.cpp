@@ -258,6 +258,7 @@ class OffsetLayer : public MatrixLayer {
   }
   std::vector<std::uint8_t> pack_block(const Tensor& weights, int set, int block) const override;
   bool reduces() const override { return p_.conv.groups == 1; }
+  bool reads_images() const override { return true; }
   Interval weights_of(int block, Interval channels) const override {
     const OffsetSchedule one = schedule({block, block + 1});
     const auto bytes = [&](int before) {

@@ -120,6 +120,11 @@ std::int64_t results_per_clock(const RollingConfig& c) {
   return c.drain_bytes / kSumBytes;
 }
 
+// Codes of two weights a byte.
+DecoderSize kernel_decoders(const RollingConfig& c, const HardwareConfig&) {
+  return {1, std::int64_t{2} * c.port_bytes};
+}
+
 namespace {
 
 // The most blocks of lines in an output block.

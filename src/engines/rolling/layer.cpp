@@ -243,7 +243,7 @@ class RollingLayer : public MatrixLayer {
     return others;
   }
   bool reduces() const override { return p_.conv.groups == 1; }
-  bool reads_kernels_only() const override { return config_.transposition != TranspositionChoice::kStep; }
+  bool reads_images() const override { return config_.transposition != TranspositionChoice::kStep; }
   Interval weights_of(int block, Interval channels) const override {
     const int element = p_.kernels_of({block, block + 1}) * p_.taps();
     return {channels.begin * element, channels.end * element};

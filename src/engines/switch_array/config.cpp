@@ -98,6 +98,10 @@ std::int64_t results_per_clock(const SwitchArrayConfig& c) {
   return std::int64_t{c.groups} * ceil_div(c.columns, c.drain_clocks_per_lane);
 }
 
+DecoderSize kernel_decoders(const SwitchArrayConfig&, const HardwareConfig& hardware) {
+  return {1, hardware.matrix_bus_bytes()};
+}
+
 std::int64_t buffer_bytes(const SwitchArrayConfig& c) {
   constexpr std::int64_t kCopies = 2;
   return kCopies * c.rows * c.bank_depth_words * c.port_channels +

@@ -118,6 +118,7 @@ class SwitchArrayLayer : public MatrixLayer {
     return packed_block(p_, array_, weights, set, block);
   }
   bool reduces() const override { return p_.conv.groups == 1; }
+  bool reads_images() const override { return true; }
   Interval weights_of(int block, Interval channels) const override {
     const Interval all = planes_of(p_, array_, block);
     const auto at = [&](int plane) {

@@ -126,6 +126,10 @@ std::int64_t results_per_clock(const WfoldConfig& c) {
   return c.line_bytes / kSumBytes;
 }
 
+DecoderSize kernel_decoders(const WfoldConfig& c, const HardwareConfig&) {
+  return {c.slaves, std::int64_t{c.slaves} * c.weight_port_bytes};
+}
+
 std::int64_t buffer_bytes(const WfoldConfig& c) {
   return std::int64_t{c.slaves} * (c.first_buffer_lines + c.second_buffer_lines) * c.line_bytes +
          c.masters * c.transit_bytes;

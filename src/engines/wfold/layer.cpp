@@ -331,9 +331,7 @@ class WfoldLayer : public MatrixLayer {
     return others;
   }
   bool reduces() const override { return p_.conv.groups == 1; }
-  bool reads_kernels_only() const override {
-    return kernel_layout_of(p_, config_, 0, choice_.slave_groups).own();
-  }
+  bool reads_images() const override { return kernel_layout_of(p_, config_, 0, choice_.slave_groups).own(); }
   Interval weights_of(int block, Interval channels) const override {
     const bool last = channels.end == p_.channels;
     if (deals_kernels(p_, config_)) return {0, region_bytes_.of(block, channels, last)};

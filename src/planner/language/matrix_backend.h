@@ -206,8 +206,8 @@ class MatrixLayer {
   virtual MapLoad load_map(const OutputTile& tile, const TensorLayout& source,
                            std::uint64_t destination) const;
 
-  /// Whether the engine reads kernels where they were loaded and changes nothing there.
-  virtual bool reads_kernels_only() const { return true; }
+  /// Whether the engine reads the layer's kernels also from images (isa/weight_image.h).
+  virtual bool reads_images() const { return false; }
 
   /// Whether jobs may sum over a part of the channels; the outputs of such a job are one grain.
   virtual bool reduces() const { return false; }

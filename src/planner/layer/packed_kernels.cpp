@@ -165,7 +165,7 @@ std::shared_ptr<const PackedKernels> PackedKernels::of(const std::shared_ptr<con
                                                        const HardwareConfig& hardware) {
   const Problem& p = layer->problem();
   if (!hardware.chip || hardware.chip->decompress != Decompress::kRead || p.weights.four_bits() == nullptr ||
-      p.kernel_tensor || p.conv.groups > 1 || p.sets > 1 || p.of_halves || !layer->reads_kernels_only())
+      p.kernel_tensor || p.conv.groups > 1 || p.sets > 1 || p.of_halves || !layer->reads_images())
     return nullptr;
   return std::make_shared<PackedKernels>(layer, weights, hardware.chip->core.weight_scales);
 }

@@ -256,6 +256,8 @@ class OffsetMatrixUnit : public MatrixUnit {
     visitor.own_bytes("offset.cache", kOwnNramRead, lanes.nram_read);
     visitor.own_bytes("offset.lanes", kOwnNramWrite, lanes.nram_written);
     visitor.own_bytes("offset.lanes", kOwnWramRead, lanes.wram_read);
+    visitor.counter("offset.lanes", kDecodedCounter, "weights", lanes.decoded);
+    visitor.decoded(lanes.decoded);
   }
   void read_every_word() override { unit_.read_every_word(); }
   void upset_pe(const Fault& upset) override { unit_.upset(upset); }

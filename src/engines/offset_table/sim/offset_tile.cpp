@@ -117,8 +117,7 @@ void OffsetUnit::repeat_beat(const Slice& slice, std::size_t count) {
       const int accesses = kernel_accesses(slice);
       pipeline_.beats_again(1, accesses, told);
       of_kernels_.count += accesses;
-      stats.wram_read +=
-          job_->kernels.bytes_for(weights_at(*job_, slice, job_->schedule.beats(slice.group)[beat_]), bytes);
+      count_kernels(slice, job_->schedule.beats(slice.group)[beat_]);
     }
   }
   stats.beats += to_signed(count);

@@ -323,6 +323,13 @@ std::uint64_t OffsetUnit::weights_at(const Job& job, const Slice& slice, const B
   return job.run.weights + to_unsigned(OffsetSchedule::weights_at(slice, beat));
 }
 
+// Counts the kernels of a beat.
+void OffsetUnit::count_kernels(const Slice& slice, const Beat& beat) {
+  const int bytes = OffsetSchedule::weight_bytes(slice, beat);
+  stats.wram_read += job_->kernels.bytes_for(weights_at(*job_, slice, beat), bytes);
+  if (job_->kernels.is_packed()) stats.decoded += bytes;
+}
+
 // Number of WRAM accesses for the kernels of the next beat.
 int OffsetUnit::kernel_accesses(const Slice& slice) const {
   const Beat& beat = job_->schedule.beats(slice.group)[beat_];
@@ -356,8 +363,7 @@ void OffsetUnit::count_beat(const Slice& slice, const Pipeline::BeatTimes& times
                             const std::vector<LineCache::Reference>& references) {
   account(times);
   const Beat& beat = job_->schedule.beats(slice.group)[beat_];
-  stats.wram_read +=
-      job_->kernels.bytes_for(weights_at(*job_, slice, beat), OffsetSchedule::weight_bytes(slice, beat));
+  count_kernels(slice, beat);
   if (beat_++ == 0) slice_began_ = times.begin;
   ++stats.beats;
   for (const LineCache::Reference& r : references) stats.nram_read += r.missed ? line_size(r.line) : 0;

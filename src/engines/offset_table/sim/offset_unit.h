@@ -126,6 +126,7 @@ struct LaneStats {
   MacLosses losses{};
   std::int64_t results = 0;                                     ///< elements stored
   std::int64_t nram_read = 0, nram_written = 0, wram_read = 0;  ///< bytes
+  std::int64_t decoded = 0;                                     ///< weights (SPEC DT-1)
   /// bytes that explicit im2col and pointer tables would take for all maps
   std::int64_t im2col_bytes = 0, pointer_bytes = 0;
 };
@@ -235,6 +236,7 @@ class OffsetUnit : public CommandedUnit {
   void begin_next(Cycle now);
   void begin_run(Cycle now);
   void load_image(Job& job, Cycle now);
+  void count_kernels(const Slice& slice, const Beat& beat);
   static std::uint64_t weights_at(const Job& job, const Slice& slice, const Beat& beat);
   void hold_memories(Job& job, Cycle now);
   void advance(Cycle limit);

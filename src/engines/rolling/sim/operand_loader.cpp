@@ -38,6 +38,11 @@ void OperandLoader::find_pieces(const Round& round, OperandName operand, Line& l
   round.job->lines.find(operand, round.block, round.round, line.load, line.pieces);
 }
 
+void OperandLoader::count_elements(const Job& job, std::int64_t elements) {
+  stats.elements += elements;
+  if (operand_ == OperandName::kB && job.kernels.is_packed()) stats.decoded += elements;
+}
+
 void OperandLoader::enter(Cycle at, Activity release) {
   Line& front = lines_[entered_slot_];
   const Cycle ready = std::max(ledger.settled_at(), std::min(front.ready, at));
@@ -49,7 +54,7 @@ void OperandLoader::enter(Cycle at, Activity release) {
   if (++entered_slot_ == lines_.size()) entered_slot_ = 0;
   ++entered_;
   ++stats.lines;
-  if (front.load.kind != Load::Kind::kRecord) stats.elements += front.load.filled.size;
+  if (front.load.kind != Load::Kind::kRecord) count_elements(*front.round->job, front.load.filled.size);
 }
 
 namespace {
@@ -407,7 +412,7 @@ void ScratchpadLoader::pass_lines(const Round& round, LineFlow& flow, OperandIma
   const Span cuts = schedule.cuts_of_round(round.round);
   const bool is_a = operand_ == OperandName::kA;
   const Span all = is_a ? round.block.rows : round.block.columns;
-  stats.elements += schedule.elements_of(cuts) * all.size;
+  count_elements(*round.job, schedule.elements_of(cuts) * all.size);
   if (image.short_lines()) {
     flow.pass_short(all.size * cuts.size);
     read = image.short_accesses(cuts, all);
@@ -450,7 +455,7 @@ void ScratchpadLoader::pass_others(const Round& round, Load::Kind kind, LineFlow
     flow.pass(accesses, load.filled.size);
     read.accesses += accesses, read.bytes += bytes;
     if (kind == Load::Kind::kAcross) {
-      stats.elements += load.filled.size;
+      count_elements(*round.job, load.filled.size);
       continue;
     }
     std::array<std::uint8_t, OperandLines::kRecordBytes> record{};

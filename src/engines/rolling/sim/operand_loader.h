@@ -25,6 +25,7 @@ struct LoaderStats {
   std::int64_t written = 0;   ///< bytes of kernels that were written back transposed
   std::int64_t lines = 0;     ///< lines that entered the registers, records of bias and scale included
   std::int64_t elements = 0;  ///< elements that entered the registers, padding included
+  std::int64_t decoded = 0;   ///< of these, elements that were decoded (SPEC DT-1)
 };
 
 /// Reads one operand line by line, in the order of the rounds (SPEC RO-5, RO-6): an address generator, a
@@ -93,6 +94,7 @@ class OperandLoader {
     if (next_round_ == nullptr) next_round_ = rounds.at(round_);
     return next_round_;
   }
+  void count_elements(const Job& job, std::int64_t elements);
   /// Prepares the next line; `find_pieces` finds its pieces in memory.
   Line& prepare(Round& round);
   static void find_pieces(const Round& round, OperandName operand, Line& line);

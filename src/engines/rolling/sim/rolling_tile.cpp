@@ -166,6 +166,9 @@ class RollingMatrixUnit : public MatrixUnit {
     visitor.counter("rolling.array", "corrections", "corrections", stats.corrections);
     visitor.counter("rolling.array", "useful_macs", "multiply-accumulates", stats.useful_macs);
     visitor.counter("rolling.array", "operands", "elements", elements);
+    const std::int64_t decoded = unit_.loaders[1]->stats.decoded;
+    visitor.counter("rolling.b", kDecodedCounter, "weights", decoded);
+    visitor.decoded(decoded);
     visitor.counter("rolling.array", "operands_reloading", "elements", stats.elements_reloading);
     visitor.counter("rolling.results", "results", "results", unit_.results.stats.results);
     visitor.results(unit_.results.stats.results);

@@ -83,7 +83,8 @@ class ReadChannel : public CommandedUnit {
   SC_HAS_PROCESS(ReadChannel);
 
   CycleLedger data_ledger;
-  std::int64_t bytes = 0;  ///< bytes streamed
+  std::int64_t bytes = 0;    ///< bytes streamed
+  std::int64_t decoded = 0;  ///< weights (SPEC DT-1)
 
  private:
   // A burst, or an instruction without bytes, in the order in which the sink gets it.

@@ -132,6 +132,8 @@ class SwitchArrayUnit : public MatrixUnit {
     visit_engine(visitor);
     visitor.counter(load_name_, "streamed", "bytes", load_->bytes);
     visitor.counter(parameter_name_, "streamed", "bytes", parameter_->bytes);
+    visitor.counter(parameter_name_, kDecodedCounter, "weights", parameter_->decoded);
+    visitor.decoded(parameter_->decoded);
     visitor.counter(store_name_, "stored", "bytes", store_->bytes);
   }
   void inject_fault(const Fault& fault) override {

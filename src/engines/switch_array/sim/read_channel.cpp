@@ -144,6 +144,7 @@ Cycle ReadChannel::pass_on(const Delivery& next, Cycle now) {
   if (next.decoded) {
     const std::vector<std::uint8_t>& weights = decoder_.decode(*next.decoded, data.data());
     streamed = weights.data(), count = count_of(weights);
+    decoded += count;
   }
   StreamMessage message{StreamMessage::Data{streamed, count, port.trail()}};
   stretches_.clear();

@@ -93,13 +93,17 @@ class WfoldUnit : public MatrixUnit {
     visitor.ledger("fold.write", fold_->write_ledger);
     visit_engine(visitor);
     visitor.counter("fold", "written", "bytes", fold_->bytes);
+    std::int64_t decoded = 0;
     for (std::size_t i = 0; i < engine_->slaves.size(); ++i) {
       const BankPortStats& port = engine_->slaves[i]->port;
       const std::string slave = fmt::format("engine.sl{}", i);
       visitor.counter(slave, "region_port_busy", "cycles", port.accesses);
       visitor.counter(slave, "results", "results", engine_->slaves[i]->results_read);
       visitor.own_bytes(slave, kOwnWramRead, port.bytes);
+      decoded += engine_->slaves[i]->decoded;
     }
+    visitor.counter("engine.weights", kDecodedCounter, "weights", decoded);
+    visitor.decoded(decoded);
   }
 
  private:

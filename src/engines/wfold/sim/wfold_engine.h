@@ -50,6 +50,7 @@ class WfoldSlave : public sc_core::sc_module {
 
   std::int64_t results_read = 0;  ///< results that left for the writer
   BankPortStats port;             ///< accesses to its region
+  std::int64_t decoded = 0;       ///< weights (SPEC DT-1)
 
  private:
   void take_clock(SlaveClock& clock, sc_core::sc_time& delay);
@@ -105,6 +106,7 @@ class WfoldSlave : public sc_core::sc_module {
   std::vector<PostParameter> records_;      // [set][kernel]
   std::vector<std::int16_t> kernel_lines_;  // tile granularity: every line of the kernel tile, in beat order
   std::map<int, std::int64_t> tile_reads_;  // tile granularity: accesses of a tile's kernel lines, by bytes
+  std::int64_t tile_weights_ = 0;           // tile granularity: weights of a tile's kernel lines
   std::int64_t chunk_reads_ = 0;            // tile granularity: accesses of the chunk's kernels and records
   std::optional<WeightWindow> window_of_image_;  // of packed kernels
   std::uint64_t image_ = 0;                      // where their image begins

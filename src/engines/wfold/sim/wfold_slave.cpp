@@ -180,6 +180,7 @@ void WfoldSlave::read_port(const SlaveClock::PortRead& read, const WfoldJob& job
   if (count > 0)
     read_kernels(job, job.run.weights + to_unsigned(line_.bytes.begin + begin), port_line_.data() + begin,
                  count);
+  if (count > 0 && job.packed) decoded += count;
   if (!part.line_complete) return;
   replicate(port_line_.data(), line_, job,
             kernels_buffer_.data() + to_signed(part.slot) * config_.line_bytes);
@@ -274,11 +275,12 @@ void WfoldSlave::load_kernels(const SlaveChunk& chunk) {
   const std::int64_t lines = chunk.tile.kernels_per_slave * schedule.steps_of_tile();
   kernel_lines_.resize(to_size(lines * config_.line_bytes));
   WfoldBeat beat = chunk.first;
-  tile_reads_.clear();
+  tile_reads_.clear(), tile_weights_ = 0;
   for (std::int64_t i = 0; i < lines; ++i) {
     schedule.find_kernel_line(beat, chunk.tile, number_, line_);
     replicate(base + line_.bytes.begin, line_, chunk.job, kernel_lines_.data() + i * config_.line_bytes);
     note_line_reads(chunk);
+    tile_weights_ += line_.bytes.end - line_.bytes.begin;
     schedule.advance_kernel_line(beat, chunk.tile);
   }
   if (!schedule.geometry().post_parameters) return;
@@ -335,6 +337,7 @@ void WfoldSlave::take_chunk(SlaveChunk& chunk, sc_core::sc_time&) {
   if (chunk.job.run.begins_sums) std::fill_n(results_of(chunk.half, 0), kernels_ * most_results_, 0);
   // Every kernel line is read through the region's port, for each tile again.
   for (const auto& [bytes, accesses] : tile_reads_) count_reads(accesses, bytes);
+  if (chunk.job.packed) decoded += tile_weights_;
   if (chunk_reads_ > 0)
     use_of(region).accesses(context_.clock.at(chunk.port_from), context_.clock.at(chunk.port_until - 1),
                             chunk.job.packed ? image_ : chunk.job.run.weights,
