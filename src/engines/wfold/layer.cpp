@@ -344,10 +344,8 @@ class WfoldLayer : public MatrixLayer {
   }
   // A whole kernel is one run, and so are a slave's kernels in turn. Of a part of the channels, every tap is
   // a run, or every folded column in a row.
-  std::vector<Transfer> dealt_kernels(int block, Interval channels) const override {
-    const MemoryConfig& wram = hardware_.chip->core.wram;
+  std::vector<Transfer> dealt_kernels(int block, Interval channels, std::int64_t region) const override {
     const int slaves = config_.slaves, kernels = p_.kernels_of({block, block + 1});
-    const std::int64_t region = wram.size_bytes / wram.banks;
     const std::int64_t per_group = p_.channels / p_.conv.groups, kernel = p_.taps() * per_group;
     const WfoldSchedule schedule(choice_.shape, region_bytes_.geometry(block, channels));
     // Kernels that will be folded in place lie at the tail of it.

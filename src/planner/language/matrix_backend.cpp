@@ -62,7 +62,7 @@ std::vector<KernelPart> MatrixLayer::kernel_parts(int, Interval) const {
   throw UserError(fmt::format("layer '{}': this engine has no kernels that are a tensor", problem().name));
 }
 
-std::vector<Transfer> MatrixLayer::dealt_kernels(int, Interval) const {
+std::vector<Transfer> MatrixLayer::dealt_kernels(int, Interval, std::int64_t) const {
   throw std::logic_error("kernels that are not dealt to regions");
 }
 

@@ -61,7 +61,7 @@ void add_constants(const MatrixLayer& layer, const WeightPlace& w, const KernelG
   }
   for (const BlockLoad& load : loads) {
     if (w.layout.dealt) {
-      for (Transfer transfer : layer.dealt_kernels(load.block, group.reduction.channels)) {
+      for (Transfer transfer : layer.dealt_kernels(load.block, group.reduction.channels, w.region_bytes)) {
         transfer.source += source(load.block), transfer.destination += load.destination;
         transfers.push_back(transfer);
       }

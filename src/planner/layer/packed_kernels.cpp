@@ -14,7 +14,7 @@
 namespace tilebeat {
 namespace {
 
-constexpr int kNoGroup = 0;                   // a weight of 0 that belongs to no group
+constexpr int kNoGroup = 0;               // a weight of 0 that belongs to no group
 constexpr int kMostOfImage = UINT16_MAX;  // in the fields of two bytes
 
 // Groups of the weights of a block, and the frames that fit them.
@@ -157,6 +157,7 @@ class ImageWriter {
 };
 
 constexpr std::uint64_t kRecords = std::uint64_t{1} << 45;  // a place of post-parameters in DRAM
+constexpr std::int64_t kRegion = std::int64_t{1} << 40;     // bytes from one region to the next
 
 }  // namespace
 
@@ -165,7 +166,8 @@ std::shared_ptr<const PackedKernels> PackedKernels::of(const std::shared_ptr<con
                                                        const HardwareConfig& hardware) {
   const Problem& p = layer->problem();
   if (!hardware.chip || hardware.chip->decompress != Decompress::kRead || p.weights.four_bits() == nullptr ||
-      p.kernel_tensor || p.conv.groups > 1 || p.sets > 1 || p.of_halves || !layer->reads_images())
+      p.kernel_tensor || p.conv.groups > 1 || p.sets > 1 || p.of_halves || weights.layout.region_groups > 1 ||
+      !layer->reads_images())
     return nullptr;
   return std::make_shared<PackedKernels>(layer, weights, hardware.chip->core.weight_scales);
 }
@@ -174,6 +176,7 @@ PackedKernels::PackedKernels(std::shared_ptr<const MatrixLayer> layer, WeightPla
                              std::int64_t most_scales)
     : layer_(std::move(layer)), place_(std::move(place)), most_scales_(most_scales) {
   if (place_.post != 0) place_.post = kRecords;
+  if (place_.layout.regions > 1) place_.region_bytes = kRegion;
 }
 
 bool PackedKernels::has_short_block() const {

@@ -215,7 +215,7 @@ std::string times_of(const Scene& scene, Build build) {
 
 std::string read_times(const Scene& scene) {
   return times_of(scene, [&](const SimContext& context, UnitDriver& driver, ScriptedTarget& memory) {
-    ReadChannel channel("channel", context, dma_of(scene), SwitchArrayConfig{}, Unit::kLoad);
+    ReadChannel channel("channel", context, dma_of(scene), SwitchArrayConfig{}, Unit::kLoad, 16);
     Sink sink("sink", context, scene);
     driver.command.bind(channel.command);
     channel.completion.bind(driver.completion);
