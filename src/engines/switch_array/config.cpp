@@ -191,13 +191,12 @@ std::string LoadInput::subject() const {
 
 void LoadKernels::describe(FieldVisitor& visit) {
   visit("address", address, 48), visit("post_address", post_address, 48), visit("words", words, 32, kFromOne);
-  visit("parameter_word", parameter_word, 32), visit("slot", slot, 16),
+  visit("parameter_word", parameter_word, 31), visit("packed", packed, 1), visit("slot", slot, 16),
       visit("post_records", post_records, 16);
-  visit("group_channels", group_channels, 16), visit("group_kernels", group_kernels, 16, kFromOne);
+  visit("group_channels", group_channels, 32), visit("group_kernels", group_kernels, 16, kFromOne);
   visit("first_kernel", first_kernel, 16), visit("kernels", kernels, 16);
   visit("first_channel", first_channel, 32), visit("block_words", block_words, 32, kFromOne);
   visit("block_channels", block_channels, 16), visit("taps", taps, 24, kFromOne), visit("fill", fill, 8);
-  visit("packed", packed, 1);
 }
 
 void LoadImage::describe(FieldVisitor& visit) {

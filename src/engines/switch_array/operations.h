@@ -86,7 +86,7 @@ struct LoadKernels {
   std::uint32_t parameter_word = 0;  ///< first word in the parameter buffer
   std::uint16_t slot = 0;            ///< post-parameter slot of the first block
   std::uint16_t post_records = 0;    ///< records to load, 0 for none
-  std::uint16_t group_channels = 0;  ///< channels of a group; 0: all bytes of the words come from memory
+  std::uint32_t group_channels = 0;  ///< channels of a group; 0: all bytes of the words come from memory
   std::uint16_t group_kernels = 1;   ///< kernels of a group
   std::uint16_t first_kernel = 0;    ///< number of the first block's first kernel in its group
   std::uint16_t kernels = 0;         ///< from that one on: columns beyond them have none
