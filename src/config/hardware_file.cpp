@@ -200,9 +200,10 @@ void describe(V& v, CoreConfig& c) {
   v.choice("stores", c.stores, kStoreOrderNames,
            "when results go to DRAM: behind the loads of IODMA, in one queue, or between their bursts, by an "
            "IODMA for stores with a queue, a landing buffer and ports of its own");
-  v.integer("weight_scales", c.weight_scales, {16, 65536},
-            "scales and zero points of packed kernels that a port of the matrix engine holds (chip.decompress: "
-            "read)");
+  v.integer(
+      "weight_scales", c.weight_scales, {16, 65536},
+      "scales and zero points of packed kernels that a port of the matrix engine holds (chip.decompress: "
+      "read)");
   v.object("vector", c.vector, "the vector unit");
 }
 
@@ -232,9 +233,10 @@ void describe(V& v, ChipConfig& c) {
             "bytes of int4 or uint4 weights a clock that the decoder of a DMA engine in front of WRAM takes; "
             "0: there is "
             "none, such weights are refused");
-  v.choice("decompress", c.decompress, kDecompressNames,
-           "where int4 and uint4 weights become int8: in DMA engines on their way into WRAM, or where the matrix "
-           "engine reads WRAM, which then holds them packed where their groups follow a pattern");
+  v.choice(
+      "decompress", c.decompress, kDecompressNames,
+      "where int4 and uint4 weights become int8: in DMA engines on their way into WRAM, or where the matrix "
+      "engine reads WRAM, which then holds them packed where their groups follow a pattern");
 }
 
 template <class V>

@@ -217,7 +217,8 @@ class MatrixLayer {
   /// tensor.
   virtual Interval weights_of(int /*block*/, Interval /*channels*/) const { return {}; }
   /// The transfers of channels `channels` of a block whose kernels are dealt to regions, which begin `region`
-  /// bytes apart: from its first byte in DRAM to the first byte of its place in a region, both counted from 0.
+  /// bytes apart: from its first byte in DRAM to the first byte of its place in a region, both counted from
+  /// 0.
   virtual std::vector<Transfer> dealt_kernels(int block, Interval channels, std::int64_t region) const;
   /// The places of channels `channels` of a block, for kernels that are a tensor; without post-parameters.
   virtual std::vector<KernelPart> kernel_parts(int block, Interval channels) const;

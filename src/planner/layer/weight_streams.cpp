@@ -142,8 +142,7 @@ std::vector<Transfer> weight_loads(TaskGraph& graph, const Shard& shard, const K
     std::vector<Transfer> packed{image_load(graph, shard, group, *image, destination)};
     if (shard.weights.layout.post_place == PostPlace::kInRegions) return packed;  // records and all
     for (auto record = all.begin() + kernels; record != all.end(); ++record) {
-      record->destination =
-          destination + post_offset(*shard.layer, shard.weights, group, image->bytes());
+      record->destination = destination + post_offset(*shard.layer, shard.weights, group, image->bytes());
       packed.push_back(*record);
     }
     return packed;
