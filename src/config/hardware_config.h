@@ -216,6 +216,10 @@ struct HardwareConfig {
   int matrix_bus_bytes() const {
     return chip ? chip->core.bus.bytes_per_clock : interconnect.bytes_per_clock;
   }
+  /// Scales of packed kernels that the decoder at a port of the matrix engine has room for; 0: there is none.
+  int port_scales() const {
+    return chip && chip->decompress == Decompress::kRead ? chip->core.weight_scales : 0;
+  }
   /// The length of an NPU clock, rounded to a whole picosecond.
   Picoseconds clock_ps() const;
 };

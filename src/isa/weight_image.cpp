@@ -22,40 +22,49 @@ std::int64_t get(const std::uint8_t* from, int bytes) {
 // The first bytes of the header's fields.
 constexpr int kImageScalesAt = 2, kImagePeriodsAt = 4, kImageTailAt = 6, kImageFormAt = 8, kImagePlainAt = 10,
               kImageWeightsAt = 12, kImageBlocksAt = 16, kImageLastWeightsAt = 20, kImageLastPlainAt = 24,
-              kImageEndAt = 26;
+              kImageLastScalesAt = 26, kImageEndAt = 28;
 constexpr int kImageSignedBit = 8, kImageZeroPointsBit = 16, kImageShiftMask = 7;
+constexpr std::int64_t kMostImageBytes = std::int64_t{1} << 40;  // decoded, with as many scales
 
 }  // namespace
 
 std::array<std::uint8_t, kImageHeaderBytes> WeightImage::encoded() const {
   std::array<std::uint8_t, kImageHeaderBytes> header{};
   std::uint8_t* const h = header.data();
-  put(h, run, 2), put(h + kImageScalesAt, scales, 2), put(h + kImagePeriodsAt, periods, 2),
-      put(h + kImageTailAt, tail, 2);
-  put(h + kImageFormAt, shift | (is_signed ? kImageSignedBit : 0) | (zero_points ? kImageZeroPointsBit : 0),
-      1);
+  put(h, frames.run, 2), put(h + kImageScalesAt, frames.scales, 2);
+  put(h + kImagePeriodsAt, frames.periods, 2), put(h + kImageTailAt, frames.tail, 2);
+  const int form = shift | (is_signed ? kImageSignedBit : 0) | (zero_points ? kImageZeroPointsBit : 0);
+  put(h + kImageFormAt, form, 2);
   put(h + kImagePlainAt, plain, 2), put(h + kImageWeightsAt, weights, 4), put(h + kImageBlocksAt, blocks, 4);
   put(h + kImageLastWeightsAt, last_weights, 4), put(h + kImageLastPlainAt, last_plain, 2);
+  put(h + kImageLastScalesAt, last_scales, 2);
   return header;
 }
 
 WeightImage WeightImage::decoded(const std::uint8_t* h) {
   WeightImage made;
-  made.run = to_int(get(h, 2)), made.scales = to_int(get(h + kImageScalesAt, 2));
-  made.periods = to_int(get(h + kImagePeriodsAt, 2)), made.tail = to_int(get(h + kImageTailAt, 2));
-  const int form = h[kImageFormAt];
+  ImageFrames& f = made.frames;
+  f.run = to_int(get(h, 2)), f.scales = to_int(get(h + kImageScalesAt, 2));
+  f.periods = to_int(get(h + kImagePeriodsAt, 2)), f.tail = to_int(get(h + kImageTailAt, 2));
+  const int form = to_int(get(h + kImageFormAt, 2));
   made.shift = form & kImageShiftMask, made.is_signed = (form & kImageSignedBit) != 0;
   made.zero_points = (form & kImageZeroPointsBit) != 0;
   made.plain = to_int(get(h + kImagePlainAt, 2)), made.last_plain = to_int(get(h + kImageLastPlainAt, 2));
   made.weights = get(h + kImageWeightsAt, 4), made.blocks = get(h + kImageBlocksAt, 4);
   made.last_weights = get(h + kImageLastWeightsAt, 4);
+  made.last_scales = to_int(get(h + kImageLastScalesAt, 2));
   const bool rest =
       std::any_of(h + kImageEndAt, h + kImageHeaderBytes, [](std::uint8_t b) { return b != 0; });
-  if (rest || form >= 2 * kImageZeroPointsBit || made.run == 0 || made.scales == 0 || made.periods == 0 ||
-      made.blocks == 0 || made.weights == 0 || made.tail > made.run || made.last_weights > made.weights)
+  const bool empty = f.run == 0 || f.scales == 0 || made.last_scales == 0 || f.periods == 0 ||
+                     made.blocks == 0 || made.weights == 0;
+  // A frame has at least as many weights as scales.
+  const auto large = [&] { return made.blocks > kMostImageBytes / (made.block_bytes() + f.scales); };
+  if (rest || form >= 2 * kImageZeroPointsBit || empty || f.tail > f.run ||
+      made.last_weights > made.weights || large())
     throw SimulationError(
-        fmt::format("image of weights: a header of {} blocks of {} weights with {} periods of {} runs of {}",
-                    made.blocks, made.weights, made.periods, made.scales, made.run));
+        fmt::format("image of weights: a header of {} blocks of {} weights with {} periods of {} (last block "
+                    "{}) runs of {}",
+                    made.blocks, made.weights, f.periods, f.scales, made.last_scales, f.run));
   return made;
 }
 

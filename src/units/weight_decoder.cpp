@@ -1,8 +1,11 @@
 #include "units/weight_decoder.h"
 
 #include "base/types.h"
+#include "tilebeat/error.h"
 
 #include <algorithm>
+
+#include <fmt/format.h>
 
 namespace tilebeat {
 std::uint8_t decoded_code(int code, int zero_point, int scale, int shift, bool is_signed) {
@@ -124,6 +127,60 @@ bool WeightDecoder::take_weights(const std::uint8_t* stream, std::size_t bytes, 
   at_ = 0, has_scales_ = s.scales == 0;
   if (--frames_left_ == 0) section_.reset();
   return true;
+}
+
+WeightWindow::WeightWindow(const std::uint8_t* header, int most_scales)
+    : image_(WeightImage::decoded(header)) {
+  if (most_scales == 0)
+    throw SimulationError("packed kernels: no decoder is at the port (chip.decompress: read has one)");
+  if (image_.all_scales() > most_scales)
+    throw SimulationError(
+        fmt::format("image of weights: {} scales, the port has room for {} (chip.core.weight_scales)",
+                    image_.all_scales(), most_scales));
+}
+
+std::array<WeightImage::Bytes, 2> WeightWindow::scales() const {
+  const std::int64_t count = image_.all_scales();
+  return {{{kImageHeaderBytes, count},
+           {kImageHeaderBytes + count, image_.zero_points ? ceil_div<std::int64_t>(count, 2) : 0}}};
+}
+
+void WeightWindow::take(const std::uint8_t* scales, const std::uint8_t* zero_points) {
+  const std::int64_t count = image_.all_scales();
+  scales_.assign(scales, scales + count);
+  zero_points_.assign(to_size(count), image_.is_signed ? 0 : 8);
+  for (std::int64_t i = 0; image_.zero_points && i < count; ++i)
+    nth(zero_points_, i) = static_cast<std::uint8_t>(half_byte(zero_points, i));
+}
+
+void WeightWindow::decode(std::int64_t begin, std::int64_t end, const std::uint8_t* bytes,
+                          std::uint8_t* decoded) const {
+  read_and_decode(begin, end, decoded, [&bytes](WeightImage::Bytes of, std::uint8_t* to) {
+    std::copy_n(bytes, of.count, to);
+    bytes += of.count;
+  });
+}
+
+void WeightWindow::decode_part(const WeightImage::Part& part, const std::uint8_t* bytes,
+                               std::uint8_t* decoded) const {
+  if (part.is_plain) {
+    std::copy_n(bytes, part.to - part.from, decoded);
+    return;
+  }
+  const WeightImage& w = image_;
+  const ImageFrames frames = w.frames_of(part.block);
+  const std::int64_t first_scale = part.block * w.block_scales(), period = frames.period();
+  const std::int64_t first_code = part.from / 2 * 2;
+  for (std::int64_t at = part.from; at < part.to;) {
+    const std::int64_t in_period = at % period;
+    const std::int64_t run = std::min<std::int64_t>(in_period / frames.run, frames.scales - 1);
+    const std::int64_t scale = first_scale + at / frames.frame() * frames.scales + run;
+    const std::int64_t end =
+        std::min(part.to, at - in_period + run * frames.run + frames.run_length(to_int(run)));
+    for (; at < end; ++at)
+      *decoded++ = decoded_code(half_byte(bytes, at - first_code), nth(zero_points_, scale),
+                                nth(scales_, scale), w.shift, w.is_signed);
+  }
 }
 
 }  // namespace tilebeat

@@ -179,23 +179,24 @@ std::shared_ptr<const WeightCodes> Weights::codes() const {
   });
 }
 
-std::array<Tensor, 2> Weights::groups() const {
-  constexpr std::size_t kNumbers = 65535;
+std::array<Tensor, 3> Weights::groups() const {
+  constexpr std::size_t kNumbers = (1 << 24) - 1;
   const Stored& of = *stored_;
   if (of.map) {
-    const std::array<Tensor, 2> whole = of.whole.groups();
-    return {of.map(whole[0]), of.map(whole[1])};
+    std::array<Tensor, 3> planes = of.whole.groups();
+    for (Tensor& plane : planes) plane = of.map(plane);
+    return planes;
   }
-  Tensor bytes{shape(), DType::kUint8, {}};
-  bytes.bytes.resize(to_size(elements()));
-  std::array<Tensor, 2> made{bytes, std::move(bytes)};
+  std::array<Tensor, 3> made;
+  for (Tensor& plane : made) plane = {shape(), DType::kUint8, std::vector<std::uint8_t>(to_size(elements()))};
   std::size_t group = 0;
   each_group(*of.form, of.packed, [&](std::size_t weight, std::size_t end, std::uint8_t, std::uint8_t) {
     const std::size_t number = 1 + group++ % kNumbers;
-    std::fill(made[0].bytes.begin() + to_signed(weight), made[0].bytes.begin() + to_signed(end),
-              static_cast<std::uint8_t>(number));
-    std::fill(made[1].bytes.begin() + to_signed(weight), made[1].bytes.begin() + to_signed(end),
-              static_cast<std::uint8_t>(number >> 8));
+    for (std::size_t i = 0; i < made.size(); ++i) {
+      std::vector<std::uint8_t>& bytes = made[i].bytes;
+      std::fill(bytes.begin() + to_signed(weight), bytes.begin() + to_signed(end),
+                static_cast<std::uint8_t>(number >> (8 * i)));
+    }
   });
   return made;
 }

@@ -75,9 +75,9 @@ class Weights {
   std::shared_ptr<const Tensor> int8() const;
   /// Null where they are stored as int8.
   std::shared_ptr<const WeightCodes> codes() const;
-  /// For each weight of four bits 1 + the number of its group, counted modulo 65535: the lower bytes, and the
-  /// upper ones; 0 where weights are filled up.
-  std::array<Tensor, 2> groups() const;
+  /// For each weight of four bits 1 + the number of its group, of kernel after kernel, modulo 2^24 - 1: the
+  /// bytes, the lowest first, each as a tensor of the weights' shape; 0 where weights are filled up.
+  std::array<Tensor, 3> groups() const;
   /// For each kernel of `per_kernel` weights in turn the sum of |w - zero_point|.
   const std::vector<std::int64_t>& kernel_sizes(std::int64_t per_kernel, std::int32_t zero_point) const;
 

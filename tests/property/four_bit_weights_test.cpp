@@ -17,7 +17,7 @@ namespace tilebeat::testing {
 namespace {
 
 struct FourBitTally : Refusals {
-  int layers = 0, decoded = 0, grouped = 0, shared = 0;
+  int layers = 0, decoded = 0, grouped = 0, shared = 0, packed = 0;
 };
 
 /// Plans for hardware that decodes weights; nothing: it refuses the workload. Where layers are fused, only
@@ -52,27 +52,34 @@ void check_four_bits(Engine engine, bool fused, FourBitTally& tally) {
   if (one_in(4)) check_any_order(hardware, planned->plan, run);
   tally.layers += given;
   for (const LayerPlan& layer : planned->plan.layers) tally.grouped += layer.layers.size() > 1 ? 1 : 0;
-  std::int64_t decoded = 0;
-  for (const auto& counter : run.report.at("counters"))
-    decoded += counter.at("name") == "decoded" ? counter.at("value").get<std::int64_t>() : 0;
-  RC_ASSERT(decoded > 0);
+  std::int64_t copies = 0, reads = 0;  // weights that they have decoded
+  for (const auto& counter : run.report.at("counters")) {
+    if (counter.at("name") != "decoded") continue;
+    const bool is_copy = counter.at("module").get<std::string>().find("dma") != std::string::npos;
+    (is_copy ? copies : reads) += counter.at("value").get<std::int64_t>();
+  }
+  RC_ASSERT(copies + reads > 0);
+  RC_ASSERT(reads == 0 || hardware.chip->decompress == Decompress::kRead);
+  tally.packed += reads > 0 ? 1 : 0;
 }
 
 class FourBitWeights : public ::testing::TestWithParam<Engine> {};
 
 TEST_P(FourBitWeights, DT_1_DT_4_random_networks_layer_by_layer) {
   FourBitTally tally;
-  check_cases_until([&] { return tally.layers >= budget(100, 20); }, budget(60, 12),
+  check_cases_until([&] { return tally.layers >= budget(100, 20) && tally.packed > 0; }, budget(60, 12),
                     [&] { check_four_bits(GetParam(), false, tally); });
   EXPECT_GE(tally.layers, budget(100, 20)) << "layers with weights of four bits";
+  EXPECT_GT(tally.packed, 0) << "networks whose kernels stayed packed";
 }
 
 TEST_P(FourBitWeights, DT_1_DT_4_random_networks_fused) {
   FourBitTally tally;
-  check_cases_until([&] { return tally.layers >= budget(60, 12) && tally.grouped > 0; }, budget(40, 10),
-                    [&] { check_four_bits(GetParam(), true, tally); });
+  check_cases_until([&] { return tally.layers >= budget(60, 12) && tally.grouped > 0 && tally.packed > 0; },
+                    budget(40, 10), [&] { check_four_bits(GetParam(), true, tally); });
   EXPECT_GE(tally.layers, budget(60, 12)) << "layers with weights of four bits";
   EXPECT_GT(tally.grouped, 0) << "fusion groups";
+  EXPECT_GT(tally.packed, 0) << "networks whose kernels stayed packed";
 }
 
 // Convolutions of other strides, dilations and maps with the same weights, of four bits or int8: whatever

@@ -89,6 +89,8 @@ class Lowering : public MatrixLowering {
       run.result = job.ofm.address + to_unsigned(first * p_.element_bytes());
       TaskCost cost = cost_of_run(shape, run);
       if (first == 0) cost.cycles += loads.cycles, cost.dram_bytes = loads.bytes;
+      if (run.image != 0 && !run.same_image)
+        cost.cycles += static_cast<double>(ceil_div<std::int64_t>(job.image_front, config_.port_bytes));
       const OffsetSchedule schedule(shape, setup_, run);
       if (config_.addresses == Addresses::kTables)
         read_tables(shape, schedule, first == 0 && loads.bytes > 0, cost);

@@ -122,6 +122,7 @@ std::int64_t results_per_clock(const RollingConfig& c) {
 
 // Codes of two weights a byte.
 DecoderSize kernel_decoders(const RollingConfig& c, const HardwareConfig&) {
+  if (c.transposition == TranspositionChoice::kStep) return {};
   return {1, std::int64_t{2} * c.port_bytes};
 }
 

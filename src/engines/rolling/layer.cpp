@@ -94,6 +94,8 @@ class Lowering : public MatrixLowering {
     cost.cycles = kFill + expected.clocks() - expected.last_drain;
     // Every word is read and written.
     if (run.transposes) cost.cycles += 2.0 * schedule.product().n * run.kernels / config_.port_bytes;
+    if (run.packed && !run.same_image)
+      cost.cycles += static_cast<double>(ceil_div<std::int64_t>(job.image_front, config_.port_bytes));
     cost.latency = expected.last_drain + config_.post_latency_cycles + kFill;
     cost.beats = expected.beats;
     add(run, job.accesses(), cost);

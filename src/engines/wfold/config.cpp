@@ -127,6 +127,7 @@ std::int64_t results_per_clock(const WfoldConfig& c) {
 }
 
 DecoderSize kernel_decoders(const WfoldConfig& c, const HardwareConfig&) {
+  if (c.kernel_place == KernelPlace::kOffline) return {};
   return {c.slaves, std::int64_t{c.slaves} * c.weight_port_bytes};
 }
 

@@ -150,7 +150,11 @@ class Lowering : public MatrixLowering {
     Task task;
     task.processor = place_.processor;
     task.instruction.operation = kernels;
-    if (kernels.packed && job.weights_read) task.accesses.push_back(*job.weights_read);
+    if (kernels.packed) {
+      task.cost.cycles =
+          static_cast<double>(ceil_div<std::int64_t>(job.image_front, config_.weight_port_bytes));
+      if (job.weights_read) task.accesses.push_back(*job.weights_read);
+    }
     graph_.add(std::move(task));
   }
 
@@ -279,9 +283,8 @@ class WfoldLayer : public MatrixLayer {
   // Post-parameters are part of folded blocks, except where kernels are a tensor.
   WeightLayout weight_layout() const override {
     const bool dealt = deals_kernels(p_, config_);
-    const std::int64_t kernel = std::int64_t{p_.taps()} * (p_.channels / p_.conv.groups);
     WeightLayout layout = layout_of_blocks(p_, [&](int block) {
-      return dealt ? kernel * p_.kernels_of({block, block + 1}) : block_bytes(block);
+      return dealt ? kernel_bytes() * p_.kernels_of({block, block + 1}) : block_bytes(block);
     });
     layout.regions = config_.slaves, layout.dealt = dealt, layout.region_groups = choice_.slave_groups;
     if (dealt) layout.most_bytes = std::int64_t{region_bytes_.of(0)} * config_.slaves;
@@ -295,10 +298,9 @@ class WfoldLayer : public MatrixLayer {
   }
   std::vector<std::uint8_t> pack_block(const Tensor& weights, int set, int block) const override {
     if (!deals_kernels(p_, config_)) return pack_regions(p_, choice_, weights, set, block);
-    const std::int64_t kernel = std::int64_t{p_.taps()} * (p_.channels / p_.conv.groups);
     const auto first = weights.bytes.begin() +
-                       (std::int64_t{set} * p_.conv.out_channels + block * p_.block_kernels) * kernel;
-    return {first, first + kernel * p_.kernels_of({block, block + 1})};
+                       (std::int64_t{set} * p_.conv.out_channels + block * p_.block_kernels) * kernel_bytes();
+    return {first, first + kernel_bytes() * p_.kernels_of({block, block + 1})};
   }
   std::vector<std::uint8_t> pack_post_parameters() const override {
     if (!p_.has_post_parameters()) return {};
@@ -316,8 +318,7 @@ class WfoldLayer : public MatrixLayer {
     const bool few_parts = cores > 1 && pixels * p_.kernel_blocks() < std::int64_t{kFewParts} * cores;
     // Of blocks that are large for WRAM few fit at a time, and of few blocks the first one, for which
     // computing waits, is much of the kernels.
-    const std::int64_t block_bytes =
-        std::int64_t{p_.block_kernels} * p_.taps() * (p_.channels / p_.conv.groups);
+    const std::int64_t block_bytes = p_.block_kernels * kernel_bytes();
     const bool large_blocks = 4 * block_bytes > hardware_.chip->core.wram.size_bytes ||
                               (cores > 1 && p_.kernel_blocks() <= kFewBlocks);
     for (const int of_slave : {2, 1}) {
@@ -421,6 +422,7 @@ class WfoldLayer : public MatrixLayer {
   Explanation explain(const JobCut& /*cut*/) const override { return wfold::explain(choice_, p_, hardware_); }
 
  private:
+  std::int64_t kernel_bytes() const { return std::int64_t{p_.taps()} * (p_.channels / p_.conv.groups); }
   ByteRange touched(int block) const { return channels_of(p_, block, choice_.slave_groups); }
   // Each group of slaves has neighbouring kernels, which are dealt to its regions.
   std::vector<Transfer> grouped_kernels(int kernels, std::int64_t kernel, std::int64_t region,

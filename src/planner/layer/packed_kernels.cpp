@@ -1,7 +1,6 @@
 #include "planner/layer/packed_kernels.h"
 
 #include "base/types.h"
-#include "planner/layer/block_bytes.h"
 #include "workload/weights.h"
 
 #include <algorithm>
@@ -24,14 +23,14 @@ class Frames {
 
   // Frames that may fit: runs as long as the first one and the last run of a kernel, shorter; the first runs
   // again and again; and as many weights as divide every run.
-  std::vector<WeightImage> candidates() const {
-    std::vector<WeightImage> found;
+  std::vector<ImageFrames> candidates() const {
+    std::vector<ImageFrames> found;
     const std::vector<std::int64_t> runs = run_lengths();
     const std::int64_t first = runs.front();
-    WeightImage one;
+    ImageFrames one;
     one.run = to_int(std::min<std::int64_t>(first, kMostOfImage));
     found.push_back(repeated(one));
-    WeightImage with_tail = one;
+    ImageFrames with_tail = one;
     for (std::size_t i = 1; i < runs.size() && with_tail.scales < kMostOfImage; ++i) {
       ++with_tail.scales;
       if (runs[i] == first) continue;
@@ -39,17 +38,31 @@ class Frames {
       if (runs[i] < first) found.push_back(with_tail);
       break;
     }
-    WeightImage divisor;
-    divisor.run = to_int(std::accumulate(runs.begin(), runs.end(), std::int64_t{0},
-                                         [](std::int64_t a, std::int64_t b) { return std::gcd(a, b); }));
+    ImageFrames divisor;
+    const std::int64_t common =
+        std::accumulate(runs.begin(), runs.end(), std::int64_t{0},
+                        [](std::int64_t x, std::int64_t y) { return std::gcd(x, y); });
+    divisor.run = to_int(std::gcd(common, std::int64_t{1} << 15));
     found.push_back(divisor);
     found.push_back(repeated(divisor));
     return found;
   }
 
+  // The scales of a period for which frames like `form` fit; 0: there are none. A block of fewer kernels has
+  // fewer scales a period.
+  int scales_that_fit(ImageFrames form) const {
+    if (fit(form)) return form.scales;
+    for (const ImageFrames& own : candidates()) {
+      form.scales = own.scales;
+      if (own.run == form.run && own.periods == form.periods && own.tail == form.tail && fit(form))
+        return form.scales;
+    }
+    return 0;
+  }
+
   // Whether all weights of every scale belong to one group.
-  bool fit(const WeightImage& form) const {
-    std::vector<int> of_scale(to_size(ceil_div(size_, form.frame()) * form.scales), kNoGroup);
+  bool fit(const ImageFrames& form) const {
+    std::vector<int> of_scale(to_size(form.scales_of(size_)), kNoGroup);
     for (std::int64_t i = 0; i < size_; ++i) {
       const int group = nth(groups_, i);
       int& known = nth(of_scale, form.scale_of(i));
@@ -75,7 +88,7 @@ class Frames {
     return runs;
   }
   // Runs up to the one that has the first group again make a period.
-  WeightImage repeated(WeightImage form) const {
+  ImageFrames repeated(ImageFrames form) const {
     std::int64_t next = form.run;
     while (next < size_ && nth(groups_, next) != groups_.front()) next += form.run;
     const std::int64_t scales = next / form.run;
@@ -130,19 +143,23 @@ class ImageWriter {
     zeros_.assign(scales_.size(), static_cast<std::uint8_t>(default_zero_point(image_.is_signed)));
     image_.for_parts(0, image_.decoded_bytes(), [&](const WeightImage::Part& part) {
       const std::int64_t first = part.block * image_.block_bytes();
+      const std::int64_t first_scale = part.block * image_.block_scales();
+      const ImageFrames frames = image_.frames_of(part.block);
       for (std::int64_t i = part.from; i < part.to && !part.is_plain; ++i) {
         const std::uint8_t code = codes[first + i], scale = scales[first + i];
         if (is_any(code, scale)) continue;
-        const std::int64_t number = part.block * image_.block_scales() + image_.scale_of(i);
+        const std::int64_t number = first_scale + frames.scale_of(i);
         nth(scales_, number) = scale, nth(zeros_, number) = code >> 4;
       }
     });
   }
   void put_codes(const WeightImage::Part& part, std::int64_t first, const std::uint8_t* bytes,
                  const std::uint8_t* codes, const std::uint8_t* scales, std::uint8_t* to) const {
+    const std::int64_t first_scale = part.block * image_.block_scales();
+    const ImageFrames frames = image_.frames_of(part.block);
     for (std::int64_t i = part.from; i < part.to; ++i) {
       const std::uint8_t code = codes[first + i], scale = scales[first + i];
-      const std::int64_t number = part.block * image_.block_scales() + image_.scale_of(i);
+      const std::int64_t number = first_scale + frames.scale_of(i);
       const int half = is_any(code, scale) ? nth(zeros_, number) : code & 15;
       const auto made = to_size(nth(scales_, number) << 8 | nth(zeros_, number) << 4 | half);
       if (decoded_[made] != bytes[first + i])
@@ -160,6 +177,39 @@ constexpr std::uint64_t kRecords = std::uint64_t{1} << 45;  // a place of post-p
 constexpr std::int64_t kRegion = std::int64_t{1} << 40;     // bytes from one region to the next
 
 }  // namespace
+
+std::vector<std::vector<std::uint8_t>> BlockBytes::of(const Transfer& transfer) {
+  std::vector<std::vector<std::uint8_t>> made(tensors_.size());
+  const CopyShape& s = transfer.shape;
+  for (std::int64_t row = 0; row < s.rows; ++row) {
+    for (std::int64_t column = 0; column < s.columns; ++column)
+      add(to_signed(transfer.source - place_.blocks.front()) + row * s.source_row + column * s.source_column,
+          s.run, made);
+  }
+  return made;
+}
+
+// Appends `count` bytes from byte `at` of the kernels on.
+void BlockBytes::add(std::int64_t at, std::int64_t count, std::vector<std::vector<std::uint8_t>>& made) {
+  const std::vector<std::uint64_t>& begins = place_.layout.blocks;
+  while (count > 0) {
+    const auto next = std::upper_bound(begins.begin(), begins.end(), to_unsigned(at));
+    const auto begin = to_signed(*(next - 1));
+    pack(to_size(next - begins.begin() - 1));
+    const std::int64_t from = at - begin, some = std::min(count, ssize(held_.front()) - from);
+    for (std::size_t i = 0; i < made.size(); ++i)
+      made[i].insert(made[i].end(), held_[i].begin() + from, held_[i].begin() + from + some);
+    at += some, count -= some;
+  }
+}
+
+void BlockBytes::pack(std::size_t number) {
+  if (!held_.empty() && number_ == number) return;
+  const auto blocks = to_size(layer_.problem().kernel_blocks());
+  held_.clear(), number_ = number;
+  for (const Tensor* tensor : tensors_)
+    held_.push_back(layer_.pack_block(*tensor, to_int(number / blocks), to_int(number % blocks)));
+}
 
 std::shared_ptr<const PackedKernels> PackedKernels::of(const std::shared_ptr<const MatrixLayer>& layer,
                                                        const WeightPlace& weights,
@@ -237,14 +287,15 @@ PackedKernels::Decoded PackedKernels::decoded(const KernelGroup& group,
 PackedKernels::Pattern PackedKernels::pattern_of(const KernelGroup& group, int block) const {
   KernelGroup of_block = group;
   of_block.blocks = {block, block + 1};
-  const std::array<Tensor, 2> groups = layer_->problem().weights.groups();
-  const Decoded made = decoded(of_block, {&groups[0], &groups[1]});
+  const std::array<Tensor, 3> groups = layer_->problem().weights.groups();
+  const Decoded made = decoded(of_block, {&groups[0], &groups[1], &groups[2]});
   const auto end = made.plain.begin() + made.region_bytes;
   const auto weights = std::find(made.plain.begin(), end, true) - made.plain.begin();
   Pattern pattern;
   pattern.plain = to_int(made.region_bytes - weights);
   for (std::int64_t i = 0; i < weights; ++i)
-    pattern.groups.push_back(nth(made.parts[0], i) | nth(made.parts[1], i) << 8);
+    pattern.groups.push_back(nth(made.parts[0], i) | nth(made.parts[1], i) << 8 |
+                             nth(made.parts[2], i) << 16);
   return pattern;
 }
 
@@ -256,15 +307,16 @@ std::optional<WeightImage> PackedKernels::form_of(const KernelGroup& group, bool
   std::vector<Pattern> patterns;
   if (has_whole) patterns.push_back(pattern_of(group, 0));
   if (has_last) patterns.push_back(pattern_of(group, p.kernel_blocks() - 1));
+  const Pattern &block = patterns.front(), &last = patterns.back();
   std::optional<WeightImage> best;
-  for (WeightImage one : Frames(patterns.front().groups).candidates()) {
-    const bool fits = std::all_of(patterns.begin(), patterns.end(), [&](const Pattern& pattern) {
-      return pattern.plain <= kMostOfImage && Frames(pattern.groups).fit(one);
-    });
-    if (!fits) continue;
+  for (const ImageFrames& frames : Frames(block.groups).candidates()) {
+    WeightImage one;
+    one.frames = frames, one.last_scales = Frames(last.groups).scales_that_fit(frames);
+    if (one.last_scales == 0 || !Frames(block.groups).fit(frames) || block.plain > kMostOfImage) continue;
     one.shift = form.shift, one.is_signed = form.is_signed, one.zero_points = form.has_zero_points;
-    one.weights = ssize(patterns.front().groups), one.plain = patterns.front().plain;
-    one.last_weights = ssize(patterns.back().groups), one.last_plain = patterns.back().plain;
+    one.weights = ssize(block.groups), one.plain = block.plain;
+    one.last_weights = ssize(last.groups), one.last_plain = last.plain;
+    one.blocks = ssize(patterns);
     if (!best || one.bytes() < best->bytes()) best = one;
   }
   return best;
@@ -279,7 +331,10 @@ std::optional<WeightImage> PackedKernels::image_of(const KernelGroup& group) con
                  [&] { return form_of(group, has_whole, has_last); });
   if (!made) return made;
   made->blocks = group.blocks.size();
-  if (!has_last) made->last_weights = made->weights, made->last_plain = made->plain;
+  if (!has_last) {
+    made->last_weights = made->weights, made->last_plain = made->plain;
+    made->last_scales = made->frames.scales;
+  }
   if (made->all_scales() > most_scales_ || made->bytes() >= made->decoded_bytes()) made.reset();
   return made;
 }

@@ -413,7 +413,9 @@ JobCosts::Alone JobCosts::jobs_alone(MatrixJob job, int count) const {
   for (int i = 0; i < count; ++i) {
     lowering->add(job);
     job.ifm.address += 64;
-    if (!same_kernels_) job.weights += 64;
+    if (same_kernels_) continue;
+    job.weights += 64;
+    if (job.image != 0) job.image += 64;
   }
   Alone alone{schedule(graph, dependencies_of(graph), {}).cycles, graph.tasks().size()};
   for (const Task& task : graph.tasks()) alone.beats += task.cost.beats;

@@ -2,7 +2,6 @@
 
 #include "base/types.h"
 #include "isa/weight_stream.h"
-#include "planner/layer/block_bytes.h"
 #include "planner/layer/shards.h"
 #include "planner/layer/weight_encoder.h"
 

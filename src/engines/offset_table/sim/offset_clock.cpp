@@ -218,7 +218,9 @@ class OffsetMatrixUnit : public MatrixUnit {
  public:
   explicit OffsetMatrixUnit(const MatrixUnitContext& c)
       : unit_("offset", c.context, c.hardware.engine<OffsetConfig>(), c.hardware.dma,
-              c.hardware.chip->core.nram, c.hardware.chip->core.wram, c.granularity) {}
+              c.hardware.chip->core.nram, c.hardware.chip->core.wram, c.granularity) {
+    unit_.most_scales = c.hardware.port_scales();
+  }
 
   std::vector<NamedPort> memory_ports() override { return {}; }
   std::vector<NamedPort> dram_ports() override { return {{"tables", &unit_.tables.port.socket}}; }

@@ -177,14 +177,9 @@ void OffsetUnit::begin_run(Cycle now) {
 
 // The port brings the header and the scales of the run's kernels, behind all that it was asked for before.
 void OffsetUnit::load_image(Job& job, Cycle now) {
-  if (job.run.same_image) {
-    if (!last_kernels_.is_packed() || last_kernels_.begin() != job.run.image)
-      throw SimulationError("offset.run: same_image, but the run before read another one");
-    job.kernels = last_kernels_;
-    return;
-  }
+  if (job.run.same_image) return job.kernels.keep(kernels_, job.run.image, last_kernels_, "offset.run");
   const Cycle free = std::max(now, pipeline_.kernels_requested_by());
-  pipeline_.hold_kernels(job.kernels.load(kernels_, job.run.image, now, free, granularity_));
+  pipeline_.hold_kernels(job.kernels.load(kernels_, job.run.image, {now, free, granularity_, most_scales}));
   stats.wram_read += job.kernels.load_bytes();
 }
 

@@ -188,6 +188,7 @@ class OffsetUnit : public CommandedUnit {
   void upset(const Fault& upset) { upsets_.add(*upset.at, upset); }
 
   const Pipeline& pipeline() const { return pipeline_; }
+  int most_scales = 0;  ///< that the decoder at its port at WRAM has room for; 0: it has none
 
   CycleLedger ledger;  ///< ledger of the lanes
   LaneStats stats;

@@ -1,37 +1,42 @@
 #include "engines/rolling/sim/kernel_view.h"
 
 #include "base/types.h"
+#include "tilebeat/error.h"
 
-#include <array>
+#include <fmt/format.h>
 
 namespace tilebeat::rolling {
 
-Cycle KernelView::load(ScratchpadPort& port, std::uint64_t image, Cycle now, Cycle from,
-                       Granularity granularity) {
-  image_ = image;
+Cycle KernelView::load(ScratchpadPort& port, std::uint64_t image, const LoadAt& at) {
+  image_ = image, load_accesses_ = load_bytes_ = 0;
+  Cycle from = at.from;
   const auto read = [&](WeightImage::Bytes bytes, std::uint8_t* to) {
-    if (bytes.count == 0) return;
     const std::uint64_t address = image + to_unsigned(bytes.begin);
     const int count = to_int(bytes.count), accesses = port.accesses(address, count);
-    if (granularity == Granularity::kTile) {
+    if (at.granularity == Granularity::kTile) {
       port.direct_read(address, to, count, from);
       port.use(from, from + accesses, accesses, address);
     } else {
-      port.read(address, to, count, to_int(from - now));
+      port.read(address, to, count, to_int(from - at.now));
     }
     from += accesses;
     load_accesses_ += accesses, load_bytes_ += count;
+    if (bytes.begin == 0) from += port.latency();  // the header says where the scales end
   };
-  std::array<std::uint8_t, kImageHeaderBytes> header{};
-  read({0, kImageHeaderBytes}, header.data());
-  from += port.latency();
-  window_.emplace(header.data());
-  const auto [scales, zero_points] = window_->scales();
-  std::vector<std::uint8_t> of_scales(to_size(scales.count)), of_zero_points(to_size(zero_points.count));
-  read(scales, of_scales.data());
-  read(zero_points, of_zero_points.data());
-  window_->take(of_scales.data(), of_zero_points.data());
+  window_ = std::make_shared<const WeightWindow>(at.most_scales, read);
+  if (Holds* holds = port.holds(); holds != nullptr) {
+    holds->end_watch();
+    holds->watch({image, to_unsigned(window_->image().bytes())});
+  }
   return from;
+}
+
+void KernelView::keep(ScratchpadPort& port, std::uint64_t image, const KernelView& before, const char* user) {
+  if (!before.is_packed() || before.image_ != image)
+    throw SimulationError(fmt::format("{}: same_image, but the run before read another one", user));
+  if (const Holds* holds = port.holds(); holds != nullptr && holds->changed())
+    throw SimulationError(fmt::format("{}: same_image, but the image was written since", user));
+  *this = before;
 }
 
 BytePattern KernelView::held(BytePattern weights) const {
@@ -59,27 +64,13 @@ int KernelView::bytes_for(std::uint64_t address, int bytes) const {
   return to_int(count);
 }
 
-// Calls `read(address, bytes, count)` for the bytes of the image, and decodes them.
-template <class Read>
-void KernelView::decode(std::uint64_t address, int bytes, std::uint8_t* to, const Read& read) const {
-  const std::int64_t begin = to_signed(address - image_);
-  std::vector<std::uint8_t> packed(to_size(bytes));
-  std::int64_t at = 0;
-  window_->image().for_parts(begin, begin + bytes, [&](const WeightImage::Part& part) {
-    const WeightImage::Bytes of = part.bytes();
-    if (at + of.count > ssize(packed)) packed.resize(to_size(at + of.count));
-    read(image_ + to_unsigned(of.begin), packed.data() + at, to_int(of.count));
-    at += of.count;
-  });
-  window_->decode(begin, begin + bytes, packed.data(), to);
-}
-
 int KernelView::read(ScratchpadPort& port, std::uint64_t address, std::uint8_t* to, int bytes,
                      int delay) const {
   if (!is_packed()) return port.read(address, to, bytes, delay);
   int count = 0;
-  decode(address, bytes, to, [&](std::uint64_t from, std::uint8_t* packed, int of) {
-    count += port.read(from, packed, of, delay + count);
+  const std::int64_t begin = to_signed(address - image_);
+  window_->read_and_decode(begin, begin + bytes, to, [&](WeightImage::Bytes of, std::uint8_t* packed) {
+    count += port.read(image_ + to_unsigned(of.begin), packed, to_int(of.count), delay + count);
   });
   return count;
 }
@@ -87,8 +78,10 @@ int KernelView::read(ScratchpadPort& port, std::uint64_t address, std::uint8_t* 
 void KernelView::direct_read(const ScratchpadPort& port, std::uint64_t address, std::uint8_t* to, int bytes,
                              Cycle at) const {
   if (!is_packed()) return port.direct_read(address, to, bytes, at);
-  decode(address, bytes, to,
-         [&](std::uint64_t from, std::uint8_t* packed, int of) { port.direct_read(from, packed, of, at); });
+  const std::int64_t begin = to_signed(address - image_);
+  window_->read_and_decode(begin, begin + bytes, to, [&](WeightImage::Bytes of, std::uint8_t* packed) {
+    port.direct_read(image_ + to_unsigned(of.begin), packed, to_int(of.count), at);
+  });
 }
 
 }  // namespace tilebeat::rolling

@@ -3,10 +3,10 @@
 #include "engines/rolling/sim/scratchpad_port.h"
 #include "observe/holds.h"
 #include "sim/clock.h"
-#include "units/weight_window.h"
+#include "units/weight_decoder.h"
 
 #include <cstdint>
-#include <optional>
+#include <memory>
 #include <vector>
 
 namespace tilebeat::rolling {
@@ -24,11 +24,21 @@ class KernelView {
   /// Cycles of a decoder behind a port.
   static constexpr int kDecodeCycles = 1;
 
-  /// Reads the header and the scales of the image at `image` through `port`, which is free from cycle `from`
-  /// on; the present one is `now`. Returns the cycle after the last access.
-  Cycle load(ScratchpadPort& port, std::uint64_t image, Cycle now, Cycle from, Granularity granularity);
+  /// How the port is read: it has room for `most_scales` scales, is free from cycle `from` on, and the
+  /// present cycle is `now`.
+  struct LoadAt {
+    Cycle now = 0, from = 0;
+    Granularity granularity = Granularity::kTile;
+    int most_scales = 0;
+  };
+  /// Reads the header and the scales of the image at `image` through `port`. Returns the cycle after the last
+  /// access. Writes to the image are noted from now on, where something looks for races.
+  Cycle load(ScratchpadPort& port, std::uint64_t image, const LoadAt& at);
+  /// As `before`, which the run before has loaded of the image at `image`. `user` names the run. Throws
+  /// SimulationError where that was another image, or has been written since.
+  void keep(ScratchpadPort& port, std::uint64_t image, const KernelView& before, const char* user);
 
-  bool is_packed() const { return window_.has_value(); }
+  bool is_packed() const { return window_ != nullptr; }
   /// Address of the image.
   std::uint64_t begin() const { return image_; }
   /// Cycles from a port's data to the weights.
@@ -47,11 +57,8 @@ class KernelView {
   std::int64_t load_bytes() const { return load_bytes_; }
 
  private:
-  template <class Read>
-  void decode(std::uint64_t address, int bytes, std::uint8_t* to, const Read& read) const;
-
   std::uint64_t image_ = 0;
-  std::optional<WeightWindow> window_;
+  std::shared_ptr<const WeightWindow> window_;  // null: int8
   std::int64_t load_accesses_ = 0, load_bytes_ = 0;
 };
 

@@ -250,7 +250,7 @@ void ScratchpadLoader::load_image(Job& job, Cycle now) {
   if (granularity_ == Granularity::kTile && port.open_direct() == ScratchpadPort::Contents::kWritten) {
     for (Kernels& kernels : kernels_) kernels.image.invalidate();
   }
-  next_turn_ = job.kernels.load(port, job.run.weights, now, now, granularity_);
+  next_turn_ = job.kernels.load(port, job.run.weights, {now, now, granularity_, most_scales});
   requests_.enter(Activity::kBusy, now);
   requests_.spend(Activity::kBusy, job.kernels.load_accesses());
   requests_.spend(Activity::kDataLatency, next_turn_ - now - job.kernels.load_accesses());

@@ -167,6 +167,7 @@ class BusLoader : public OperandLoader {
 class ScratchpadLoader : public OperandLoader {
  public:
   ScratchpadPort port;
+  int most_scales = 0;  ///< that the decoder at its port has room for; 0: it has none
 
   ScratchpadLoader(OperandName operand, const SimContext& context, const RollingConfig& config,
                    const MemoryConfig& memory, Granularity granularity);

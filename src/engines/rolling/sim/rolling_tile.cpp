@@ -130,7 +130,9 @@ class RollingMatrixUnit : public MatrixUnit {
  public:
   explicit RollingMatrixUnit(const MatrixUnitContext& c)
       : unit_("rolling", c.context, c.hardware.engine<RollingConfig>(), c.hardware.dma.max_outstanding,
-              memories_of(c.hardware), c.granularity) {}
+              memories_of(c.hardware), c.granularity) {
+    unit_.hold_scales(c.hardware.port_scales());
+  }
 
   std::vector<NamedPort> memory_ports() override { return unit_.bus_ports(); }
   int nram_ports() const override { return RollingUnit::kNramPorts; }

@@ -84,6 +84,10 @@ void RollingUnit::bind_memories(Scratchpad& nram, Scratchpad& wram) {
   results.port->bind(nram, 1);
 }
 
+void RollingUnit::hold_scales(int most) {
+  if (results.port) static_cast<ScratchpadLoader&>(*loaders[1]).most_scales = most;
+}
+
 void RollingUnit::inject_fault(const Fault& fault) {
   registers_have_faults_ = true;
   if (fault.at)
@@ -184,10 +188,11 @@ void RollingUnit::load_image(const RollingRun& run, Cycle now) {
   if (!results.port)
     throw SimulationError("rolling.run: packed kernels are read from WRAM, a board has none");
   if (run.transposes) throw SimulationError("rolling.run: packed kernels cannot be transposed in WRAM");
-  if (!run.same_image) return static_cast<ScratchpadLoader&>(*loaders[1]).load_image(*loading_, now);
-  if (!last_kernels_.is_packed() || last_kernels_.begin() != run.weights)
-    throw SimulationError("rolling.run: same_image, but the run before read another one");
-  loading_->kernels = last_kernels_;
+  auto& loader = static_cast<ScratchpadLoader&>(*loaders[1]);
+  if (run.same_image)
+    loading_->kernels.keep(loader.port, run.weights, last_kernels_, "rolling.run");
+  else
+    loader.load_image(*loading_, now);
 }
 
 void RollingUnit::hold_memories(Job& job, Cycle now) {

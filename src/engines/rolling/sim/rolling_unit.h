@@ -69,6 +69,8 @@ class RollingUnit : public CommandedUnit {
   /// Its ports at the memories of a core: NRAM has two, for A and for results, WRAM one, for B.
   static constexpr int kNramPorts = 2, kWramPorts = 1;
   void bind_memories(Scratchpad& nram, Scratchpad& wram);
+  /// The decoder at the port for B, of a core, has room for `most` scales; 0: there is none.
+  void hold_scales(int most);
 
   void inject_fault(const Fault& fault);  ///< fault in the operand registers
   void read_every_word();                 ///< see MatrixUnit::read_every_word

@@ -82,6 +82,7 @@ class ReadChannel : public CommandedUnit {
               const SwitchArrayConfig& array, Unit unit, int bytes_per_clock);
   SC_HAS_PROCESS(ReadChannel);
 
+  KernelDecoder decoder;
   CycleLedger data_ledger;
   std::int64_t bytes = 0;    ///< bytes streamed
   std::int64_t decoded = 0;  ///< weights (SPEC DT-1)
@@ -114,7 +115,6 @@ class ReadChannel : public CommandedUnit {
   DmaConfig config_;
   SwitchArrayConfig array_;
   int bytes_per_clock_;
-  KernelDecoder decoder_;
   LoadImage image_;  // of the last command that named one
 
   std::deque<Instruction> commands_;   // sent and not fully requested; the front one is being requested

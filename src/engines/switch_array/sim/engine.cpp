@@ -100,6 +100,7 @@ class SwitchArrayUnit : public MatrixUnit {
                                                         c.trace_accumulators, c.order);
         },
     });
+    parameter_->decoder.most_scales = c.hardware.port_scales();
     load_->stream.bind(engine_->arrangement->stream);
     parameter_->stream.bind(engine_->parameter_loader->stream);
     store_->source.bind(engine_->output_buffer->ports[engine_->output_buffer->ports.size() - 1]);

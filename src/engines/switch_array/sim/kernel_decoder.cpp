@@ -9,6 +9,13 @@
 
 namespace tilebeat::switch_array {
 
+void KernelDecoder::check(const LoadImage& load) {
+  if (load.front_bytes < kImageHeaderBytes || load.bytes < load.front_bytes)
+    throw SimulationError(
+        fmt::format("load.image: {} bytes, {} of them in front of the codes, where a header alone has {}",
+                    load.bytes, load.front_bytes, kImageHeaderBytes));
+}
+
 void KernelDecoder::begin(const LoadImage& load) {
   image_ = load;
   front_.clear();
@@ -17,7 +24,7 @@ void KernelDecoder::begin(const LoadImage& load) {
 void KernelDecoder::take(const std::uint8_t* bytes, int count) {
   front_.insert(front_.end(), bytes, bytes + count);
   if (ssize(front_) < image_.front_bytes) return;
-  window_.emplace(front_.data());
+  window_.emplace(front_.data(), most_scales);
   const auto [scales, zero_points] = window_->scales();
   if (window_->image().codes_begin() != image_.front_bytes || window_->image().bytes() != image_.bytes)
     throw SimulationError(fmt::format(

@@ -2,7 +2,7 @@
 
 #include "engines/switch_array/operations.h"
 #include "fabric/strided_block.h"
-#include "units/weight_window.h"
+#include "units/weight_decoder.h"
 
 #include <cstdint>
 #include <deque>
@@ -21,6 +21,10 @@ class KernelDecoder {
     std::int64_t begin = 0, end = 0;
   };
 
+  int most_scales = 0;  ///< that it has room for; 0: the channel has no decoder
+
+  /// Throws SimulationError for a load that brings no image.
+  static void check(const LoadImage& load);
   /// An image's bytes in front of its codes have been requested, and begin to arrive.
   void begin(const LoadImage& load);
   /// Takes bytes of them.

@@ -57,7 +57,10 @@ ReadChannel::ReadChannel(sc_core::sc_module_name name, const SimContext& context
 }
 
 void ReadChannel::take(const Instruction& instruction, Cycle) {
-  if (const auto* image = instruction.operation.get_if<LoadImage>()) image_ = *image;
+  if (const auto* image = instruction.operation.get_if<LoadImage>()) {
+    KernelDecoder::check(*image);
+    image_ = *image;
+  }
   commands_.push_back(instruction);
 }
 
@@ -105,7 +108,7 @@ void ReadChannel::deliver(Cycle now) {
       stream_begin_ = now;
       streamed_before_ = bytes;
       if (image != nullptr)
-        decoder_.begin(*image);
+        decoder.begin(*image);
       else
         stream.send({StreamMessage::Begin{streaming_.front()}});
     }
@@ -124,7 +127,7 @@ void ReadChannel::deliver(Cycle now) {
 Cycle ReadChannel::take_image(const Delivery& next, Cycle now) {
   std::vector<std::uint8_t> data = port.take_front();
   data_ledger.explain(port.trail(), now);
-  decoder_.take(data.data(), next.bytes);
+  decoder.take(data.data(), next.bytes);
   port.recycle(std::move(data));
   StreamMessage::Answer taken;
   taken.accepted = now + ceil_div(next.bytes, bytes_per_clock_);
@@ -142,7 +145,7 @@ Cycle ReadChannel::pass_on(const Delivery& next, Cycle now) {
   const std::uint8_t* streamed = data.data();
   int count = next.bytes;
   if (next.decoded) {
-    const std::vector<std::uint8_t>& weights = decoder_.decode(*next.decoded, data.data());
+    const std::vector<std::uint8_t>& weights = decoder.decode(*next.decoded, data.data());
     streamed = weights.data(), count = count_of(weights);
     decoded += count;
   }
@@ -194,11 +197,11 @@ bool ReadChannel::next_burst() {
 bool ReadChannel::begin_command() {
   const Instruction& front = commands_.front();
   blocks_ = blocks_of(front, array_);
-  if (front.operation.is<LoadImage>()) decoder_.requested();
+  if (front.operation.is<LoadImage>()) decoder.requested();
   const auto* kernels = front.operation.get_if<LoadKernels>();
   if (kernels == nullptr || !kernels->packed) return true;
-  if (!decoder_.is_ready()) return false;
-  const std::deque<StridedBlock> codes = decoder_.find(kernels->address, bytes_of(*kernels, array_));
+  if (!decoder.is_ready()) return false;
+  const std::deque<StridedBlock> codes = decoder.find(kernels->address, bytes_of(*kernels, array_));
   blocks_.insert(blocks_.begin(), codes.begin(), codes.end());
   coded_ = count_of(codes);
   return true;
@@ -239,7 +242,7 @@ void ReadChannel::request(Cycle now) {
     const bool last = cutter_.empty() && blocks_.empty();
     landing_used_ += burst_bytes;
     order_.push_back({burst_bytes, first_burst_, last});
-    if (is_coded_) order_.back().decoded = decoder_.range_of(address, burst_bytes);
+    if (is_coded_) order_.back().decoded = decoder.range_of(address, burst_bytes);
     first_burst_ = false;
     port.issue(tlm::TLM_READ_COMMAND, address, burst_bytes, port.buffer(burst_bytes), now);
     if (last) {

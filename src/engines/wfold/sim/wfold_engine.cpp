@@ -55,6 +55,7 @@ class WfoldUnit : public MatrixUnit {
         },
         [&] { fold_ = std::make_unique<CopyEngine>("fold", c.context, core.copy, Unit::kFold, map); },
     });
+    for (auto& slave : engine_->slaves) slave->most_scales = c.hardware.port_scales();
   }
 
   std::vector<NamedPort> memory_ports() override {

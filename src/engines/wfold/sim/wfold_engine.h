@@ -11,7 +11,7 @@
 #include "sim/upset.h"
 #include "units/commanded_unit.h"
 #include "units/matrix_unit.h"
-#include "units/weight_window.h"
+#include "units/weight_decoder.h"
 
 #include <cstdint>
 #include <deque>
@@ -50,6 +50,7 @@ class WfoldSlave : public sc_core::sc_module {
 
   std::int64_t results_read = 0;  ///< results that left for the writer
   BankPortStats port;             ///< accesses to its region
+  int most_scales = 0;            ///< that the decoder at its region's port has room for; 0: it has none
   std::int64_t decoded = 0;       ///< weights (SPEC DT-1)
 
  private:
@@ -110,7 +111,7 @@ class WfoldSlave : public sc_core::sc_module {
   std::int64_t chunk_reads_ = 0;            // tile granularity: accesses of the chunk's kernels and records
   std::optional<WeightWindow> window_of_image_;  // of packed kernels
   std::uint64_t image_ = 0;                      // where their image begins
-  std::vector<std::uint8_t> packed_, decoded_;   // bytes of it; of the run's kernels
+  std::vector<std::uint8_t> decoded_;            // tile granularity: the run's kernels
   KernelLine line_;
   WordAccess read_;
   std::vector<std::uint8_t> record_bytes_;

@@ -8,19 +8,43 @@
 #include <fmt/format.h>
 
 namespace tilebeat::wfold {
+namespace {
+
+constexpr int kMostSlaves = 64;  // a bit each of BankReservation
+
+}  // namespace
 
 // The ports of all regions read the headers and scales of their images, from this cycle on.
 void WfoldMaster::begin_images(const WfoldKernels& kernels, Cycle now) {
-  ImageLoad load{kernels.image};
-  for (auto& slave : slave_images) slave.send(load);
-  packed_ = {load.image, load.bytes};
+  if (kernels.folded) throw SimulationError("wfold.kernels: packed kernels cannot be folded in place");
+  std::optional<ImageLoad> first;
+  for (auto& slave : slave_images) {
+    ImageLoad load{kernels.image};
+    slave.send(load);
+    if (to_signed(load.image) + load.bytes > region_bytes_)
+      throw SimulationError(fmt::format("wfold.kernels: an image at byte {} of {} bytes, a region has {}",
+                                        load.image, load.bytes, region_bytes_));
+    if (first && (first->bytes != load.bytes || first->cycles != load.cycles))
+      throw SimulationError("wfold.kernels: the images of the regions have different sizes");
+    if (!first) first = load;
+  }
+  packed_ = {first->image, first->bytes};
   state_ = State::kLoadingImages;
-  began_ = now, finish_at_ = now + load.cycles;
+  began_ = now, finish_at_ = now + first->cycles;
   pipeline_.idle(Activity::kWeightLoad, now);
   pipeline_.ports.enter(Activity::kBusy, now);
-  if (second_storage_ != nullptr)
-    second_storage_->open(summary(queue_.front()), Holds::Access::kRead, pattern_of(*packed_), now);
-  const std::uint64_t all = (std::uint64_t{1} << config_.slaves) - 1;
+  if (second_storage_ != nullptr) {
+    const BytePattern images = pattern_of(*packed_);
+    second_storage_->open(summary(queue_.front()), Holds::Access::kRead, images, now);
+    second_storage_->end_watch();
+    second_storage_->watch(images);
+    if (context_.bytes != nullptr) {
+      Footprint made;
+      add(images, made.chip.reads);
+      context_.bytes->begin(queue_.front(), std::move(made), now);
+    }
+  }
+  const std::uint64_t all = ~std::uint64_t{0} >> (kMostSlaves - config_.slaves);
   for (Cycle at = now; reservations.size() > 0 && at < finish_at_; ++at) reservations.send({at, all});
 }
 

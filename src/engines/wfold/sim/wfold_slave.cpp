@@ -103,14 +103,7 @@ void WfoldSlave::take_image(ImageLoad& load, sc_core::sc_time&) {
       access(tlm::TLM_READ_COMMAND, image_ + to_unsigned(bytes.begin + at), to + at, some, load.cycles);
     }
   };
-  std::array<std::uint8_t, kImageHeaderBytes> header{};
-  read({0, kImageHeaderBytes}, header.data());
-  window_of_image_.emplace(header.data());
-  const auto [of_scales, of_zero_points] = window_of_image_->scales();
-  std::vector<std::uint8_t> scales(to_size(of_scales.count)), zero_points(to_size(of_zero_points.count));
-  read(of_scales, scales.data());
-  read(of_zero_points, zero_points.data());
-  window_of_image_->take(scales.data(), zero_points.data());
+  window_of_image_.emplace(most_scales, read);
   load.bytes = window_of_image_->image().bytes();
 }
 
@@ -118,15 +111,10 @@ void WfoldSlave::take_image(ImageLoad& load, sc_core::sc_time&) {
 void WfoldSlave::read_kernels(const WfoldJob& job, std::uint64_t address, std::uint8_t* bytes, int count) {
   if (!job.packed) return access(tlm::TLM_READ_COMMAND, address, bytes, count);
   const std::int64_t begin = to_signed(address - image_);
-  packed_.resize(to_size(count));
-  std::int64_t at = 0;
-  window_of_image_->image().for_parts(begin, begin + count, [&](const WeightImage::Part& part) {
-    const WeightImage::Bytes of = part.bytes();
-    packed_.resize(to_size(at + of.count));
-    access(tlm::TLM_READ_COMMAND, image_ + to_unsigned(of.begin), packed_.data() + at, to_int(of.count));
-    at += of.count;
-  });
-  window_of_image_->decode(begin, begin + count, packed_.data(), bytes);
+  window_of_image_->read_and_decode(
+      begin, begin + count, bytes, [this](WeightImage::Bytes of, std::uint8_t* packed) {
+        access(tlm::TLM_READ_COMMAND, image_ + to_unsigned(of.begin), packed, to_int(of.count));
+      });
 }
 
 void WfoldSlave::align(const SlaveClock::Align& step, const WfoldJob& job) {
@@ -308,18 +296,15 @@ void WfoldSlave::note_line_reads(const SlaveChunk& chunk) {
   }
 }
 
-// The run's kernels and records as they are read, from its first one on.
+// The run's kernels and records as they are read, from its first one on; the first tile decodes all.
 const std::uint8_t* WfoldSlave::decoded_region(const SlaveChunk& chunk, const std::uint8_t* cells) {
+  if (chunk.first.tile > 0) return decoded_.data();
   const std::int64_t begin = to_signed(std::uint64_t{chunk.job.run.weights}) - to_signed(image_);
-  const std::int64_t end = begin + chunk.job.schedule.region_bytes();
-  packed_.clear();
-  window_of_image_->image().for_parts(begin, end, [&](const WeightImage::Part& part) {
-    const WeightImage::Bytes of = part.bytes();
-    const std::uint8_t* const from = cells + image_ + of.begin;
-    packed_.insert(packed_.end(), from, from + of.count);
-  });
-  decoded_.resize(to_size(end - begin));
-  window_of_image_->decode(begin, end, packed_.data(), decoded_.data());
+  decoded_.resize(to_size(chunk.job.schedule.region_bytes()));
+  window_of_image_->read_and_decode(begin, begin + ssize(decoded_), decoded_.data(),
+                                    [&](WeightImage::Bytes of, std::uint8_t* packed) {
+                                      std::copy_n(cells + image_ + of.begin, of.count, packed);
+                                    });
   return decoded_.data();
 }
 
