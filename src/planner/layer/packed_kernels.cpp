@@ -308,6 +308,8 @@ std::optional<WeightImage> PackedKernels::form_of(const KernelGroup& group, bool
   if (has_whole) patterns.push_back(pattern_of(group, 0));
   if (has_last) patterns.push_back(pattern_of(group, p.kernel_blocks() - 1));
   const Pattern &block = patterns.front(), &last = patterns.back();
+  // A part of the channels may have records alone.
+  if (block.groups.empty() || last.groups.empty()) return std::nullopt;
   std::optional<WeightImage> best;
   for (const ImageFrames& frames : Frames(block.groups).candidates()) {
     WeightImage one;

@@ -62,8 +62,11 @@ struct Shard {
   int first_kernel = 0;  ///< the shard's first kernel in the layer
   /// The known costs of its jobs, for estimates.
   std::shared_ptr<KnownJobCosts> job_costs = std::make_shared<KnownJobCosts>();
-  /// The streams and images of its weights of four bits that have a place in the plan.
+  /// The streams and images of its weights of four bits that have a place in the plan. Layers with the same
+  /// weights share them.
   std::shared_ptr<PlacedStreams> streams = std::make_shared<PlacedStreams>();
+  /// The same of images that hold the layer's post-parameters, too.
+  std::shared_ptr<PlacedStreams> images_with_records = std::make_shared<PlacedStreams>();
   /// Null: kernels are int8 in the core's memory.
   std::shared_ptr<const PackedKernels> packed = nullptr;
 

@@ -122,7 +122,8 @@ Transfer image_load(TaskGraph& graph, const Shard& shard, const KernelGroup& gro
   // Streams have rows.
   const Interval channels = group.reduction.channels;
   const WeightsOfStream key{group.blocks.begin, group.blocks.end, channels.begin, 0, channels.end, regions};
-  const auto [found, is_new] = shard.streams->try_emplace(key);
+  const bool has_records = shard.weights.layout.post_place == PostPlace::kInRegions;
+  const auto [found, is_new] = (has_records ? shard.images_with_records : shard.streams)->try_emplace(key);
   if (is_new)
     found->second = {graph.constant([&] { return shard.packed->images(group, image); }), image.bytes()};
   made.source = found->second.address;

@@ -105,6 +105,7 @@ class ReadChannel : public CommandedUnit {
   void deliver(Cycle now);
   Cycle take_image(const Delivery& next, Cycle now);
   Cycle pass_on(const Delivery& next, Cycle now);
+  void end_burst(const Delivery& next, const StreamMessage::Answer& taken, Cycle now);
   bool begin_command();
   void book_beats(const StreamMessage::Answer& taken, Cycle now);
   void request(Cycle now);

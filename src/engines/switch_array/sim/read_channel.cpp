@@ -131,10 +131,7 @@ Cycle ReadChannel::take_image(const Delivery& next, Cycle now) {
   port.recycle(std::move(data));
   StreamMessage::Answer taken;
   taken.accepted = now + ceil_div(next.bytes, bytes_per_clock_);
-  book_beats(taken, now);
-  bytes += next.bytes;
-  stream_free_ = taken.accepted;
-  landing_freed_ += next.bytes;
+  end_burst(next, taken, now);
   return taken.accepted;
 }
 
@@ -155,12 +152,17 @@ Cycle ReadChannel::pass_on(const Delivery& next, Cycle now) {
   stream.send(message);
   StreamMessage::Answer& taken = message.answer;
   port.recycle(std::move(data));
+  end_burst(next, taken, now);
+  std::swap(message.answer.stretches, stretches_);
+  return taken.written;
+}
+
+// Books the beats of a burst, whose place in the landing buffer is free behind them.
+void ReadChannel::end_burst(const Delivery& next, const StreamMessage::Answer& taken, Cycle now) {
   bytes += next.bytes;
   book_beats(taken, now);
-  std::swap(message.answer.stretches, stretches_);
   stream_free_ = taken.accepted;
   landing_freed_ += next.bytes;
-  return taken.written;
 }
 
 // Books the cycles of a burst's beats as the sink does, each beat behind its own wait for a queue.
