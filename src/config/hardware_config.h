@@ -178,6 +178,8 @@ struct PlannerConfig {
   /// mappings per layer that are simulated, those with the best estimates; absent: some of a short layer
   /// alone
   std::optional<int> search;
+  /// A concat whose first operand is a whole tensor writes its other operands behind it (SPEC AT-2).
+  bool append_in_place = true;
   MapLayout map_layout = MapLayout::kNhwc;  ///< layout of maps in DRAM (SPEC OT-2)
   int map_block_channels = 16;              ///< channels of a block of NCHWc
 };

@@ -158,6 +158,9 @@ void describe(V& v, PlannerConfig& c) {
       "mappings of each layer that are simulated in tile granularity to find the fastest, those with the "
       "best estimates; 0: the estimate decides. On chips. Default: 8 of a layer by itself that is expected "
       "to take up to 20,000 cycles, else 0");
+  v.boolean("append_in_place", c.append_in_place,
+            "concats along another axis than the last one write their other operands behind the first one, "
+            "where that one lies, as in a cache of keys and values; false: they copy it. On chips");
   v.choice(
       "map_layout", c.map_layout, kMapLayoutNames,
       "how maps lie in DRAM; DMA engines bring them into the order in which a unit reads them. On chips");

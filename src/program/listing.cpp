@@ -33,6 +33,8 @@ std::string tensor_text(const std::string& name, const Placement& place, const H
   std::string text = fmt::format(".tensor {} {:#x} {}", name, place.address, dtype_name(type));
   for (const std::int64_t extent : place.info.shape) text += fmt::format(" {}", extent);
   if (!place.stored) return text + "\n";
+  if (place.stored->has_spaced_images())
+    return text + fmt::format(" apart:{}:{}\n", place.stored->images, place.stored->image_stride);
   const MapLayout layout = hardware.planner.map_layout;
   text += fmt::format(" {}", nth(kMapLayoutNames, layout));
   if (layout == MapLayout::kNchwc) text += fmt::format(":{}", place.stored->block_bytes / dtype_size(type));

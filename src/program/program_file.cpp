@@ -27,6 +27,8 @@
 namespace tilebeat {
 namespace {
 
+constexpr std::string_view kApart = "apart:";  // begins the layout of a .tensor in parts
+
 class ProgramReader {
  public:
   ProgramReader(const std::string& path, const HardwareConfig& hardware) : path_(path), hardware_(hardware) {}
@@ -313,10 +315,31 @@ class ProgramReader {
       need_room(placement.address, bytes);
     }
     if (placement.info.shape.empty()) throw UserError("extents are expected");
-    if (!layout.empty()) placement.stored = layout_of(layout, placement);
+    if (layout.rfind(kApart, 0) == 0)
+      placement.stored = parts_of(layout, placement);
+    else if (!layout.empty())
+      placement.stored = layout_of(layout, placement);
     if (placement.stored) need_room(placement.address, to_unsigned(placement.stored->size_bytes()));
     plan_.tensors[name] = placement;
     plan_.outputs.push_back(name);
+  }
+
+  // The layout `apart:PARTS:BYTES`.
+  StoredMapPointer parts_of(const std::string& text, const Placement& placement) const {
+    const std::size_t colon = text.find(':', kApart.size());
+    if (colon == std::string::npos)
+      throw UserError(fmt::format("\"{}\": apart:PARTS:BYTES is expected", text));
+    const std::int64_t bytes = placement.info.size_bytes();
+    const auto parts =
+        to_signed(number(text.substr(kApart.size(), colon - kApart.size()), to_unsigned(bytes)));
+    if (parts == 0 || bytes % parts != 0)
+      throw UserError(fmt::format("{}: the tensor's {} bytes are not {} equal parts", text, bytes, parts));
+    const auto most = to_unsigned(hardware_.dram.size_bytes / parts);
+    const auto stride = to_signed(number(text.substr(colon + 1), most));
+    if (stride < bytes / parts)
+      throw UserError(fmt::format("{}: a part has {} bytes, the next one begins {} behind it", text,
+                                  bytes / parts, stride));
+    return spaced_map(placement.address, bytes, parts, bytes / parts, stride);
   }
 
   static StoredMapPointer layout_of(const std::string& text, const Placement& placement) {
@@ -324,8 +347,9 @@ class ProgramReader {
     const auto found = std::find(kMapLayoutNames.begin(), kMapLayoutNames.end(), name);
     const bool blocks = name == "nchwc";
     if (found == kMapLayoutNames.end() || blocks != (name.size() < text.size()))
-      throw UserError(
-          fmt::format("\"{}\": an extent, or the layout nchw, cnhw, nhwc or nchwc:BLOCK, is expected", text));
+      throw UserError(fmt::format(
+          "\"{}\": an extent, or the layout nchw, cnhw, nhwc, nchwc:BLOCK or apart:PARTS:BYTES, is expected",
+          text));
     if (placement.info.shape.size() != 4)
       throw UserError(fmt::format("{}: a map of four extents is expected", text));
     constexpr std::uint64_t kMostChannels = 1 << 16;

@@ -27,7 +27,9 @@ namespace tilebeat {
 ///     .label rows 0x20000          a name for a number or for a semaphore; behind it `@rows`, or `@rows+64`,
 ///                                  may stand in place of a number or semaphore
 ///     .tensor y 0x30000 int8 1 4 4 8   a result: written to outputs/y.npy after the run; `nchw`, `cnhw` or
-///                                  `nchwc:BLOCK` may follow: the order in which it is stored, else C order
+///                                  `nchwc:BLOCK` may follow: the order in which it is stored, else C order;
+///                                  or `apart:PARTS:BYTES`: C order in equal parts, which begin so many
+///                                  bytes apart
 ///     .expect y e.npy              the run fails unless the result y has these elements
 ///     # text                       a comment
 ///

@@ -39,6 +39,16 @@ StoredMapPointer stored_map(std::uint64_t address, const TensorInfo& info, MapLa
   return same ? nullptr : std::make_shared<const StoredMap>(map);
 }
 
+StoredMapPointer spaced_map(std::uint64_t address, std::int64_t bytes, std::int64_t images,
+                            std::int64_t pixel_bytes, std::int64_t image_stride) {
+  StoredMap map;
+  map.address = address;
+  map.images = images, map.pixels = bytes / images / pixel_bytes;
+  map.pixel_bytes = map.block_bytes = pixel_bytes, map.image_stride = image_stride;
+  const bool dense = images == 1 || map.pixels * pixel_bytes == image_stride;
+  return dense ? nullptr : std::make_shared<const StoredMap>(map);
+}
+
 std::vector<std::uint8_t> bytes_to_store(const StoredMap& map, const std::vector<std::uint8_t>& nhwc) {
   std::vector<std::uint8_t> stored(to_size(map.size_bytes()));
   for_runs(map, [&](std::int64_t from, std::int64_t to, std::int64_t bytes) {

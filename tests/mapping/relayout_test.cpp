@@ -88,14 +88,8 @@ class MovedTransfers : public ::testing::Test {
     return memory;
   }
 
-  std::mt19937 random_{3};
-};
-
-TEST_F(MovedTransfers, OT_2_reads_and_writes_of_any_part_of_any_map) {
-  for (int round = 0; round < 4000; ++round) {
-    const TensorInfo info = random_map();
-    const auto layout = static_cast<MapLayout>(number(0, 3));
-    const StoredMapPointer map = stored_map(kMap, info, layout, number(1, 9));
+  // Reads a random part of a map, and writes it into an empty one, byte by byte as `map` says.
+  void check_part(const TensorInfo& info, const StoredMapPointer& map, int round) {
     std::vector<std::uint8_t> nhwc(static_cast<std::size_t>(info.size_bytes()));
     for (std::uint8_t& byte : nhwc) byte = static_cast<std::uint8_t>(number(1, 255));
     const Transfer part = random_part(info);
@@ -121,6 +115,43 @@ TEST_F(MovedTransfers, OT_2_reads_and_writes_of_any_part_of_any_map) {
       carry_out(t, written, back, back_bytes);
     ASSERT_EQ(back, expected) << "round " << round;
   }
+
+  std::mt19937 random_{3};
+};
+
+TEST_F(MovedTransfers, OT_2_reads_and_writes_of_any_part_of_any_map) {
+  for (int round = 0; round < 4000; ++round) {
+    const TensorInfo info = random_map();
+    const auto layout = static_cast<MapLayout>(number(0, 3));
+    ASSERT_NO_FATAL_FAILURE(check_part(info, stored_map(kMap, info, layout, number(1, 9)), round));
+  }
+}
+
+// Images are those of the map, or rows of it.
+TEST_F(MovedTransfers, AT_2_reads_and_writes_of_any_part_of_images_with_room_between_them) {
+  for (int round = 0; round < 4000; ++round) {
+    const TensorInfo info = random_map();
+    const std::int64_t images = info.shape[0] * (number(0, 1) == 1 ? info.shape[1] : 1);
+    const std::int64_t bytes = info.size_bytes() / images;
+    const std::int64_t pixel = info.shape[3] * dtype_size(info.dtype);
+    const StoredMapPointer map =
+        spaced_map(kMap, info.size_bytes(), images, pixel, bytes + number(0, 3) * pixel);
+    ASSERT_NO_FATAL_FAILURE(check_part(info, map, round));
+  }
+}
+
+TEST_F(MovedTransfers, AT_2_what_is_appended_to_every_image_is_one_transfer) {
+  // Three heads of ten tokens of 64 bytes, with room for sixteen.
+  const StoredMapPointer map = spaced_map(kMap, 3 * 640, 3, 64, 1024);
+  Transfer token{kElsewhere, kMap + 9 * 64, one_run(64)};
+  token.shape.columns = 3, token.shape.source_column = 64, token.shape.destination_column = 640;
+  const std::vector<Transfer> made = relaid(map, {token}, TransferEnd::kDestination);
+  ASSERT_EQ(made.size(), 1U);
+  EXPECT_EQ(made[0].destination, kMap + 9 * 64);
+  EXPECT_EQ(made[0].shape.run, 64);
+  EXPECT_EQ(made[0].shape.columns, 3);
+  EXPECT_EQ(made[0].shape.destination_column, 1024);
+  EXPECT_EQ(relaid(map, {{kMap, kElsewhere, one_run(3 * 640)}}, TransferEnd::kSource).size(), 1U);
 }
 
 TEST_F(MovedTransfers, OT_2_a_whole_map_is_one_transfer_in_blocks_and_one_run_in_its_own_order) {

@@ -143,10 +143,10 @@ std::vector<int> FusionGroup::processors() const {
 namespace {
 
 // Where B of a product of two results lies; nothing for other layers.
-std::optional<std::uint64_t> place_of_kernels(const Layer& layer,
-                                              const std::map<std::string, Placement>& tensors) {
+std::optional<KernelTensorPlace> place_of_kernels(const Layer& layer,
+                                                  const std::map<std::string, Placement>& tensors) {
   if (layer.inputs.size() < 2 || !is_kernels(layer, 1)) return std::nullopt;
-  return tensors.at(layer.inputs[1]).address;
+  return kernels_at(tensors.at(layer.inputs[1]));
 }
 
 }  // namespace

@@ -22,7 +22,7 @@ struct GroupShards {
   const Layer& layer;
   const HardwareConfig& hardware;
   int cores = 1;
-  std::optional<std::uint64_t> kernels;  ///< address of B of a product of two results
+  std::optional<KernelTensorPlace> kernels;  ///< place of B of a product of two results
 };
 /// The layer in shards of its channels, one for each core of a reduction group; its map addresses count from
 /// the beginning of the map.

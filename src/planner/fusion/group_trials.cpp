@@ -38,8 +38,8 @@ void FusionGroup::place_for_trial(GroupTrials& parts) {
 std::shared_ptr<const ShardedLayer> GroupTrials::matrix(const Layer& layer, int cores) {
   const auto found = made_.find({layer.name, cores});
   if (found != made_.end()) return found->second;
-  std::optional<std::uint64_t> kernels;
-  if (layer.inputs.size() > 1 && is_kernels(layer, 1)) kernels = kKernels;
+  std::optional<KernelTensorPlace> kernels;
+  if (layer.inputs.size() > 1 && is_kernels(layer, 1)) kernels = {kKernels};
   const std::shared_ptr<MatrixLayer> whole = cores > 1
                                                  ? matrix(layer)->shards.front().layer
                                                  : make_matrix_layer(index_.workload(), layer, hardware_);

@@ -54,11 +54,20 @@ struct WeightLayout {
     return post_place == PostPlace::kInRegions && !dealt ? 0 : record_bytes;
   }
 };
+/// The place in DRAM of kernels that are a tensor.
+struct KernelTensorPlace {
+  std::uint64_t address = 0;
+  StoredMapPointer stored = {};  ///< set where images are spaced, each of whole sets of kernels
+  /// The address of the set that begins `offset` bytes behind the first one in C order.
+  std::uint64_t of_set(std::int64_t offset) const {
+    return address + to_unsigned(stored ? stored->place_of(offset) : offset);
+  }
+};
 /// The places of a layer's kernels in DRAM, and their layout there.
 struct WeightPlace {
-  std::vector<std::uint64_t> blocks;    ///< address of each kernel block, set after set
-  std::optional<std::uint64_t> tensor;  ///< address of kernels that are a tensor; `blocks` is then unused
-  std::uint64_t post = 0;               ///< address of the first block's separate post-parameters; 0: none
+  std::vector<std::uint64_t> blocks;        ///< address of each kernel block, set after set
+  std::optional<KernelTensorPlace> tensor;  ///< of kernels that are a tensor; `blocks` is then unused
+  std::uint64_t post = 0;  ///< address of the first block's separate post-parameters; 0: none
   WeightLayout layout;
   std::int64_t region_bytes = 0;  ///< bytes of one region of the core's memory
   std::int64_t transposed_bytes =

@@ -76,8 +76,13 @@ class Mover {
       last += (axis.count - 1) * axis.here;
     }
     const std::int64_t image = m_.pixels * pixel;
+    for (const Axis& axis : block.axes) last -= walks_images(axis) ? (axis.count - 1) * axis.here : 0;
     if (block.here / image != last / image) return cut(block, 0);
     add_channels(block);
+  }
+  // Steps between images, of a map whose images are spaced.
+  bool walks_images(const Axis& axis) const {
+    return m_.has_spaced_images() && axis.here % (m_.pixels * m_.pixel_bytes) == 0;
   }
   // Steps between channel blocks of a pixel, for runs inside one of them.
   bool walks_blocks(const Block& block, const Axis& axis) const {
@@ -87,7 +92,12 @@ class Mover {
   // A run that continues in the next pixel: whole pixels become an axis.
   void add_pixels(Block block) {
     const std::int64_t pixel = m_.pixel_bytes, first = block.here % pixel;
-    const std::int64_t left = m_.pixels * pixel - block.here % (m_.pixels * pixel);  // to the image's end
+    const std::int64_t image = m_.pixels * pixel, left = image - block.here % image;  // to the image's end
+    if (m_.has_spaced_images() && block.axes.empty() && left == image && block.run > image &&
+        block.run % image == 0) {
+      block.axes.push_back({block.run / image, image, image});
+      block.run = image;
+    }
     const bool whole = first == 0 && block.run % pixel == 0 && block.run <= left &&
                        std::all_of(block.axes.begin(), block.axes.end(),
                                    [&](const Axis& axis) { return axis.here % pixel == 0; });
@@ -138,9 +148,10 @@ class Mover {
     const std::int64_t bytes = m_.block_bytes, image = m_.pixels * m_.pixel_bytes;
     for (const Axis& axis : block.axes) {
       const bool pixels = axis.here % m_.pixel_bytes == 0;
-      axes.push_back({axis.count,
-                      pixels ? axis.here / m_.pixel_bytes * bytes : axis.here / bytes * m_.block_stride,
-                      axis.there});
+      const std::int64_t step = walks_images(axis) ? axis.here / image * m_.image_stride
+                                : pixels           ? axis.here / m_.pixel_bytes * bytes
+                                                   : axis.here / bytes * m_.block_stride;
+      axes.push_back({axis.count, step, axis.there});
     }
     // The outermost axis comes first, so that `merge` finds axes that are contiguous in the map.
     std::sort(axes.begin(), axes.end(), [](const Axis& a, const Axis& b) { return a.here > b.here; });

@@ -282,8 +282,8 @@ void add_sizes_of_product(const LayerQuestion& question, std::vector<int>& sizes
   const Problem& problem = question.whole->problem();
   if (problem.conv.pixels == PixelAxes::kMap && !problem.kernel_tensor) return;
   const auto controllers = to_unsigned(question.hardware.chip->memory_controllers);
-  for (const std::uint64_t address :
-       {question.places.input.address, question.output.address, question.places.kernels.value_or(0)})
+  const std::uint64_t kernels = question.places.kernels.value_or(KernelTensorPlace{}).address;
+  for (const std::uint64_t address : {question.places.input.address, question.output.address, kernels})
     sizes.push_back(to_int(to_signed(address / kControllerBytes % controllers)));
   sizes.insert(sizes.end(),
                {to_int(problem.conv.pixels), to_int(problem.conv.kernels), to_int(problem.map_order),

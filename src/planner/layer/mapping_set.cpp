@@ -180,7 +180,7 @@ MappingSet::MappingSet(const Workload& workload, const HardwareConfig& hardware,
                                                  places_.tensors.at(layer.name));
   output_ = layouts.output;
   OperandPlaces places{layouts.input, std::nullopt};
-  if (whole->problem().kernel_tensor) places.kernels = places_.tensors.at(layer.inputs.at(1)).address;
+  if (whole->problem().kernel_tensor) places.kernels = kernels_at(places_.tensors.at(layer.inputs.at(1)));
   for (auto& size : whole->other_block_sizes()) add_layer(whole_layer(std::move(size), places, hardware));
   add_layer(whole_layer(whole, places, hardware));
   const auto add_shards = [&](ShardCut cut, int parts_most) {

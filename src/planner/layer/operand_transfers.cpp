@@ -182,7 +182,7 @@ std::size_t alike(const std::vector<PlacedPart>& parts, std::size_t first) {
 void add_tensor(const MatrixLayer& layer, const WeightPlace& w, const KernelGroup& group,
                 const std::vector<BlockLoad>& loads, std::vector<Transfer>& transfers) {
   const KernelTensor& tensor = *layer.problem().kernel_tensor;
-  const std::uint64_t address = *w.tensor + to_unsigned(group.set * tensor.set_stride);
+  const std::uint64_t address = w.tensor->of_set(group.set * tensor.set_stride);
   std::vector<PlacedPart> parts = placed_parts(layer, group, loads);
   const auto turns = [&](const PlacedPart& placed) {
     return w.transposed_bytes > 0 && is_transposed(tensor, placed.part);
@@ -327,7 +327,7 @@ std::vector<Copy> cleared_kernels(const MatrixLayer& layer, const WeightPlace& w
   for (int region = 0; region < w.layout.regions; region += UINT8_MAX) {
     Copy clear;
     clear.unit = Unit::kIodma;
-    clear.source = *w.tensor;  // a valid address; nothing is read there
+    clear.source = w.tensor->address;  // a valid address; nothing is read there
     clear.destination = destination + to_unsigned(region * w.region_bytes);
     set_field(clear.run_bytes, bytes);
     clear.outer_count = 0;

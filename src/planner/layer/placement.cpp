@@ -4,6 +4,7 @@
 #include "isa/address_map.h"
 #include "planner/fusion/group_graph.h"
 #include "planner/language/relayout.h"
+#include "planner/layer/appended_tensors.h"
 
 #include <algorithm>
 #include <functional>
@@ -83,7 +84,18 @@ DramPlaces::DramPlaces(const HardwareConfig& hardware, Plan& plan)
     : hardware_(hardware), plan_(plan), dram_(kPage, std::int64_t{1} << 60, kPage) {}
 
 void DramPlaces::place_tensors(const Workload& workload, const std::set<std::string>& on_chip) {
+  const std::map<std::string, AppendedPlace> appended = appended_tensors(workload, hardware_, on_chip);
   const auto place = [&](const std::string& name, const TensorInfo& info) {
+    const auto shared = appended.find(name);
+    if (shared != appended.end()) {
+      const AppendedPlace& of = shared->second;
+      Placement placed{0, info};
+      placed.address =
+          of.first == name ? dram_.allocate(of.size_bytes()) : plan_.tensors.at(of.first).address;
+      placed.stored =
+          spaced_map(placed.address, info.size_bytes(), of.images, of.pixel_bytes, of.image_stride);
+      return placed;
+    }
     Placement placed{0, info, map_in_dram(workload, hardware_.planner, name, info, 0)};
     placed.address = dram_.allocate(std::max<std::int64_t>(placed.size_bytes(), 1));
     placed.stored = map_in_dram(workload, hardware_.planner, name, info, placed.address);
@@ -99,9 +111,12 @@ void DramPlaces::place_tensors(const Workload& workload, const std::set<std::str
     if (on_chip.count(layer.name) > 0) continue;
     // A reshape does not move bytes: its result lies in the place of its input.
     const bool in_place = std::holds_alternative<Reshape>(layer.operation) && hardware_.chip;
-    plan_.tensors[layer.name] = in_place
-                                    ? Placement{plan_.tensors.at(layer.inputs.front()).address, layer.output}
-                                    : place(layer.name, layer.output);
+    if (!in_place) {
+      plan_.tensors[layer.name] = place(layer.name, layer.output);
+      continue;
+    }
+    const Placement& input = plan_.tensors.at(layer.inputs.front());
+    plan_.tensors[layer.name] = {input.address, layer.output, input.stored};
   }
 }
 
@@ -116,6 +131,22 @@ StoredMapPointer map_in_dram(const Workload& workload, const PlannerConfig& conf
     return conv == nullptr || (conv->pixels == PixelAxes::kMap && conv->kernels == KernelSource::kWeights);
   });
   return map_alone ? stored_map(address, info, config.map_layout, config.map_block_channels) : nullptr;
+}
+
+std::string orders_in_dram(const Layer& layer, const std::map<std::string, Placement>& tensors,
+                           const PlannerConfig& planner) {
+  std::string text;
+  std::set<std::string> names(layer.inputs.begin(), layer.inputs.end());
+  names.insert(layer.name);
+  for (const std::string& name : names) {
+    const auto placed = tensors.find(name);
+    if (placed == tensors.end()) continue;
+    const StoredMapPointer& stored = placed->second.stored;
+    const MapLayout order = stored && !stored->has_spaced_images() ? planner.map_layout : MapLayout::kNhwc;
+    text += fmt::format("{}{} {}", text.empty() ? "" : ", ", name, nth(kMapLayoutNames, order));
+    if (order == MapLayout::kNchwc) text += fmt::format(" by {}", planner.map_block_channels);
+  }
+  return text;
 }
 
 std::uint64_t DramPlaces::place(const std::string& what, std::vector<std::uint8_t> bytes) {

@@ -36,7 +36,8 @@ class DramPlaces {
  public:
   DramPlaces(const HardwareConfig& hardware, Plan& plan);
 
-  /// Places the inputs and the results of all layers, except tensors that stay on the chip.
+  /// Places the inputs and the results of all layers, except tensors that stay on the chip. Tensors that are
+  /// appended in place share their places (appended_tensors).
   void place_tensors(const Workload& workload, const std::set<std::string>& on_chip);
   /// Places bytes that the host writes before the run. Returns their address, 0 for no bytes.
   std::uint64_t place(const std::string& what, std::vector<std::uint8_t> bytes);
@@ -79,6 +80,14 @@ class DramPlaces {
 StoredMapPointer map_in_dram(const Workload& workload, const PlannerConfig& config, const std::string& name,
                              const TensorInfo& info, std::uint64_t address);
 
+/// The layouts in DRAM of the maps that a layer reads and makes, as text.
+std::string orders_in_dram(const Layer& layer, const std::map<std::string, Placement>& tensors,
+                           const PlannerConfig& planner);
+
+/// The place of a tensor as that of kernels.
+inline KernelTensorPlace kernels_at(const Placement& tensor) {
+  return {tensor.address, tensor.stored};
+}
 /// A place of kernels with sizes but without addresses, for estimates.
 WeightPlace unplaced(const WeightLayout& layout, const HardwareConfig& hardware);
 

@@ -124,7 +124,7 @@ void add_shard(ShardedLayer& shared, std::shared_ptr<MatrixLayer> layer, const O
 // The places of the operands from channel `channel` on.
 OperandPlaces places_from(int channel, const Problem& p, OperandPlaces places) {
   places.input.address += to_unsigned(channel * places.input.channel_stride);
-  if (places.kernels) *places.kernels += to_unsigned(channel * p.kernel_tensor->channel_stride);
+  if (places.kernels) places.kernels->address += to_unsigned(channel * p.kernel_tensor->channel_stride);
   return places;
 }
 
@@ -265,7 +265,7 @@ namespace {
 
 void set_places(ShardedLayer& layer, const WeightPlace& place) {
   if (layer.shards.size() == 1) {
-    const std::optional<std::uint64_t> tensor = layer.shards.front().weights.tensor;
+    const std::optional<KernelTensorPlace> tensor = layer.shards.front().weights.tensor;
     layer.shards.front().weights = place;
     layer.shards.front().weights.tensor = tensor;
     return;

@@ -85,7 +85,7 @@ enum class ShardCut : std::uint8_t {
 /// The places of a layer's operands in DRAM: its map, and kernels that are a tensor.
 struct OperandPlaces {
   TensorLayout input;
-  std::optional<std::uint64_t> kernels;
+  std::optional<KernelTensorPlace> kernels;
 };
 
 /// A layer as the shards that cores compute.

@@ -3,6 +3,7 @@
 #include "base/types.h"
 #include "planner/fusion/choose_groups.h"
 #include "planner/fusion/fusion_group.h"
+#include "planner/layer/appended_tensors.h"
 #include "planner/layer/estimate.h"
 #include "planner/layer/placement.h"
 #include "planner/program/barrier_placement.h"
@@ -190,24 +191,8 @@ class NetworkPlanner {
     }
     for (const int processor : d.part->processors()) workers.insert(processor);
     if (hardware_.planner.map_layout != MapLayout::kNhwc)
-      d.plan.choices.emplace_back("in DRAM", orders_in_dram(layer));
+      d.plan.choices.emplace_back("in DRAM", orders_in_dram(layer, made_.plan.tensors, hardware_.planner));
     if (d.part->works()) prefetch_of(layer).add(d);
-  }
-
-  // The layouts of a layer's maps in DRAM, as text.
-  std::string orders_in_dram(const Layer& layer) const {
-    const PlannerConfig& planner = hardware_.planner;
-    std::string text;
-    std::set<std::string> names(layer.inputs.begin(), layer.inputs.end());
-    names.insert(layer.name);
-    for (const std::string& name : names) {
-      const auto placed = made_.plan.tensors.find(name);
-      if (placed == made_.plan.tensors.end()) continue;
-      const MapLayout order = placed->second.stored ? planner.map_layout : MapLayout::kNhwc;
-      text += fmt::format("{}{} {}", text.empty() ? "" : ", ", name, nth(kMapLayoutNames, order));
-      if (order == MapLayout::kNchwc) text += fmt::format(" by {}", planner.map_block_channels);
-    }
-    return text;
   }
 
   void decide_matrix(DecidedLayer& d) {
@@ -239,7 +224,7 @@ class NetworkPlanner {
     const Layer& layer = *d.layer;
     const bool tensor_kernels = matrix->problem().kernel_tensor.has_value();
     OperandPlaces places{layouts.input, std::nullopt};
-    if (tensor_kernels) places.kernels = made_.plan.tensors.at(layer.inputs.at(1)).address;
+    if (tensor_kernels) places.kernels = kernels_at(made_.plan.tensors.at(layer.inputs.at(1)));
     LayerQuestion question{workload_,
                            layer,
                            hardware_,
@@ -302,13 +287,17 @@ class NetworkPlanner {
     const Layer& layer = *d.layer;
     std::vector<Placement> inputs;
     for (const std::string& name : layer.inputs) inputs.push_back(made_.plan.tensors.at(name));
-    auto vector = make_vector_work(layer, hardware_, inputs, made_.plan.tensors.at(layer.name));
+    const Placement& output = made_.plan.tensors.at(layer.name);
+    auto vector = make_vector_work(layer, hardware_, inputs, output);
+    d.plan.output_bytes = vector->result_bytes();
     d.plan.bound.dram = dram_bound(vector->touched_bytes(), hardware_);
     auto part = std::make_unique<VectorPart>(std::move(vector), layer.name, d.started, hardware_);
     part->place(places_);
     d.plan.choices.emplace_back("cores",
                                 fmt::format("{} of {} cores", part->cores(), hardware_.chip->cores()));
     d.plan.choices.emplace_back("why", "vector unit");
+    if (d.plan.output_bytes < layer.output.size_bytes())
+      d.plan.choices.emplace_back("concat", appended_in_words(layer, d.plan.output_bytes));
     d.part = std::move(part);
   }
 

@@ -151,9 +151,16 @@ namespace {
 
 class ConcatWork : public VectorWork {
  public:
-  ConcatWork(const Concat& concat, const VectorJob& job) : VectorWork(job), concat_(concat) {}
+  ConcatWork(const Concat& concat, const VectorJob& job) : VectorWork(job), concat_(concat) {
+    if (!appends()) return;
+    written_ -= inputs_.front().info.size_bytes();
+    touched_ = 2 * written_;
+  }
 
  private:
+  // Whether the first input lies where the result begins.
+  bool appends() const { return inputs_.front().address == result_.address; }
+
   void cut(VectorCut& cut) const override {
     const auto axis = to_size(concat_.axis);
     const auto bytes_from_axis = [axis](const TensorInfo& info) {
@@ -171,7 +178,8 @@ class ConcatWork : public VectorWork {
       std::int64_t before = 0;
       for (const Placement& input : inputs_) {
         const std::int64_t depth = bytes_from_axis(input.info);
-        add_joined(input, span.part(), depth, {row, before}, cut);
+        const bool is_there = before == 0 && appends();
+        if (!is_there) add_joined(input, span.part(), depth, {row, before}, cut);
         before += depth;
       }
     }

@@ -38,7 +38,8 @@ VectorWork::VectorWork(const VectorJob& job)
       inputs_(job.inputs),
       result_(job.output),
       channels_(to_int(output_.shape.back())),
-      touched_(output_.size_bytes()) {
+      touched_(output_.size_bytes()),
+      written_(output_.size_bytes()) {
   for (const Placement& input : inputs_) touched_ += input.info.size_bytes();
 }
 

@@ -95,7 +95,8 @@ class VectorWork {
   std::int64_t parameter_room() const;
   /// Bytes of maps that the layer reads or writes at least once, results included.
   std::int64_t touched_bytes() const { return touched_; }
-  std::int64_t result_bytes() const { return output_.size_bytes(); }
+  /// Bytes of the result that are written: all, unless it is appended in place.
+  std::int64_t result_bytes() const { return written_; }
   /// The pieces of a core; may be empty. Throws UserError when a piece does not fit.
   std::vector<VectorPiece> pieces_of(const VectorShare& share) const;
   /// The transfers of a piece's operands from DRAM to a buffer at `to`, and of its result from `from` to
@@ -127,6 +128,7 @@ class VectorWork {
   Placement result_;
   int channels_ = 0;          ///< of the output
   std::int64_t touched_ = 0;  ///< by default all bytes of inputs and output
+  std::int64_t written_ = 0;  ///< by default all bytes of the output
   std::vector<std::uint8_t> parameters_;
 };
 
