@@ -79,6 +79,29 @@ TEST_F(AppendedCommand, AT_2_plan_says_what_is_appended_and_listings_say_where_r
   EXPECT_THAT(plan(false), Not(HasSubstr("appended")));
 }
 
+// The heads of a group's keys and values lie apart, and those of the map that another group begins with.
+TEST_F(AppendedCommand, AT_2_FU_14_groups_read_caches_with_room_between_heads) {
+  nlohmann::json file = nlohmann::json::parse(kSteps);
+  nlohmann::json& steps = file["steps"];
+  steps["layers"].push_back({{"name", "bounded"}, {"op", "relu"}, {"inputs", {"all"}}});
+  steps["layers"].push_back(
+      {{"name", "halved"}, {"op", "requantize"}, {"inputs", {"bounded"}}, {"requant", {{"scale", 0.5}}}});
+  steps["outputs"].push_back("halved");
+  folder_.write("w.json", file.dump());
+  folder_.write("groups.json", R"({"tilebeat_mapping": 1, "groups": [
+    {"layers": ["scores.1", "context.1"]}, {"layers": ["bounded.1", "halved.1"]}, {"layers": ["scores.2", "context.2"]}]})");
+  for (const char* name : {"core1", "cluster4x4", "rolling_cluster4x4", "wfold_cluster4x4"}) {
+    for (const char* granularity : {"tile", "clock"}) {
+      const CommandResult result = folder_.run(
+          {"run", "--config", config(name, true), "--layer", folder_.path("w.json"), "--mapping",
+           folder_.path("groups.json"), "--granularity", granularity, "--check", "on", "--out", granularity});
+      ASSERT_EQ(result.status, 0) << name << ": " << result.err;
+    }
+    EXPECT_EQ(folder_.report("tile").at("total"), folder_.report("clock").at("total")) << name;
+    EXPECT_EQ(folder_.tensors("tile"), folder_.tensors("clock")) << name;
+  }
+}
+
 TEST_F(AppendedCommand, AT_2_HI_2_exported_programs_write_every_length_of_the_cache) {
   const std::string chip = config("core1", true), layer = folder_.path("w.json");
   ASSERT_EQ(folder_.run({"run", "--config", chip, "--layer", layer, "--out", "planned"}).status, 0);
