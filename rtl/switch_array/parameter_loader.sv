@@ -80,8 +80,8 @@ module parameter_loader #(
       end
       going = 1'b1;
       for (int i = 0; i < WORDS; i = i + 1) begin
-        if (going && next.words != op.words) begin
-          if (op.group_channels == 32'd0) begin
+        if (going && next.words != {7'd0, op.words}) begin
+          if (op.group_channels == 16'd0) begin
             low = 33'sd0;
             high = P;
           end else if (next.kernel + next.column >= op.kernels) begin
@@ -89,7 +89,7 @@ module parameter_loader #(
             high = 33'sd0;
           end else begin
             low = $signed({1'b0, next.group}) - $signed({op.first_channel[31], op.first_channel}) - $signed({1'b0, next.block_channel}) - $signed({1'b0, next.channel});
-            high = low + $signed({1'b0, op.group_channels});
+            high = low + $signed({17'd0, op.group_channels});
             if (low < 0) low = 33'sd0;
             if (high > P) high = P;
             if (high < low) high = low;
@@ -104,7 +104,7 @@ module parameter_loader #(
           complete = $signed({17'd0, next.bytes}) == high - low;
           if (complete) begin
             index = {16'd0, next.column} * PUSH + {24'd0, counts[next.column*8+:8]};
-            word_address[index*32+:32] = op.parameter_word + next.words;
+            word_address[index*32+:32] = {8'd0, op.parameter_word} + next.words;
             word_data[index*P*8+:P*8] = next.word;
             counts[next.column*8+:8] = counts[next.column*8+:8] + 8'd1;
             next.bytes = 16'd0;
@@ -113,7 +113,7 @@ module parameter_loader #(
             next.in_group = next.in_group + 16'd1;
             if (next.in_group == op.group_kernels) begin
               next.in_group = 16'd0;
-              next.group = next.group + op.group_channels;
+              next.group = next.group + {16'd0, op.group_channels};
             end
             if (next.column == C) begin
               next.column = 16'd0;
@@ -124,7 +124,7 @@ module parameter_loader #(
                 next.tap = 24'd0;
                 next.channel = next.channel + P;
               end
-              if (next.block_word == op.block_words) begin
+              if (next.block_word == {7'd0, op.block_words}) begin
                 next.block_word = 32'd0;
                 next.tap = 24'd0;
                 next.channel = 32'd0;
@@ -168,7 +168,7 @@ module parameter_loader #(
     complete_records = {RECORDS * 128{1'b0}};
     complete_count = 16'd0;
     complete_slots = {RECORDS * 16{1'b0}};
-    record_in_next = beat_first_records ? op.slot : record_in;
+    record_in_next = beat_first_records ? {8'd0, op.slot} : record_in;
     record_column_next = beat_first_records ? 16'd0 : record_column;
     for (int i = 0; i < BUS; i = i + 1) begin
       if (beat_valid && beat_records && i < {16'd0, beat_bytes}) begin
@@ -194,7 +194,7 @@ module parameter_loader #(
     record_write = record_valid && !record_hold;
     record_room = record_used - {15'd0, record_write} + complete_count <= queue_words;
     beat_ready = beat_records ? record_room : room;
-    record_first = beat_first_records ? op.slot * C : record_number;
+    record_first = beat_first_records ? {8'd0, op.slot} * C : record_number;
   end
 
   always_ff @(posedge clk) begin

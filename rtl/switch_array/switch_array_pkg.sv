@@ -73,19 +73,22 @@ package switch_array_pkg;
   } load_input_t;
 
   typedef struct packed {
+    logic [13:0] unused;
     logic [7:0]  fill;
     logic [23:0] taps;
     logic [15:0] block_channels;
-    logic [31:0] block_words;
+    logic [24:0] block_words;
     logic [31:0] first_channel;
     logic [15:0] kernels;
     logic [15:0] first_kernel;
     logic [15:0] group_kernels;
-    logic [31:0] group_channels;
+    logic [15:0] group_channels;
+    logic [30:0] stream_bytes;
+    logic        packed_kernels;
     logic [15:0] post_records;
-    logic [15:0] slot;
-    logic [31:0] parameter_word;
-    logic [31:0] words;
+    logic [7:0]  slot;
+    logic [23:0] parameter_word;
+    logic [24:0] words;
     logic [47:0] post_address;
     logic [47:0] address;
   } load_kernels_t;

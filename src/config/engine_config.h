@@ -74,7 +74,8 @@ class EngineConfig {
   virtual std::int64_t peak_macs_per_clock() const = 0;
   /// The most results that its post-processing takes in a cycle: it has so many result units.
   virtual std::int64_t results_per_clock() const = 0;
-  /// The decoders at its ports for packed kernels (`chip.decompress`: read).
+  /// The decoders where it reads packed kernels: with `chip.decompress` read, or on a board, whose engine has
+  /// them by itself.
   virtual DecoderSize kernel_decoders(const HardwareConfig& hardware) const = 0;
   virtual FaultSpace fault_space(const HardwareConfig& hardware) const = 0;
   /// The registers of its PEs, which are accumulators, or operands that rotate through a PE.

@@ -218,6 +218,8 @@ struct HardwareConfig {
   int matrix_bus_bytes() const {
     return chip ? chip->core.bus.bytes_per_clock : interconnect.bytes_per_clock;
   }
+  /// Whether weights of four bits, and those that come twice, are decoded on their way to the matrix engine.
+  bool decodes() const;
   /// Scales of packed kernels that the decoder at a port of the matrix engine has room for; 0: there is none.
   int port_scales() const {
     return chip && chip->decompress == Decompress::kRead ? chip->core.weight_scales : 0;

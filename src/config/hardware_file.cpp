@@ -361,6 +361,10 @@ const EngineConfig& HardwareConfig::matrix_engine() const {
   return nth(engines, &engine_description(dataflow) - known.data());
 }
 
+bool HardwareConfig::decodes() const {
+  return chip ? chip->decode_bytes_per_clock > 0 : matrix_engine().kernel_decoders(*this).decoders > 0;
+}
+
 Picoseconds HardwareConfig::clock_ps() const {
   return std::llround(kPicosecondsTimesMhz / clock_mhz);
 }

@@ -181,7 +181,15 @@ Area area_of(const HardwareConfig& hardware, const RunResult& run) {
   area.nram = cores * number(sizes.nram) * byte;
   area.wram = cores * number(sizes.wram) * byte;
   area.buses = number(bus_bits(hardware, run)) * t.bus_um2_per_bit / kUm2PerMm2;
-  if (!hardware.chip) return area;
+  constexpr double kScaleBytes = 1.5;  // a scale and a zero point
+  const auto decoding = [&](std::int64_t scales, std::int64_t lanes) {
+    return number(scales) * kScaleBytes * byte + number(lanes) * t.decode_um2 / kUm2PerMm2;
+  };
+  const DecoderSize ports = hardware.matrix_engine().kernel_decoders(hardware);
+  if (!hardware.chip) {
+    area.dma = decoding(ports.decoders * kMostWeightScales, ports.lanes);
+    return area;
+  }
   area.lanes = cores * hardware.chip->core.vector.lanes * t.lane_um2 / kUm2PerMm2;
   const ChipConfig& chip = *hardware.chip;
   area.sram = chip.clusters * number(sizes.sram) * byte;
@@ -198,14 +206,10 @@ Area area_of(const HardwareConfig& hardware, const RunResult& run) {
   };
   const std::int64_t lanes =
       decoders == 0 ? 0 : 2 * chip.cores() * lanes_of(chip.core.copy) + chip.clusters * lanes_of(chip.copy);
-  constexpr double kScaleBytes = 1.5;  // a scale and a zero point
   area.dma = (number(landing) + number(decoders * kMostWeightScales) * kScaleBytes) * byte +
              number(lanes) * t.decode_um2 / kUm2PerMm2;
-  if (chip.decompress == Decompress::kRead) {
-    const DecoderSize ports = hardware.matrix_engine().kernel_decoders(hardware);
-    area.dma += cores * (number(ports.decoders * chip.core.weight_scales) * kScaleBytes * byte +
-                         number(ports.lanes) * t.decode_um2 / kUm2PerMm2);
-  }
+  if (chip.decompress == Decompress::kRead)
+    area.dma += cores * decoding(ports.decoders * chip.core.weight_scales, ports.lanes);
   return area;
 }
 

@@ -73,12 +73,15 @@ struct StreamMessage {
   struct Data {
     const std::uint8_t* bytes;
     int count;
-    const WaitTrail& trail;  ///< wait trail of the burst that brought it
+    const WaitTrail& trail;   ///< wait trail of the burst that brought it
+    int bytes_per_clock = 0;  ///< that are there; 0: a bus beat
+    Cycle clocks = 0;         ///< in which no other data can follow: they are decoded for so long
   };
   /// The cycle in which data are taken, which the sink knows in advance.
   struct Answer {
     Cycle accepted = 0;  ///< the cycle after the last bus beat was taken
     Cycle blocked = 0;   ///< cycles in which a beat had to wait for a write queue
+    Cycle decoding = 0;  ///< cycles behind the last beat in which data were still decoded
     Cycle written = 0;   ///< the cycle after the last byte was written
     /// Neighbouring beats, and the cycles that the first of them waited.
     struct Stretch {

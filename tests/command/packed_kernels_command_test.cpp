@@ -121,7 +121,8 @@ struct Decoded {
 };
 Decoded decoded_in(const CommandFolder& folder) {
   Decoded made;
-  for (const json& counter : folder.report().at("counters")) {
+  const json report = folder.report();
+  for (const json& counter : report.at("counters")) {
     if (counter.at("name") != "decoded") continue;
     const bool copies = counter.at("module").get<std::string>().find("dma") != std::string::npos;
     (copies ? made.copies : made.engine) += counter.at("value").get<std::int64_t>();

@@ -38,6 +38,16 @@ std::optional<PlannedNetwork> plan_with_decoder(bool fused, Workload& workload, 
                          {"chip.", "NRAM", "switch_array.", "wfold.", "rolling.", "offset.", "dram."}, tally);
 }
 
+/// The weights that were decoded by modules whose names have `part` in them.
+std::int64_t decoded_weights(const nlohmann::json& report, const std::string& part) {
+  std::int64_t decoded = 0;
+  for (const auto& counter : report.at("counters")) {
+    const bool counts = counter.at("module").get<std::string>().find(part) != std::string::npos;
+    if (counts && counter.at("name") == "decoded") decoded += counter.at("value").get<std::int64_t>();
+  }
+  return decoded;
+}
+
 void check_four_bits(Engine engine, bool fused, FourBitTally& tally) {
   const RandomNetwork network(number(1, 4));
   RC_LOG() << network.text() << "\n";
@@ -52,12 +62,8 @@ void check_four_bits(Engine engine, bool fused, FourBitTally& tally) {
   if (one_in(4)) check_any_order(hardware, planned->plan, run);
   tally.layers += given;
   for (const LayerPlan& layer : planned->plan.layers) tally.grouped += layer.layers.size() > 1 ? 1 : 0;
-  std::int64_t copies = 0, reads = 0;  // weights that they have decoded
-  for (const auto& counter : run.report.at("counters")) {
-    if (counter.at("name") != "decoded") continue;
-    const bool is_copy = counter.at("module").get<std::string>().find("dma") != std::string::npos;
-    (is_copy ? copies : reads) += counter.at("value").get<std::int64_t>();
-  }
+  const std::int64_t copies = decoded_weights(run.report, "dma");
+  const std::int64_t reads = decoded_weights(run.report, "") - copies;
   RC_ASSERT(copies + reads > 0);
   RC_ASSERT(reads == 0 || hardware.chip->decompress == Decompress::kRead);
   tally.packed += reads > 0 ? 1 : 0;
@@ -78,6 +84,31 @@ TEST_P(FourBitWeights, DT_1_DT_4_random_networks_fused) {
                     [&] { check_four_bits(GetParam(), true, tally); });
   EXPECT_GE(tally.layers, budget(60, 12)) << "layers with weights of four bits";
   EXPECT_GT(tally.grouped, 0) << "fusion groups";
+}
+
+// Convolutions one by one on random boards of the switch array, whose parameter channel decodes.
+TEST(FourBitBoards, DT_1_DT_4_random_layers) {
+  FourBitTally tally;
+  check_cases_until(
+      [&] { return tally.layers >= budget(100, 25); }, budget(100, 25),
+      [&] {
+        HardwareConfig hardware = random_array_shape();
+        if (one_in(2)) tighten_buffers(hardware);
+        if (one_in(2)) vary_memory(hardware);
+        vary_decoder(hardware);
+        check_hardware(hardware, "random hardware");
+        const ConvShape shape = random_layer(spec_array(hardware));
+        RC_LOG() << to_text(shape) << "\n";
+        Workload workload = conv_workload(shape);
+        if (give_four_bits(workload) == 0) return;
+        const auto planned = plan_or_refusal(workload, hardware, {"switch_array.", "dram."}, tally);
+        if (!planned) return;
+        const SimulatedRun run = check_both_granularities(workload, hardware, planned->plan);
+        check_planned_bytes(planned->plan, run);
+        ++tally.layers;
+        RC_ASSERT(decoded_weights(run.report, "parameter") > 0);
+      });
+  EXPECT_GE(tally.layers, budget(100, 25)) << "layers with weights of four bits";
 }
 
 // Convolutions with kernels of hundreds of weights, whose images are smaller than their int8 weights: blocks
@@ -122,12 +153,7 @@ void check_packed(Engine engine, bool fused, FourBitTally& tally) {
   if (!planned) return;
   const SimulatedRun run = check_both_granularities(workload, hardware, planned->plan, 30);
   check_planned_bytes(planned->plan, run);
-  for (const auto& counter : run.report.at("counters")) {
-    const bool is_copy = counter.at("module").get<std::string>().find("dma") != std::string::npos;
-    if (counter.at("name") != "decoded" || is_copy || counter.at("value") == 0) continue;
-    ++tally.packed;
-    break;
-  }
+  tally.packed += decoded_weights(run.report, "") > decoded_weights(run.report, "dma") ? 1 : 0;
 }
 
 TEST_P(FourBitWeights, DT_1_DT_4_kernels_stay_packed_layer_by_layer) {

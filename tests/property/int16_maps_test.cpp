@@ -23,7 +23,8 @@ using nlohmann::json;
 /// A chain of matrix layers, all of whose maps but the last one are int16.
 class Int16Chain {
  public:
-  explicit Int16Chain(int layers) {
+  /// With `transposes` some are transposed convolutions, which boards do not have.
+  Int16Chain(int layers, bool transposes) : transposes_(transposes) {
     shape_ = {one_in(4) ? 2 : 1, number(1, 12), number(1, 12), skewed(40)};
     file_ = {{"name", "chain"}, {"layers", json::array()}, {"outputs", json::array()}};
     file_["inputs"] = {
@@ -96,7 +97,7 @@ class Int16Chain {
     layer["out_channels"] = shape_[3];
   }
   void transposed(json& layer) {
-    if (shape_[1] > 12 || shape_[2] > 12) return convolution(layer);
+    if (!transposes_ || shape_[1] > 12 || shape_[2] > 12) return convolution(layer);
     layer["op"] = "conv_transpose";
     std::vector<int> kernel, stride;
     for (std::size_t axis = 0; axis < 2; ++axis) {
@@ -107,6 +108,7 @@ class Int16Chain {
     layer["out_channels"] = shape_[3] = skewed(30);
   }
 
+  bool transposes_;
   json file_;
   std::vector<int> shape_;
   std::string input_ = "x";
@@ -118,11 +120,11 @@ struct Int16Tally : Refusals {
 
 void check_chain(HardwareConfig hardware, bool fused, Int16Tally& tally) {
   const int layers = number(1, fused ? 4 : 2);
-  const Int16Chain chain(layers);
+  const Int16Chain chain(layers, hardware.chip.has_value());
   RC_LOG() << chain.text() << "\n";
   Workload workload = chain.load();
-  if (one_in(3) && hardware.chip) {
-    hardware.chip->decode_bytes_per_clock = number(1, 40);
+  if (one_in(3) && hardware.decodes()) {
+    if (hardware.chip) hardware.chip->decode_bytes_per_clock = number(1, 40);
     tally.four_bits += give_four_bits(workload);
   }
   hardware.fused = fused;
@@ -135,7 +137,7 @@ void check_chain(HardwareConfig hardware, bool fused, Int16Tally& tally) {
                       {"chip.", "NRAM", "switch_array.", "wfold.", "rolling.", "offset.", "dram."}, tally);
   if (!planned) return;
   const SimulatedRun run = check_both_granularities(workload, hardware, planned->plan, 30);
-  if (hardware.chip) check_planned_bytes(planned->plan, run);
+  check_planned_bytes(planned->plan, run);
   tally.layers += layers;
   for (const LayerPlan& layer : planned->plan.layers) tally.grouped += layer.layers.size() > 1 ? 1 : 0;
 }
@@ -156,6 +158,20 @@ TEST_P(Int16Maps, DT_2_DT_4_random_chains_fused) {
                     [&] { check_chain(random_chip_with(GetParam()), true, tally); });
   EXPECT_GE(tally.layers, budget(60, 12));
   EXPECT_GT(tally.grouped, 0) << "fusion groups";
+}
+
+TEST(Int16Boards, DT_2_DT_4_random_layers_on_boards_of_the_switch_array) {
+  Int16Tally tally;
+  const auto done = [&] { return tally.layers >= budget(80, 20) && tally.four_bits > 0; };
+  check_cases_until(done, budget(100, 30), [&] {
+    HardwareConfig hardware = random_array_shape();
+    if (one_in(2)) vary_memory(hardware);
+    vary_decoder(hardware);
+    if (one_in(4)) hardware.engine<switch_array::SwitchArrayConfig>().decode_bytes_per_clock = 0;
+    check_chain(std::move(hardware), false, tally);
+  });
+  EXPECT_GE(tally.layers, budget(80, 20));
+  EXPECT_GT(tally.four_bits, 0) << "layers with weights of four bits";
 }
 
 INSTANTIATE_TEST_SUITE_P(Engines, Int16Maps, ::testing::ValuesIn(kEngines), engine_name);

@@ -236,6 +236,16 @@ inline DramConfig random_dram_config() {
   return dram;
 }
 
+/// A decoder of weights of four bits of any speed in front of the parameter buffer, with queues behind it
+/// that take its weights.
+inline void vary_decoder(HardwareConfig& hardware) {
+  SwitchArrayConfig& c = hardware.engine<SwitchArrayConfig>();
+  c.decode_bytes_per_clock = number(1, 40);
+  c.arrangement_queue_words = std::max(
+      c.arrangement_queue_words,
+      least_queue_words(std::max(2 * c.decode_bytes_per_clock, hardware.interconnect.bytes_per_clock)));
+}
+
 /// Another memory system: DRAM preset, bursts, buses, cycles.
 inline void vary_memory(HardwareConfig& hardware) {
   hardware.clock_mhz = number(1, 20) * 100;

@@ -60,7 +60,7 @@ void Recording::sort_instructions() {
         break;
       case 0x11:
         parameter->add(instruction, {{instruction.field(128, 175), kernel_bytes(instruction)}}, false);
-        parameter->add(instruction, {{instruction.field(176, 223), instruction.field(304, 319) * 16}}, true);
+        parameter->add(instruction, {{instruction.field(176, 223), instruction.field(281, 296) * 16}}, true);
         break;
       default:
         break;

@@ -120,9 +120,9 @@ std::int64_t results_per_clock(const RollingConfig& c) {
   return c.drain_bytes / kSumBytes;
 }
 
-// Codes of two weights a byte.
-DecoderSize kernel_decoders(const RollingConfig& c, const HardwareConfig&) {
-  if (c.transposition == TranspositionChoice::kStep) return {};
+// Codes of two weights a byte. A board reads kernels from DRAM, which has no images.
+DecoderSize kernel_decoders(const RollingConfig& c, const HardwareConfig& hardware) {
+  if (!hardware.chip || c.transposition == TranspositionChoice::kStep) return {};
   return {1, std::int64_t{2} * c.port_bytes};
 }
 

@@ -57,12 +57,20 @@ void describe(V& v, SwitchArrayConfig& c) {
       "to the adder_stages-th root of P operands, rounded up");
   v.integer("post_latency_cycles", c.post_latency_cycles, kLatencyCycles,
             "cycles of latency of the post-processing path");
+  v.integer("decode_bytes_per_clock", c.decode_bytes_per_clock, {0, 128},
+            "bytes of int4 or uint4 weights a clock that the decoder in front of the parameter buffer takes, "
+            "on a board; 0: there is none, such weights are refused");
+}
+
+int decoded_bytes_per_clock(const SwitchArrayConfig& c, const HardwareConfig& hardware) {
+  return hardware.chip ? 0 : kWeightsOfByte * c.decode_bytes_per_clock;
 }
 
 // Checks the array's demands on the surrounding system, whose bus its channels use.
 void check_channels(const SwitchArrayConfig& c, const HardwareConfig& hardware, const Place& root) {
   if (hardware.dataflow != kSwitchArrayDataflow) return;
-  const int width = hardware.matrix_bus_bytes(), words = most_words_of_beat(width);
+  const int bus = hardware.matrix_bus_bytes(), width = std::max(bus, decoded_bytes_per_clock(c, hardware));
+  const int words = most_words_of_beat(width);
   need(
       c.arrangement_queue_words >= words, root.key("switch_array").key("arrangement_queue_words"),
       c.arrangement_queue_words,
@@ -70,8 +78,8 @@ void check_channels(const SwitchArrayConfig& c, const HardwareConfig& hardware, 
                   "bytes",
                   words, width));
   if (!hardware.chip) return;
-  need(hardware.dma.burst_bytes >= width, root.key("dma").key("burst_bytes"), hardware.dma.burst_bytes,
-       fmt::format("at least {}, the width of the core's bus (chip.core.bus.bytes_per_clock)", width));
+  need(hardware.dma.burst_bytes >= bus, root.key("dma").key("burst_bytes"), hardware.dma.burst_bytes,
+       fmt::format("at least {}, the width of the core's bus (chip.core.bus.bytes_per_clock)", bus));
 }
 
 void check_engine(const SwitchArrayConfig& c, const HardwareConfig& hardware, const Place& root) {
@@ -98,8 +106,10 @@ std::int64_t results_per_clock(const SwitchArrayConfig& c) {
   return std::int64_t{c.groups} * ceil_div(c.columns, c.drain_clocks_per_lane);
 }
 
-DecoderSize kernel_decoders(const SwitchArrayConfig&, const HardwareConfig& hardware) {
-  return {1, hardware.matrix_bus_bytes()};
+DecoderSize kernel_decoders(const SwitchArrayConfig& c, const HardwareConfig& hardware) {
+  if (hardware.chip) return {1, hardware.matrix_bus_bytes()};
+  const int lanes = decoded_bytes_per_clock(c, hardware);
+  return {lanes > 0 ? 1 : 0, lanes};
 }
 
 std::int64_t buffer_bytes(const SwitchArrayConfig& c) {
@@ -190,12 +200,13 @@ std::string LoadInput::subject() const {
 }
 
 void LoadKernels::describe(FieldVisitor& visit) {
-  visit("address", address, 48), visit("post_address", post_address, 48), visit("words", words, 32, kFromOne);
-  visit("parameter_word", parameter_word, 31), visit("packed", packed, 1), visit("slot", slot, 16),
+  visit("address", address, 48), visit("post_address", post_address, 48), visit("words", words, 25, kFromOne);
+  visit("parameter_word", parameter_word, 24), visit("slot", slot, 8),
       visit("post_records", post_records, 16);
-  visit("group_channels", group_channels, 32), visit("group_kernels", group_kernels, 16, kFromOne);
+  visit("packed", packed, 1), visit("stream_bytes", stream_bytes, 31);
+  visit("group_channels", group_channels, 16), visit("group_kernels", group_kernels, 16, kFromOne);
   visit("first_kernel", first_kernel, 16), visit("kernels", kernels, 16);
-  visit("first_channel", first_channel, 32), visit("block_words", block_words, 32, kFromOne);
+  visit("first_channel", first_channel, 32), visit("block_words", block_words, 25, kFromOne);
   visit("block_channels", block_channels, 16), visit("taps", taps, 24, kFromOne), visit("fill", fill, 8);
 }
 
@@ -205,6 +216,11 @@ void LoadImage::describe(FieldVisitor& visit) {
 
 std::string LoadImage::subject() const {
   return fmt::format("{} bytes", bytes);
+}
+
+std::string LoadKernels::fault() const {
+  if (packed && stream_bytes > 0) return "kernels of an image and of a stream";
+  return {};
 }
 
 std::string LoadKernels::subject() const {

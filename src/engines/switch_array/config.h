@@ -6,6 +6,10 @@
 #include <cstdint>
 #include <string_view>
 
+namespace tilebeat {
+struct HardwareConfig;
+}
+
 namespace tilebeat::switch_array {
 
 /// The name of the engine under `dataflow`.
@@ -36,6 +40,9 @@ struct SwitchArrayConfig {
   int drain_clocks_per_lane = 1;              ///< cycles the post-processor takes for one lane of C results
   int adder_stages = 1;                       ///< stages of a PE's adder tree, each of equal fan-in
   int post_latency_cycles = 4;                ///< fixed latency of the post-processing path
+  /// Bytes of a weight stream a cycle that the decoder of a board's parameter channel takes; 0: there is
+  /// none.
+  int decode_bytes_per_clock = 16;
 };
 
 /// Cycles in which the lanes of an operation cycle drain.
@@ -54,6 +61,11 @@ constexpr int fill_cycles(const SwitchArrayConfig& c) {
 constexpr int most_words_of_beat(int bus_bytes) {
   return bus_bytes + 1;
 }
+
+constexpr int kWeightsOfByte = 2;  ///< of a weight stream
+/// Weights a cycle that the decoder of a board's parameter channel makes; 0: there is none, as on chips,
+/// where DMA engines decode.
+int decoded_bytes_per_clock(const SwitchArrayConfig& config, const HardwareConfig& hardware);
 
 /// Its sizes as the engine's schedules see them.
 inline ArrayShape array_shape(const SwitchArrayConfig& c) {

@@ -219,8 +219,8 @@ class Lowering : public MatrixLowering {
   bool held_records(const Chunk& chunk) const {
     return config_.records == RecordsKind::kHeld && chunk.loads_kernels && job_->post != 0 && chunk.last;
   }
-  std::uint16_t post_slot(const Chunk& chunk) const {
-    return static_cast<std::uint16_t>(chunk.slot * tiling_.blocks_per_chunk);
+  std::uint8_t post_slot(const Chunk& chunk) const {
+    return static_cast<std::uint8_t>(chunk.slot * tiling_.blocks_per_chunk);
   }
 
   // Brings the image of the job's kernels, unless the channel has it.
@@ -258,13 +258,21 @@ class Lowering : public MatrixLowering {
       load_image();
       load.packed = true, bytes = ceil_div<std::int64_t>(bytes, 2);
     }
+    double decoder_cycles = 0;
+    if (job_->stream_of != nullptr) {
+      const PlacedStream stream = (*job_->stream_of)(load.address, bytes);
+      decoder_cycles = static_cast<double>(bytes) / (kWeightsOfByte * config_.decode_bytes_per_clock);
+      load.address = stream.address, bytes = stream.bytes;
+      set_field(load.stream_bytes, bytes);
+    }
     read_.kernels += bytes + std::int64_t{load.post_records} * kPostParameterBytes;
     auto& filling = nth(parameter_, chunk.slot);
     filling = parameters_.next();
     AccessList accesses{filling.write()};
     also(accesses, job_->weights_read);
-    if (load.packed) accesses.push_back(decoder_.read());
+    if (job_->image != 0) accesses.push_back(decoder_.read());
     TaskCost cost = transfer_cost({bytes, 1}, load.address);
+    cost.cycles = std::max(cost.cycles, decoder_cycles);
     const double word_cycles = cost.cycles;
     if (load.post_records > 0) {
       const TaskCost post =

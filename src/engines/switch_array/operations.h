@@ -79,14 +79,18 @@ struct LoadImage {
 struct LoadKernels {
   static constexpr OperationKind kKind{"load.kernels", 0x11, Unit::kParameter};
 
-  /// DRAM byte address of the packed words: word-major, then column, P bytes each.
+  /// Byte address of the packed words, word-major, then column, P bytes each, or of their stream.
   std::uint64_t address = 0;
   std::uint64_t post_address = 0;    ///< DRAM byte address of post-parameter records of 16 bytes, C a block
   std::uint32_t words = 0;           ///< words a column, of all blocks
   std::uint32_t parameter_word = 0;  ///< first word in the parameter buffer
-  std::uint16_t slot = 0;            ///< post-parameter slot of the first block
+  std::uint8_t slot = 0;             ///< post-parameter slot of the first block
   std::uint16_t post_records = 0;    ///< records to load, 0 for none
-  std::uint32_t group_channels = 0;  ///< channels of a group; 0: all bytes of the words come from memory
+  bool packed = false;               ///< `address` counts decoded bytes of the image of the last `load.image`
+  /// Of the weight stream (isa/weight_stream.h) of which the channel makes the words; 0: they lie as they
+  /// are.
+  std::uint32_t stream_bytes = 0;
+  std::uint16_t group_channels = 0;  ///< channels of a group; 0: all bytes of the words come from memory
   std::uint16_t group_kernels = 1;   ///< kernels of a group
   std::uint16_t first_kernel = 0;    ///< number of the first block's first kernel in its group
   std::uint16_t kernels = 0;         ///< from that one on: columns beyond them have none
@@ -96,10 +100,10 @@ struct LoadKernels {
   std::uint16_t block_channels = 0;  ///< from the first channel of a block to that of the next one
   std::uint32_t taps = 1;            ///< words of one channel block
   std::uint8_t fill = 0;             ///< the bytes that do not come from memory: the zero point
-  bool packed = false;               ///< `address` counts decoded bytes of the image of the last `load.image`
 
   void describe(FieldVisitor& visit);
   std::string subject() const;
+  std::string fault() const;
 };
 
 /// Stores a block of the output buffer as part of an NHWC tensor.

@@ -83,6 +83,14 @@ struct KernelPart {
   std::int64_t offset = 0, kernel_stride = 1, chunk_stride = 1, channel_stride = 1;
 };
 
+/// A weight stream of a plan (isa/weight_stream.h): its place in DRAM, and its bytes.
+struct PlacedStream {
+  std::uint64_t address = 0;
+  std::int64_t bytes = 0;
+};
+/// Gives the stream of so many bytes of kernels from an address of WeightPlace::blocks on.
+using StreamOf = std::function<PlacedStream(std::uint64_t address, std::int64_t bytes)>;
+
 /// The part of the input channels that a job accumulates (SPEC MA-1): the first job starts the sums, the last
 /// completes them.
 struct Reduction {
@@ -103,6 +111,8 @@ struct MatrixJob {
   /// (isa/weight_image.h); 0: they are int8.
   std::uint64_t image = 0;
   std::int64_t image_front = 0, image_bytes = 0;  ///< bytes in front of its codes, and of all
+  /// Set where the unit of a board decodes the kernels that it loads (Problem::in_streams).
+  const StreamOf* stream_of = nullptr;
   std::uint64_t post = 0;  ///< address of the first block's separate post-parameters; 0: none
   TensorLayout ofm;        ///< layout of the tile's outputs; channel 0 is the first kernel
   AccessList ifm_reads;    ///< empty: no other task uses the map's place

@@ -248,9 +248,8 @@ Problem problem_of(const Workload& workload, const Layer& layer, const HardwareC
 Problem make_problem(const Workload& workload, const Layer& layer, const HardwareConfig& hardware,
                      int block_kernels) {
   Problem made = in_halves(problem_of(workload, layer, hardware, block_kernels));
-  const bool decodes = hardware.chip && hardware.chip->decode_bytes_per_clock > 0;
   made.in_streams =
-      !made.kernel_tensor && (made.weights.four_bits() != nullptr || (made.of_halves && decodes));
+      !made.kernel_tensor && (made.weights.four_bits() != nullptr || (made.of_halves && hardware.decodes()));
   return made;
 }
 

@@ -22,7 +22,7 @@ OperandLayouts operand_layouts(const Problem& p, const Placement& input, const P
   return made;
 }
 
-void check_board(const Problem& p) {
+void check_board(const Problem& p, const HardwareConfig& hardware) {
   const auto refuse = [&](const char* what) {
     throw UserError(fmt::format(
         "layer '{}': {} needs the DMA engines of a core, which this hardware does not have (chip)", p.name,
@@ -31,7 +31,11 @@ void check_board(const Problem& p) {
   if (p.kernel_tensor) refuse("a product of two tensors");
   if (p.map_order == MatrixOrder::kTransposed) refuse("transpose_a");
   if (p.interleaving) refuse("conv_transpose");
-  if (p.weights.four_bits() != nullptr) refuse("a layer with weights of int4 or uint4");
+  if (p.weights.four_bits() != nullptr && !hardware.decodes())
+    throw UserError(
+        fmt::format("layer '{}': weights of int4 or uint4 need a decoder, which boards of the "
+                    "switch array (switch_array.decode_bytes_per_clock) and chips have",
+                    p.name));
 }
 
 std::vector<MatrixJob> board_jobs(const Problem& p, const OperandLayouts& layouts,
@@ -53,17 +57,21 @@ std::vector<MatrixJob> board_jobs(const Problem& p, const OperandLayouts& layout
   return jobs;
 }
 
-MatrixLowering::ReadBytes add_board_tasks(TaskGraph& graph, const MatrixLayer& layer,
-                                          const std::vector<MatrixJob>& jobs, const JobCut& cut) {
-  const auto lowering = layer.lower(graph, {}, cut);
-  for (const MatrixJob& job : jobs) lowering->add(job);
+MatrixLowering::ReadBytes add_board_tasks(TaskGraph& graph, const Shard& layer, std::vector<MatrixJob> jobs,
+                                          const JobCut& cut) {
+  const auto lowering = layer.layer->lower(graph, {}, cut);
+  const StreamOf streams = kernel_streams(graph, layer);
+  for (MatrixJob& job : jobs) {
+    if (layer.layer->problem().in_streams) job.stream_of = &streams;
+    lowering->add(job);
+  }
   return lowering->read_bytes();
 }
 
-JobCut cut_board_jobs(const MatrixLayer& layer, const std::vector<MatrixJob>& jobs,
-                      const HardwareConfig& hardware, Explanation& explanation) {
+JobCut cut_board_jobs(const Shard& layer, const std::vector<MatrixJob>& jobs, const HardwareConfig& hardware,
+                      Explanation& explanation) {
   const Machine machine = machine_of(hardware, {});
-  const std::vector<JobCut> cuts = layer.cuts(
+  const std::vector<JobCut> cuts = layer.layer->cuts(
       jobs.front(), dram_path(hardware, hardware.dma, Direction::kRead), machine.dram_bytes_per_clock);
   if (cuts.size() == 1) return cuts.front();
   constexpr double kFewer = 100;  // cycles: what is less means nothing

@@ -163,4 +163,20 @@ std::vector<Transfer> weight_loads(TaskGraph& graph, const Shard& shard, const K
   return made;
 }
 
+StreamOf kernel_streams(TaskGraph& graph, const Shard& shard) {
+  const auto blocks = std::make_shared<std::optional<CodedBlocks>>();
+  return [&graph, &shard, blocks](std::uint64_t address, std::int64_t bytes) -> PlacedStream {
+    if (!graph.is_for_plan()) return {address, expected_bytes(shard.layer->problem(), bytes)};
+    const Transfer weights{address, 0, one_run(bytes)};
+    const auto [found, is_new] = shard.streams->try_emplace(weights_of(weights));
+    if (is_new) {
+      if (!*blocks) blocks->emplace(shard, graph);
+      std::vector<std::uint8_t> stream = (*blocks)->stream_of(weights);
+      found->second.bytes = ssize(stream);
+      found->second.address = graph.constant([&] { return std::move(stream); });
+    }
+    return found->second;
+  };
+}
+
 }  // namespace tilebeat

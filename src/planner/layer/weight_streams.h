@@ -1,5 +1,6 @@
 #pragma once
 
+#include "planner/language/matrix_backend.h"
 #include "planner/language/task_graph.h"
 #include "planner/layer/operand_transfers.h"
 
@@ -12,11 +13,6 @@ namespace tilebeat {
 
 struct Shard;
 
-/// A stream of a plan: its place in DRAM, and its bytes.
-struct PlacedStream {
-  std::uint64_t address = 0;
-  std::int64_t bytes = 0;
-};
 /// By the int8 weights of a stream: the address of the first one, as WeightPlace::blocks counts them, and
 /// run, columns, rows and the strides of their copy.
 using WeightsOfStream =
@@ -35,5 +31,9 @@ std::int64_t least_kernel_bytes(const Shard& shard);
 /// bytes are expected ones (expected_stream_bytes).
 std::vector<Transfer> weight_loads(TaskGraph& graph, const Shard& shard, const KernelGroup& group,
                                    std::uint64_t destination, std::int64_t buffer = INT64_MAX);
+
+/// Gives the streams of a shard's kernels, for the unit of a board, each when it is first asked for; places
+/// and bytes are those of weight_loads. Graph and shard outlive it.
+StreamOf kernel_streams(TaskGraph& graph, const Shard& shard);
 
 }  // namespace tilebeat

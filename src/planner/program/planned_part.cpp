@@ -12,19 +12,22 @@ namespace tilebeat {
 
 BoardPart::BoardPart(std::unique_ptr<MatrixLayer> layer, const OperandLayouts& layouts,
                      const HardwareConfig& hardware, Explanation& choices)
-    : layer_(std::move(layer)), layouts_(layouts) {
-  check_board(layer_->problem());
-  weights_ = unplaced(layer_->weight_layout(), hardware);
-  cut_ = cut_board_jobs(*layer_, jobs(), hardware, choices);
-  for (auto& choice : layer_->explain(cut_)) choices.push_back(std::move(choice));
+    : layouts_(layouts) {
+  check_board(layer->problem(), hardware);
+  layer_.layer = std::move(layer);
+  layer_.weights = unplaced(layer_.layer->weight_layout(), hardware);
+  cut_ = cut_board_jobs(layer_, jobs(), hardware, choices);
+  for (auto& choice : layer_.layer->explain(cut_)) choices.push_back(std::move(choice));
 }
 
 void BoardPart::place(DramPlaces& places) {
-  weights_ = places.place_weights(layer_->problem().name, kernels_of(*layer_), {0});
+  const MatrixLayer& layer = *layer_.layer;
+  layer_.weights = places.place_weights(layer.problem().name, kernels_of(layer), {0});
+  layer_.streams = places.streams_of(layer);
 }
 
 PlannedUse BoardPart::build(TaskGraph& graph, const Prefetch&) const {
-  const MatrixLowering::ReadBytes read = add_board_tasks(graph, *layer_, jobs(), cut_);
+  const MatrixLowering::ReadBytes read = add_board_tasks(graph, layer_, jobs(), cut_);
   return {{read.maps, read.kernels, 0}, 0, 0};
 }
 

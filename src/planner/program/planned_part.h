@@ -69,11 +69,12 @@ class BoardPart : public PlannedPart {
   PlannedUse build(TaskGraph& graph, const Prefetch& prefetch) const override;
 
  private:
-  std::vector<MatrixJob> jobs() const { return board_jobs(layer_->problem(), layouts_, weights_); }
+  std::vector<MatrixJob> jobs() const {
+    return board_jobs(layer_.layer->problem(), layouts_, layer_.weights);
+  }
 
-  std::unique_ptr<MatrixLayer> layer_;
+  Shard layer_;
   OperandLayouts layouts_;
-  WeightPlace weights_;
   JobCut cut_;
 };
 

@@ -22,10 +22,11 @@
 namespace tilebeat::switch_array {
 
 /// Takes a stream message. Calls `begin(instruction)` when an instruction's data begins, and for its data, by
-/// bus beats, `take_beats(bytes, count, ready)`, which puts the words of the first beat of `count` bytes into
-/// `queues`, or those of several beats that wait for nothing, and returns their number. Answers when the
-/// beats are taken and written, and books the sink's cycles: busy for a beat, `bank_write` while one waits
-/// for a queue. In the cycle after the last beat the channel tells what the sink waits for next.
+/// beats, `take_beats(bytes, count, beat, ready)`, which puts the words of the first beat of `count` bytes,
+/// `beat` bytes long, into `queues`, or those of several beats that wait for nothing, and returns their
+/// number. Answers when the beats are taken and written, and books the sink's cycles: busy for a beat,
+/// `bank_write` while one waits for a queue, `decode` while no beat is there because of a decoder. In the
+/// cycle after the last beat the channel tells what the sink waits for next.
 template <class Begin, class TakeBeats>
 void take_stream(StreamMessage& message, WriteQueues& queues, CycleLedger& ledger, Cycle now,
                  int bytes_per_clock, Begin begin, TakeBeats take_beats) {
@@ -33,19 +34,23 @@ void take_stream(StreamMessage& message, WriteQueues& queues, CycleLedger& ledge
     ledger.explain(data.trail, now);
     Cycle ready = std::max(now, queues.next_beat());
     ledger.settle(ready);
+    const Cycle decoded = ready + data.clocks;
+    const int beat = data.bytes_per_clock > 0 ? data.bytes_per_clock : bytes_per_clock;
     StreamMessage::Answer& answer = message.answer;
     for (int at = 0; at < data.count;) {
-      const int beats = take_beats(data.bytes + at, data.count - at, ready);
+      const int beats = take_beats(data.bytes + at, data.count - at, beat, ready);
       const Cycle blocked = queues.next_beat() - beats - ready;
       answer.blocked += blocked;
       if (blocked > 0 || answer.stretches.empty()) answer.stretches.push_back({blocked, 0});
       answer.stretches.back().beats += beats;
       ledger.spend(Activity::kBankWrite, blocked);
       ledger.spend(Activity::kBusy, beats);
-      at += beats * bytes_per_clock;
+      at += beats * beat;
       ready = queues.next_beat();
     }
-    answer.accepted = queues.next_beat(), answer.written = queues.drained();
+    answer.decoding = std::max<Cycle>(0, decoded - ready);
+    ledger.spend(Activity::kDecode, answer.decoding);
+    answer.accepted = ready + answer.decoding, answer.written = queues.drained();
   };
   std::visit(Overloaded{[&](const StreamMessage::Begin& news) { begin(news.instruction); }, take_data,
                         [&](const WaitsFor& news) { ledger.enter(news.activity, now); }},
@@ -70,8 +75,10 @@ inline BytePattern records_of(const LoadKernels& load, const SwitchArrayConfig& 
 /// is streamed from cycle t + 1 on. Back-pressure: a burst is requested only when the landing buffer has room
 /// for it and fewer than `max_outstanding` are under way; a sink that cannot take a beat holds the stream
 /// (`bank_write`). The next instruction's bursts are requested while data of the previous one is still under
-/// way; packed kernels are when the image that they belong to is there. Codes pass a decoder on their way: a
-/// bus beat of it is one of weights. Two ledgers: `port.ledger` for requests, `data_ledger` for the stream.
+/// way; packed kernels are when the image that they belong to is there. Codes pass a decoder on their way: of
+/// an image, a bus beat of it is one of weights; of a weight stream it takes `stream_bytes_per_clock` bytes
+/// and makes up to twice as many weights. Two ledgers: `port.ledger` for requests, `data_ledger` for the
+/// stream.
 class ReadChannel : public CommandedUnit {
  public:
   BurstPort port;
@@ -83,6 +90,7 @@ class ReadChannel : public CommandedUnit {
   SC_HAS_PROCESS(ReadChannel);
 
   KernelDecoder decoder;
+  int stream_bytes_per_clock = 0;  ///< of weight streams; 0: the channel decodes none
   CycleLedger data_ledger;
   std::int64_t bytes = 0;    ///< bytes streamed
   std::int64_t decoded = 0;  ///< weights (SPEC DT-1)
@@ -92,7 +100,8 @@ class ReadChannel : public CommandedUnit {
   struct Delivery {
     int bytes = 0;
     bool first = false, last = false;
-    std::optional<KernelDecoder::Range> decoded = {};  ///< what they become
+    std::optional<KernelDecoder::Range> decoded = {};  ///< what they become, codes of an image
+    bool of_stream = false, ends_stream = false;       ///< they belong to a weight stream
   };
   struct Completion {
     Cycle at = 0;
@@ -123,7 +132,7 @@ class ReadChannel : public CommandedUnit {
   std::deque<StridedBlock> blocks_;    // blocks of the front command that have not begun
   std::deque<BurstCutter> cutter_;     // at most one: the block being requested
   bool requesting_ = false, first_burst_ = false;
-  int coded_ = 0;          // of these blocks, leading ones that hold codes
+  int coded_ = 0;          // of these blocks, leading ones that hold codes or a stream
   bool is_coded_ = false;  // the block being requested holds codes
   std::deque<Delivery> order_;
   std::deque<Completion> completions_;

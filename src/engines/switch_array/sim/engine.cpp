@@ -101,6 +101,7 @@ class SwitchArrayUnit : public MatrixUnit {
         },
     });
     parameter_->decoder.most_scales = c.hardware.port_scales();
+    parameter_->stream_bytes_per_clock = c.hardware.chip ? 0 : array.decode_bytes_per_clock;
     load_->stream.bind(engine_->arrangement->stream);
     parameter_->stream.bind(engine_->parameter_loader->stream);
     store_->source.bind(engine_->output_buffer->ports[engine_->output_buffer->ports.size() - 1]);

@@ -67,8 +67,8 @@ void InputArrangement::b_transport(StreamMessage& message, sc_core::sc_time&) {
   take_stream(
       message, queues_, ledger, context_.clock.cycle_of(now_ps()), bytes_per_clock_,
       [this](const Instruction& load) { begin(load.operation.get<LoadInput>()); },
-      [this](const std::uint8_t* bytes, int count, Cycle ready) {
-        take_beat(bytes, std::min(count, bytes_per_clock_), ready);
+      [this](const std::uint8_t* bytes, int count, int beat, Cycle ready) {
+        take_beat(bytes, std::min(count, beat), ready);
         return 1;
       });
 }

@@ -64,4 +64,19 @@ const std::vector<std::uint8_t>& KernelDecoder::decode(const Range& range, const
   return decoded_;
 }
 
+const std::vector<std::uint8_t>& KernelDecoder::decode_stream(const std::uint8_t* bytes, int count,
+                                                              bool last) {
+  decoded_.resize(to_size(weights_left_));
+  const WeightDecoder::Step step =
+      of_streams_.decode(bytes, to_size(count), decoded_.data(), to_int(weights_left_));
+  decoded_.resize(to_size(step.made));
+  weights_left_ -= step.made;
+  if (weights_left_ == 0 && (!last || to_int(to_signed(step.taken)) < count || !of_streams_.at_end()))
+    throw SimulationError("load.kernels: the stream has more weights than the kernels");
+  if (last && weights_left_ > 0)
+    throw SimulationError(
+        fmt::format("load.kernels: the stream ends {} weights before the kernels", weights_left_));
+  return decoded_;
+}
+
 }  // namespace tilebeat::switch_array

@@ -11,9 +11,10 @@
 
 namespace tilebeat::switch_array {
 
-/// The decoder of the parameter channel (SPEC DT-1), between its landing buffer and the parameter loader: it
-/// holds the header and the scales of one image, and makes at most a bus beat of weights a cycle of the codes
-/// that wait in the landing buffer, in the cycle in which they are streamed.
+/// The decoder of the parameter channel (SPEC DT-1), between its landing buffer and the parameter loader. Of
+/// images it holds the header and the scales of one, and makes at most a bus beat of weights a cycle of the
+/// codes that wait in the landing buffer, in the cycle in which they are streamed. Weight streams it takes
+/// one after the other, as the decoders of DMA engines.
 class KernelDecoder {
  public:
   /// Decoded bytes of the image.
@@ -41,6 +42,12 @@ class KernelDecoder {
   /// Decodes the codes of a range.
   const std::vector<std::uint8_t>& decode(const Range& range, const std::uint8_t* codes);
 
+  /// A stream of `weights` weights begins.
+  void begin_stream(std::int64_t weights) { weights_left_ = weights; }
+  /// Decodes the next bytes of the stream; `last`: no others follow. Throws SimulationError when it has more
+  /// weights, or ends before them.
+  const std::vector<std::uint8_t>& decode_stream(const std::uint8_t* bytes, int count, bool last);
+
  private:
   int under_way_ = 0;
   LoadImage image_;
@@ -48,6 +55,8 @@ class KernelDecoder {
   std::optional<WeightWindow> window_;   // none: no image was loaded
   std::deque<WeightImage::Part> parts_;  // found last
   std::vector<std::uint8_t> decoded_;
+  WeightDecoder of_streams_;
+  std::int64_t weights_left_ = 0;  // of the stream
 };
 
 }  // namespace tilebeat::switch_array

@@ -58,9 +58,9 @@ void ParameterLoader::b_transport(StreamMessage& message, sc_core::sc_time&) {
   take_stream(
       message, queues_, ledger, context_.clock.cycle_of(now_ps()), bytes_per_clock_,
       [this](const Instruction& load) { begin(load.operation.get<LoadKernels>()); },
-      [this](const std::uint8_t* bytes, int count, Cycle ready) {
-        if (const int beats = store_beats(bytes, count, ready); beats > 0) return beats;
-        take_beat(bytes, std::min(count, bytes_per_clock_), ready);
+      [this](const std::uint8_t* bytes, int count, int beat, Cycle ready) {
+        if (const int beats = store_beats(bytes, count, beat, ready); beats > 0) return beats;
+        take_beat(bytes, std::min(count, beat), ready);
         return 1;
       });
 }
@@ -98,8 +98,8 @@ void ParameterLoader::take_beat(const std::uint8_t* bytes, int count, Cycle read
 // Hands leading beats of whole words (at most one per bank) over at once, where the banks grant direct access
 // and the queues are empty. Returns the number of beats; 0 when the first beat is of another kind, or the
 // banks grant no direct access.
-int ParameterLoader::store_beats(const std::uint8_t* bytes, int count, Cycle ready) {
-  const int p = config_.port_channels, beat = std::min(count, bytes_per_clock_), of_beat = beat / p;
+int ParameterLoader::store_beats(const std::uint8_t* bytes, int count, int of_clock, Cycle ready) {
+  const int p = config_.port_channels, beat = std::min(count, of_clock), of_beat = beat / p;
   if (open_ || load_.group_channels != 0 || of_beat * p != beat || of_beat > config_.columns) return 0;
   const std::int64_t expected = (load_.words - word_) * config_.columns - column_;
   const auto beats = to_int(std::min<std::int64_t>(count / beat, expected / of_beat));

@@ -42,7 +42,7 @@ class ParameterLoader : public sc_core::sc_module {
   void begin(const LoadKernels& load);
   void note_access();
   void take_beat(const std::uint8_t* bytes, int count, Cycle ready);
-  int store_beats(const std::uint8_t* bytes, int count, Cycle ready);
+  int store_beats(const std::uint8_t* bytes, int count, int of_clock, Cycle ready);
   void withdraw(sc_dt::uint64 begin, sc_dt::uint64 end) { direct_.withdraw(begin, end); }
   const std::uint8_t* take_whole_words(const std::uint8_t* bytes, const std::uint8_t* end);
   bool begin_item();

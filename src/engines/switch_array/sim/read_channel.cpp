@@ -27,7 +27,9 @@ std::deque<StridedBlock> blocks_of(const Instruction& instruction, const SwitchA
   } else if (const auto* image = instruction.operation.get_if<LoadImage>()) {
     blocks.push_back({image->address, image->front_bytes});
   } else if (const auto* kernels = instruction.operation.get_if<LoadKernels>()) {
-    if (!kernels->packed) blocks.push_back({kernels->address, bytes_of(*kernels, array)});
+    if (!kernels->packed)
+      blocks.push_back(
+          {kernels->address, kernels->stream_bytes > 0 ? kernels->stream_bytes : bytes_of(*kernels, array)});
     blocks.push_back({kernels->post_address, std::int64_t{kernels->post_records} * kPostParameterBytes});
   }
   blocks.erase(std::remove_if(blocks.begin(), blocks.end(),
@@ -61,6 +63,9 @@ void ReadChannel::take(const Instruction& instruction, Cycle) {
     KernelDecoder::check(*image);
     image_ = *image;
   }
+  const auto* kernels = instruction.operation.get_if<LoadKernels>();
+  if (kernels != nullptr && kernels->stream_bytes > 0 && stream_bytes_per_clock == 0)
+    throw SimulationError("load.kernels: the channel has no decoder of weight streams");
   commands_.push_back(instruction);
 }
 
@@ -111,6 +116,8 @@ void ReadChannel::deliver(Cycle now) {
         decoder.begin(*image);
       else
         stream.send({StreamMessage::Begin{streaming_.front()}});
+      if (next.of_stream)
+        decoder.begin_stream(bytes_of(streaming_.front().operation.get<LoadKernels>(), array_));
     }
     Cycle written = now;
     if (next.bytes > 0) written = image != nullptr ? take_image(next, now) : pass_on(next, now);
@@ -146,7 +153,15 @@ Cycle ReadChannel::pass_on(const Delivery& next, Cycle now) {
     streamed = weights.data(), count = count_of(weights);
     decoded += count;
   }
-  StreamMessage message{StreamMessage::Data{streamed, count, port.trail()}};
+  StreamMessage::Data made{streamed, count, port.trail()};
+  if (next.of_stream) {
+    const std::vector<std::uint8_t>& weights = decoder.decode_stream(data.data(), count, next.ends_stream);
+    made.bytes = weights.data(), made.count = count_of(weights);
+    made.bytes_per_clock = kWeightsOfByte * stream_bytes_per_clock;
+    made.clocks = ceil_div(count, stream_bytes_per_clock);
+    decoded += made.count;
+  }
+  StreamMessage message{made};
   stretches_.clear();
   std::swap(message.answer.stretches, stretches_);
   stream.send(message);
@@ -179,7 +194,8 @@ void ReadChannel::book_beats(const StreamMessage::Answer& taken, Cycle now) {
     trace->change(busy_signal_, context_.clock.at(at), 0);
   };
   for (const auto& stretch : taken.stretches) book(stretch.blocked, stretch.beats);
-  if (taken.stretches.empty()) book(taken.blocked, taken.accepted - now - taken.blocked);
+  if (taken.stretches.empty()) book(taken.blocked, taken.accepted - now - taken.blocked - taken.decoding);
+  data_ledger.spend(Activity::kDecode, taken.decoding);
 }
 
 // Makes the cutter point at the next burst to request; false when there is none.
@@ -201,6 +217,7 @@ bool ReadChannel::begin_command() {
   blocks_ = blocks_of(front, array_);
   if (front.operation.is<LoadImage>()) decoder.requested();
   const auto* kernels = front.operation.get_if<LoadKernels>();
+  if (kernels != nullptr && kernels->stream_bytes > 0) coded_ = 1;
   if (kernels == nullptr || !kernels->packed) return true;
   if (!decoder.is_ready()) return false;
   const std::deque<StridedBlock> codes = decoder.find(kernels->address, bytes_of(*kernels, array_));
@@ -243,8 +260,12 @@ void ReadChannel::request(Cycle now) {
     if (cutter.done()) cutter_.clear();
     const bool last = cutter_.empty() && blocks_.empty();
     landing_used_ += burst_bytes;
-    order_.push_back({burst_bytes, first_burst_, last});
-    if (is_coded_) order_.back().decoded = decoder.range_of(address, burst_bytes);
+    Delivery& made = order_.emplace_back(Delivery{burst_bytes, first_burst_, last});
+    const auto* kernels = commands_.front().operation.get_if<LoadKernels>();
+    if (is_coded_ && !kernels->packed)
+      made.of_stream = true, made.ends_stream = cutter_.empty();
+    else if (is_coded_)
+      made.decoded = decoder.range_of(address, burst_bytes);
     first_burst_ = false;
     port.issue(tlm::TLM_READ_COMMAND, address, burst_bytes, port.buffer(burst_bytes), now);
     if (last) {
