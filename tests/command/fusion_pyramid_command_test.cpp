@@ -299,6 +299,24 @@ TEST(FusionPyramid, FU_11_nram_is_taken_when_asked) {
   }
 }
 
+// The second layer reads every other column of the first one, and the parts of a core make no others.
+TEST(FusionPyramid, FU_11_MA_5_the_bound_counts_no_columns_that_parts_skip) {
+  const json fusion{{"inner", "nram"}, {"keep_where_slower", true}, {"least_main_layers", 1}};
+  json hardware = chip_of("rolling", 64, fusion);
+  hardware["rolling"] = {{"rows", 1}, {"columns", 1}, {"multipliers", 1}};
+  hardware["chip"]["cores_per_cluster"] = 1;
+  json network = pyramid_network(false);
+  network["inputs"][0]["shape"] = {1, 8, 8, 16};
+  network["layers"] = {layer("a", "x", 1, 2), layer("b", "a", 1, 3)};
+  for (json& each : network["layers"]) each["out_channels"] = 8;
+  network["layers"][1]["stride"] = {1, 2};
+  const Outcome made = outcome(hardware, network);
+  ASSERT_EQ(made.command.status, 0) << made.command.out << made.command.err;
+  const json group = made.report.at("layers").at(0);
+  EXPECT_EQ(group.at("layers").size(), 2U);
+  EXPECT_EQ(group.at("macs"), 8 * 4 * 8 * (16 + 8)) << "half of the columns";
+}
+
 TEST(FusionPyramid, FU_11_UI_5_what_cannot_stay_in_nram_is_refused) {
   const json config = chip_of("dilated", 64, json::object());
   const auto refused = [&](const json& group) {

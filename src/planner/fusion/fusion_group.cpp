@@ -244,12 +244,14 @@ std::int64_t FusionGroup::seen_macs(std::size_t l, std::int64_t macs) const {
 BoundCycles FusionGroup::bound(int loads) const {
   BoundCycles bound;
   const GroupTensor& last = nth(graph_.tensors, graph_.output());
-  // Counts only rows that are needed: when outputs are computed one by one, a stride may skip some. Strips
-  // may skip columns in the same way; without strips, all columns from the first to the last needed one are
-  // made.
+  // Counts only rows that are needed: when outputs are computed one by one, a stride may skip some. Strips,
+  // and the parts of cores that hold maps in NRAM, may skip columns in the same way; without them, all columns
+  // from the first to the last needed one are made.
   const std::vector<Holding> rings(graph_.tensors.size(), Holding::kRowBuffer);
   const RowSchedule needed(graph_, rings, row_axes(workload_, graph_), {0, 1, {0, last.height()}, 1});
-  const bool strips = mapping_.step_columns < last.map.width;
+  const bool pyramids = std::any_of(mapping_.holdings.begin(), mapping_.holdings.end(),
+                                    [](const auto& held) { return held.second == Holding::kNram; });
+  const bool strips = pyramids || mapping_.step_columns < last.map.width;
   const RowSchedule across(graph_, rings, row_axes(workload_, graph_, MapAxis::kColumns),
                            {0, 1, {0, last.map.width}, strips ? 1 : last.map.width});
   std::int64_t bytes = last.info.size_bytes();
