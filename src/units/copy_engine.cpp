@@ -152,6 +152,7 @@ CopyEngine::CopyEngine(sc_core::sc_module_name name, const SimContext& context, 
     read_signal_ = trace->add_signal(this->name(), "read_beat", 1);
     write_signal_ = trace->add_signal(this->name(), "write_beat", 1);
     buffer_signal_ = trace->add_signal(this->name(), "buffer_bytes", 32, Radix::kDecimal);
+    if (decode_bytes_ > 0) decode_signal_ = trace->add_signal(this->name(), "decoding", 1);
   }
 }
 
@@ -376,6 +377,10 @@ void CopyEngine::decode_burst(Cycle now) {
   d.fresh.resize(to_size(step.made));
   decoded += step.made;
   d.done = now + std::max<Cycle>(1, ceil_div(to_signed(step.taken), std::int64_t{decode_bytes_}));
+  if (Trace* trace = context_.trace(); trace != nullptr) {
+    trace->change(decode_signal_, context_.clock.at(now), 1);
+    trace->change(decode_signal_, context_.clock.at(*d.done), 0);
+  }
 }
 
 // Transposes the block at the front of the buffer; false while it is incomplete.

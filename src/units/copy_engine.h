@@ -208,7 +208,7 @@ class CopyEngine : public CommandedUnit {
   WeightDecoder decoder_;
   std::optional<Decoding> decoding_;
   std::deque<std::pair<BurstPort*, int>> writes_;  // under way, oldest first
-  SignalId buffer_signal_ = -1, read_signal_ = -1, write_signal_ = -1;
+  SignalId buffer_signal_ = -1, read_signal_ = -1, write_signal_ = -1, decode_signal_ = -1;
 };
 
 }  // namespace tilebeat

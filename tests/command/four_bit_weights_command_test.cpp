@@ -2,6 +2,7 @@
 // their energy, what files may say and what is refused.
 #include "npy_file.h"
 #include "tilebeat_command.h"
+#include "vcd_reader.h"
 
 #include <cmath>
 #include <map>
@@ -122,6 +123,25 @@ TEST(FourBitWeights, DT_1_CY_2_a_slow_decoder_is_waited_for_by_its_name) {
   EXPECT_GE(cycles[4], kStream / 4);
   EXPECT_GT(waited[2], kStream / 3);
   EXPECT_LT(waited[32], waited[2] / 10);
+}
+
+TEST(FourBitWeights, DT_1_UI_3_waveforms_show_when_a_decoder_works) {
+  json hardware = json::parse(read_bytes(source_path("configs/core1.json")));
+  hardware["chip"]["decode_bytes_per_clock"] = 2;
+  const CommandFolder folder;
+  const std::string layer = folder.write("layer.json", layer_of(1024, 64, grouped("int4", 32)).dump());
+  const CommandResult result = folder.run({"run", "--config", folder.write("hardware.json", hardware.dump()),
+                                           "--layer", layer, "--vcd", folder.path("w.vcd")});
+  ASSERT_EQ(result.status, 0) << result.out << result.err;
+  const Vcd vcd(read_bytes(folder.path("w.vcd")));
+  std::int64_t ps = 0, began = 0;
+  for (const auto& [at, value] : vcd.signal("iodma.decoding").changes) {
+    if (value == 1) began = at;
+    if (value == 0 && began > 0) ps += at - began, began = 0;
+  }
+  constexpr std::int64_t kStream = 1024 * 64 * (16 + 1) / 32, kClock = 1000;
+  EXPECT_GE(ps, kStream / 2 * kClock) << "two bytes a clock";
+  EXPECT_LE(ps, kStream / 2 * kClock + 200 * kClock) << "headers, and bursts that end with half a clock";
 }
 
 TEST(FourBitWeights, DT_1_UI_10_every_decoded_weight_has_its_energy) {
