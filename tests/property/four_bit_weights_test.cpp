@@ -170,6 +170,41 @@ TEST_P(FourBitWeights, DT_1_DT_4_kernels_stay_packed_in_fusion_groups) {
   EXPECT_GE(tally.packed, budget(30, 5)) << "networks whose kernels stayed packed";
 }
 
+// A kernel of a transposed convolution is cut by phases: weights 0 to 25 have groups of 16 and 10, those
+// behind them of 6, 16 and 4.
+TEST(SharedWeights, OP_2_packed_kernels_of_a_transposed_convolution) {
+  using nlohmann::json;
+  const json file = {{"name", "up"},
+                     {"inputs", {{{"name", "x"}, {"shape", {1, 4, 4, 26}}, {"random", {{"seed", 2}}}}}},
+                     {"layers",
+                      {{{"name", "y"},
+                        {"op", "conv_transpose"},
+                        {"inputs", {"x"}},
+                        {"out_channels", 12},
+                        {"kernel", {1, 2}},
+                        {"stride", {1, 2}},
+                        {"weights",
+                         {{"random", {{"seed", 1}}},
+                          {"dtype", "uint4"},
+                          {"group", 16},
+                          {"shift", 1},
+                          {"scales", {{"random", {{"seed", 3}}}}}}},
+                        {"requant", {{"scale", 0.002}}}}}}};
+  const TemporaryFolder folder;
+  const Workload workload = load_workload(folder.write("up.json", file.dump()));
+  const json one_kernel{{"rows", 1}, {"columns", 1}};
+  const json chip{{"clusters", 1}, {"cores_per_cluster", 1}, {"decompress", "read"}};
+  for (const json& engine :
+       {json{{"dataflow", "dilated"}, {"switch_array", {{"rows", 1}, {"columns", 1}, {"groups", 1}}}},
+        json{{"dataflow", "rolling"}, {"rolling", one_kernel}},
+        json{{"dataflow", "offset"}, {"offset", one_kernel}}}) {
+    json hardware = engine;
+    hardware["chip"] = chip;
+    const HardwareConfig loaded = load_hardware(folder.write("hw.json", hardware.dump()));
+    check_both_granularities(workload, loaded, plan_network(workload, loaded).plan);
+  }
+}
+
 // The regions of the W-fold engine hold biases within the images.
 TEST(SharedWeights, MA_2_packed_kernels_with_other_biases_are_other_images) {
   using nlohmann::json;

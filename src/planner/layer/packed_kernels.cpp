@@ -308,13 +308,23 @@ std::optional<WeightImage> PackedKernels::form_of(const KernelGroup& group, bool
   if (has_whole) patterns.push_back(pattern_of(group, 0));
   if (has_last) patterns.push_back(pattern_of(group, p.kernel_blocks() - 1));
   const Pattern &block = patterns.front(), &last = patterns.back();
+  // The kernels of a transposed convolution are parts of its own, each of other groups. Others are alike.
+  std::vector<Pattern> others;
+  for (int b = 1; p.interleaving && has_whole && b < p.kernel_blocks() - (has_short_block() ? 1 : 0); ++b)
+    others.push_back(pattern_of(group, b));
+  const auto fits_all = [&](const ImageFrames& frames) {
+    return std::all_of(others.begin(), others.end(),
+                       [&](const Pattern& other) { return Frames(other.groups).fit(frames); });
+  };
   // A part of the channels may have records alone.
   if (block.groups.empty() || last.groups.empty()) return std::nullopt;
   std::optional<WeightImage> best;
   for (const ImageFrames& frames : Frames(block.groups).candidates()) {
     WeightImage one;
     one.frames = frames, one.last_scales = Frames(last.groups).scales_that_fit(frames);
-    if (one.last_scales == 0 || !Frames(block.groups).fit(frames) || block.plain > kMostOfImage) continue;
+    if (one.last_scales == 0 || !Frames(block.groups).fit(frames) || !fits_all(frames) ||
+        block.plain > kMostOfImage)
+      continue;
     one.shift = form.shift, one.is_signed = form.is_signed, one.zero_points = form.has_zero_points;
     one.weights = ssize(block.groups), one.plain = block.plain;
     one.last_weights = ssize(last.groups), one.last_plain = last.plain;
