@@ -75,13 +75,13 @@ struct StreamMessage {
     int count;
     const WaitTrail& trail;   ///< wait trail of the burst that brought it
     int bytes_per_clock = 0;  ///< that are there; 0: a bus beat
-    Cycle clocks = 0;         ///< in which no other data can follow: they are decoded for so long
+    Cycle clocks = 0;         ///< in which they are decoded, at least
   };
   /// The cycle in which data are taken, which the sink knows in advance.
   struct Answer {
     Cycle accepted = 0;  ///< the cycle after the last bus beat was taken
     Cycle blocked = 0;   ///< cycles in which a beat had to wait for a write queue
-    Cycle decoding = 0;  ///< cycles behind the last beat in which data were still decoded
+    Cycle decoding = 0;  ///< cycles in front of the first beat in which data were decoded
     Cycle written = 0;   ///< the cycle after the last byte was written
     /// Neighbouring beats, and the cycles that the first of them waited.
     struct Stretch {

@@ -25,7 +25,7 @@ namespace tilebeat::switch_array {
 /// beats, `take_beats(bytes, count, beat, ready)`, which puts the words of the first beat of `count` bytes,
 /// `beat` bytes long, into `queues`, or those of several beats that wait for nothing, and returns their
 /// number. Answers when the beats are taken and written, and books the sink's cycles: busy for a beat,
-/// `bank_write` while one waits for a queue, `decode` while no beat is there because of a decoder. In the
+/// `bank_write` while one waits for a queue, `decode` while a decoder takes bytes that bring none. In the
 /// cycle after the last beat the channel tells what the sink waits for next.
 template <class Begin, class TakeBeats>
 void take_stream(StreamMessage& message, WriteQueues& queues, CycleLedger& ledger, Cycle now,
@@ -34,9 +34,12 @@ void take_stream(StreamMessage& message, WriteQueues& queues, CycleLedger& ledge
     ledger.explain(data.trail, now);
     Cycle ready = std::max(now, queues.next_beat());
     ledger.settle(ready);
-    const Cycle decoded = ready + data.clocks;
     const int beat = data.bytes_per_clock > 0 ? data.bytes_per_clock : bytes_per_clock;
     StreamMessage::Answer& answer = message.answer;
+    // The clocks that bring scales come first, so that no weight is taken before it is decoded.
+    answer.decoding = std::max<Cycle>(0, data.clocks - ceil_div(data.count, beat));
+    ledger.spend(Activity::kDecode, answer.decoding);
+    ready += answer.decoding;
     for (int at = 0; at < data.count;) {
       const int beats = take_beats(data.bytes + at, data.count - at, beat, ready);
       const Cycle blocked = queues.next_beat() - beats - ready;
@@ -48,9 +51,7 @@ void take_stream(StreamMessage& message, WriteQueues& queues, CycleLedger& ledge
       at += beats * beat;
       ready = queues.next_beat();
     }
-    answer.decoding = std::max<Cycle>(0, decoded - ready);
-    ledger.spend(Activity::kDecode, answer.decoding);
-    answer.accepted = ready + answer.decoding, answer.written = queues.drained();
+    answer.accepted = ready, answer.written = queues.drained();
   };
   std::visit(Overloaded{[&](const StreamMessage::Begin& news) { begin(news.instruction); }, take_data,
                         [&](const WaitsFor& news) { ledger.enter(news.activity, now); }},

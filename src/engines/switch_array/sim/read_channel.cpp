@@ -184,7 +184,8 @@ void ReadChannel::end_burst(const Delivery& next, const StreamMessage::Answer& t
 void ReadChannel::book_beats(const StreamMessage::Answer& taken, Cycle now) {
   Trace* const trace = context_.trace();
   data_ledger.enter(Activity::kBusy, now);
-  Cycle at = now;
+  data_ledger.spend(Activity::kDecode, taken.decoding);
+  Cycle at = now + taken.decoding;
   const auto book = [&](Cycle blocked, Cycle beats) {
     data_ledger.spend(Activity::kBankWrite, blocked);
     data_ledger.spend(Activity::kBusy, beats);
@@ -194,8 +195,7 @@ void ReadChannel::book_beats(const StreamMessage::Answer& taken, Cycle now) {
     trace->change(busy_signal_, context_.clock.at(at), 0);
   };
   for (const auto& stretch : taken.stretches) book(stretch.blocked, stretch.beats);
-  if (taken.stretches.empty()) book(taken.blocked, taken.accepted - now - taken.blocked - taken.decoding);
-  data_ledger.spend(Activity::kDecode, taken.decoding);
+  if (taken.stretches.empty()) book(taken.blocked, taken.accepted - at - taken.blocked);
 }
 
 // Makes the cutter point at the next burst to request; false when there is none.
