@@ -81,6 +81,21 @@ void Copy::describe(FieldVisitor& visit) {
   visit("decodes", decodes, 1);
 }
 
+void RowGather::describe(FieldVisitor& visit) {
+  visit("source", source, 48), visit("destination", destination, 48), visit("indices", indices, 48);
+  visit("more_indices", more_indices, 48), visit("count", count, 16, kFromOne);
+  visit("row_bytes", row_bytes, 32, kFromOne), visit("pitch", pitch, 32), visit("more_pitch", more_pitch, 32);
+  visit("rows", rows, 32, kFromOne), visit("more_rows", more_rows, 32);
+}
+
+std::string RowGather::subject() const {
+  return fmt::format("{} rows of {} bytes", count, row_bytes);
+}
+
+std::string RowGather::fault() const {
+  return transfer_fault(1, count, row_bytes);
+}
+
 std::string transfer_fault(std::int64_t outer_count, std::int64_t inner_count, std::int64_t run_bytes) {
   if (outer_count == 0 || inner_count == 0) return {};
   if (run_bytes <= kMostTransferBytes / outer_count / inner_count) return {};
@@ -188,7 +203,7 @@ std::string VectorResize::subject() const {
 }
 
 std::vector<const OperationType*> core_operations() {
-  return operation_types<ConvSetup, LayerEnd, Halt, Barrier, Signal, Copy, VectorRun, VectorResize,
+  return operation_types<ConvSetup, LayerEnd, Halt, Barrier, Signal, Copy, RowGather, VectorRun, VectorResize,
                          VectorRow>();
 }
 

@@ -100,6 +100,25 @@ struct Copy {
   std::string fault() const;
 };
 
+/// Copies rows of a table whose numbers lie in a memory of the core: IODMA reads `count` indices, int32, then
+/// the row of each, and writes the rows one behind the other. With `more_rows` a row has two numbers, the
+/// second ones at `more_indices`: row i begins at source + indices[i] * pitch + more_indices[i] * more_pitch.
+struct RowGather {
+  static constexpr OperationKind kKind{"iodma.gather", 0x36, Unit::kIodma};
+  static constexpr std::int64_t kIndexBytes = 4;
+
+  std::uint64_t source = 0, destination = 0;  ///< of the table's first row; of the first row that is copied
+  std::uint64_t indices = 0, more_indices = 0;
+  std::uint16_t count = 1;
+  std::uint32_t row_bytes = 1;              ///< bytes that are copied of a row
+  std::uint32_t pitch = 0, more_pitch = 0;  ///< bytes from a row to the next
+  std::uint32_t rows = 1, more_rows = 0;    ///< indices are less than these; 0: there are no second ones
+
+  void describe(FieldVisitor& visit);
+  std::string subject() const;
+  std::string fault() const;
+};
+
 /// The operations of the vector unit; the formulas are in docs/vector.md.
 enum class VectorKind : std::uint8_t {
   kTable,

@@ -33,6 +33,7 @@ Tensor reference_of(const Lrn& operation, const Operands& inputs, const TensorIn
 Tensor reference_of(const ArgMax& operation, const Operands& inputs, const TensorInfo& output);
 Tensor reference_of(const Move& operation, const Operands& inputs, const TensorInfo& output);
 Tensor reference_of(const Gather& operation, const Operands& inputs, const TensorInfo& output);
+Tensor reference_of(const Lookup& operation, const Operands& inputs, const TensorInfo& output);
 Tensor reference_of(const HostOperation& operation, const Operands& inputs, const TensorInfo& output);
 
 /// The form of Conv2d that is a product of matrices (SPEC OP-1), with a single operand when B is its weights;

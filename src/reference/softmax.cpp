@@ -2,11 +2,14 @@
 #include "base/types.h"
 #include "reference/arithmetic.h"
 #include "reference/operators.h"
+#include "tilebeat/error.h"
 
 #include <algorithm>
 #include <cfloat>
 #include <cmath>
 #include <cstring>
+
+#include <fmt/format.h>
 
 namespace tilebeat {
 namespace {
@@ -239,6 +242,34 @@ Tensor reference_of(const Gather& gather, const Operands& inputs, const TensorIn
     for (const std::int64_t index : gather.indices) {
       const auto first = x.tensor.bytes.begin() + (outer * extent + index) * inner;
       made.bytes.insert(made.bytes.end(), first, first + inner);
+    }
+  }
+  return made;
+}
+
+Tensor reference_of(const Lookup& lookup, const Operands& inputs, const TensorInfo& output) {
+  const Operand& x = inputs.front();
+  const auto& shape = x.info.shape;
+  const std::size_t numbers = inputs.size() - 1, first = to_size(lookup.axis);
+  std::int64_t inner = dtype_size(output.dtype), all = 1;  // bytes of a row, rows
+  for (std::size_t axis = first + numbers; axis < shape.size(); ++axis) inner *= shape[axis];
+  for (std::size_t axis = first; axis < first + numbers; ++axis) all *= shape[axis];
+  const std::int64_t count = inputs[1].info.elements();
+  const auto row_of = [&](std::int64_t i) {
+    std::int64_t row = 0;
+    for (std::size_t number = 1; number <= numbers; ++number) {
+      const std::int64_t extent = shape[first + number - 1], index = inputs[number].tensor.at(i);
+      if (index < 0 || index >= extent)
+        throw UserError(fmt::format("gather: index {} is {}, allowed is 0 to {}", i, index, extent - 1));
+      row = row * extent + index;
+    }
+    return row;
+  };
+  Tensor made{output.shape, output.dtype, {}};
+  for (std::int64_t outer = 0; outer < x.info.size_bytes() / (all * inner); ++outer) {
+    for (std::int64_t i = 0; i < count; ++i) {
+      const auto begin = x.tensor.bytes.begin() + (outer * all + row_of(i)) * inner;
+      made.bytes.insert(made.bytes.end(), begin, begin + inner);
     }
   }
   return made;

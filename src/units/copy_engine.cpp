@@ -210,14 +210,27 @@ void CopyEngine::check_inside(const char* what, const StridedBlock& block) const
 }
 
 void CopyEngine::take(const Instruction& instruction, Cycle next) {
-  const auto& copy = instruction.operation.get<Copy>();
-  check(copy);
-  jobs_.push_back({instruction, CopyStream::total_bytes(copy), next});
+  Copy copy;
+  if (const auto* gather = instruction.operation.get_if<RowGather>()) {
+    check(*gather);
+    copy.destination = gather->destination, copy.run_bytes = gather->row_bytes;
+    copy.inner_count = gather->count, copy.destination_inner_stride = gather->row_bytes;
+    check_inside("destination", CopyStream::destination(copy));
+  } else {
+    copy = instruction.operation.get<Copy>();
+    check(copy);
+  }
+  jobs_.push_back({instruction, copy, CopyStream::total_bytes(copy), next});
 }
 
 Footprint CopyEngine::footprint(const Instruction& instruction) const {
-  const auto& copy = instruction.operation.get<Copy>();
+  const Copy& copy = jobs_.back().copy;
   Footprint made;
+  if (const auto* gather = instruction.operation.get_if<RowGather>()) {
+    add_reads(*gather, made);
+    add(CopyStream::destination(copy), made.chip.writes);
+    return made;
+  }
   add(CopyStream::source(copy), made.chip.reads);
   if (!copy.turns()) {
     add(CopyStream::destination(copy), made.chip.writes);
@@ -257,7 +270,10 @@ void CopyEngine::take_data(Cycle now) {
       if (!piece.port->ready(tlm::TLM_READ_COMMAND, now)) return;
       std::vector<std::uint8_t> data = piece.port->take(tlm::TLM_READ_COMMAND);
       read_ledger.explain(piece.port->trail(), now);
-      data_.push(data.data(), data.size());
+      if (piece.indices)
+        take_indices(data);
+      else
+        data_.push(data.data(), data.size());
       piece.port->recycle(std::move(data));
     }
     pieces_.pop_front();
@@ -277,8 +293,7 @@ void CopyEngine::take_responses(Cycle now) {
     Job& job = jobs_.front();
     job.unwritten -= written;
     if (job.unwritten > 0) continue;
-    show_work(context_, *this, job.instruction, job.began, now,
-              {CopyStream::total_bytes(job.instruction.operation.get<Copy>())});
+    show_work(context_, *this, job.instruction, job.began, now, {CopyStream::total_bytes(job.copy)});
     tell(UnitMessage::Kind::kDone, job.instruction.done_signals);
     jobs_.pop_front();
     --to_read_, --to_release_, --to_write_;
@@ -288,9 +303,15 @@ void CopyEngine::take_responses(Cycle now) {
 // Sets `stream_` to the next piece to read or fill; false when there is none.
 bool CopyEngine::begin_stream() {
   if (stream_) return true;
+  if (gathering_) return gather_next();
   if (to_read_ == jobs_.size()) return false;
-  stream_.emplace(jobs_[to_read_].instruction.operation.get<Copy>(), config_.burst_bytes);
+  const Job& job = jobs_[to_read_];
   ++to_read_;
+  if (const auto* gather = job.instruction.operation.get_if<RowGather>()) {
+    gathering_.emplace().op = *gather;
+    return gather_next();
+  }
+  stream_.emplace(job.copy, config_.burst_bytes);
   return true;
 }
 
@@ -310,8 +331,9 @@ bool CopyEngine::read(Cycle now) {
   stream_->advance();
   Piece pending;
   pending.bytes = piece.bytes;
-  pending.last = stream_->done();
-  pending.fill = jobs_[to_read_ - 1].instruction.operation.get<Copy>().fill;
+  pending.indices = gathering_ && gathering_->reads.has_value();
+  pending.last = stream_->done() && (!gathering_ || gathering_->taken == gathering_->op.count);
+  pending.fill = jobs_[to_read_ - 1].copy.fill;
   reserved_ += piece.bytes;
   if (!piece.fill) {
     BurstPort& port = read_port(piece.address);
@@ -320,6 +342,7 @@ bool CopyEngine::read(Cycle now) {
   }
   pieces_.push_back(pending);
   if (stream_->done()) stream_.reset();
+  if (pending.last) gathering_.reset();
   read_ledger.enter(Activity::kBusy, now);
   return true;
 }
@@ -328,7 +351,7 @@ bool CopyEngine::read(Cycle now) {
 bool CopyEngine::begin_write() {
   if (cutter_) return true;
   if (to_write_ == jobs_.size()) return false;
-  const auto& copy = jobs_[to_write_].instruction.operation.get<Copy>();
+  const Copy& copy = jobs_[to_write_].copy;
   if (copy.turns()) {
     to_turn_ = copy;
     cutter_.emplace(CopyStream::turned_block(copy, next_block_), config_.burst_bytes);

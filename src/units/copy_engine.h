@@ -115,6 +115,9 @@ struct CopySide {
 /// weights have room behind the decoder, so that the next one is decoded while one is written. It decodes for
 /// the copy that is being written alone.
 ///
+/// A RowGather reads its indices like any data, at most a burst of them at a time, and when they are there,
+/// the rows that they name; indices leave the buffer when they have arrived.
+///
 /// A merged engine (SPEC HI-3) stands for several: it has a port for each of their outer sides and executes
 /// their copies in the order of the program, with one buffer and one request a cycle for all.
 ///
@@ -144,6 +147,7 @@ class CopyEngine : public CommandedUnit {
  private:
   struct Job {
     Instruction instruction;
+    Copy copy;                   // what it writes, of a RowGather, too
     std::int64_t unwritten = 0;  // bytes without a write's response
     Cycle began = 0;
   };
@@ -152,6 +156,15 @@ class CopyEngine : public CommandedUnit {
     int bytes = 0;
     std::uint8_t fill = 0;
     bool last = false;  // whether it is the last one of its job
+    bool indices = false;
+  };
+  // The RowGather whose rows are being read.
+  struct Gathering {
+    RowGather op;
+    std::int64_t asked = 0, taken = 0;        // indices that were requested; rows that were
+    std::vector<std::uint8_t> first, second;  // indices that have arrived, from index `begun` on
+    std::int64_t begun = 0;
+    std::optional<bool> reads = {};  // of which index the stream brings bytes, the second one; none: rows
   };
   void take(const Instruction& instruction, Cycle next) override;
   Footprint footprint(const Instruction& instruction) const override;
@@ -163,6 +176,10 @@ class CopyEngine : public CommandedUnit {
   Activity read_blocker(Cycle now);
   Activity write_blocker(Cycle now);
   bool begin_stream();
+  bool gather_next();
+  static void add_reads(const RowGather& gather, Footprint& made);
+  void take_indices(const std::vector<std::uint8_t>& data);
+  std::int64_t indices_at_a_time() const;
   bool begin_write();
   bool turn_block();
   void decode(Cycle now);
@@ -175,6 +192,7 @@ class CopyEngine : public CommandedUnit {
   BurstPort& write_port(std::uint64_t address) { return is_inner(address) ? inner : outer_port(address); }
   BurstPort& outer_port(std::uint64_t address);
   void check(const Copy& copy) const;
+  void check(const RowGather& gather) const;
   void check_inside(const char* what, const StridedBlock& block) const;
   void trace_state(Cycle now);
 
@@ -187,6 +205,7 @@ class CopyEngine : public CommandedUnit {
   std::deque<Job> jobs_;     // not done, oldest first
   std::size_t to_read_ = 0;  // the first job whose stream has not begun
   std::optional<CopyStream> stream_;
+  std::optional<Gathering> gathering_;
   std::deque<Piece> pieces_;    // requested or to be filled, oldest first
   std::size_t to_release_ = 0;  // the job whose last byte arrives next
   ByteQueue data_;              // arrived, not written

@@ -263,6 +263,11 @@ void check_inputs(const LayerSource& source, const Operator& op) {
     const auto refuse = [&](const std::string& what, const std::string& allowed) {
       source.input_place(i).refuse(fmt::format("{} {}", name, what), allowed);
     };
+    if (reads == Reads::kTable && i > 0) {
+      if (input.dtype != DType::kInt32)
+        refuse(fmt::format("of {}", dtype_name(input.dtype)), "indices of int32, as argmax makes them");
+      continue;
+    }
     if (input.shape.size() != 4 && reads == Reads::kMaps)
       refuse(fmt::format("with shape {}", shape_text(input.shape)), "a map [N, H, W, C]");
     if (input.dtype == DType::kInt32 && reads != Reads::kAccumulators)

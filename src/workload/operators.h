@@ -221,6 +221,13 @@ struct Gather {
   std::vector<std::int64_t> indices;
 };
 
+/// gather by computed indices: the first input's rows from axis `axis` on whose numbers the other inputs
+/// have, one or two of int32: of the axis, and of the one behind it. These are [..., n, ...] in place of the
+/// axes.
+struct Lookup {
+  int axis = 0;
+};
+
 /// quantize: bytes or int16 of float32: sat(rint(f32(x / scale)) + zero_point) (SPEC NU-6); of int16 in
 /// kFixed sat(x / scale), the quotient in double, half away from zero (SPEC DT-2).
 struct Quantize {
@@ -386,6 +393,6 @@ struct Concat {
 using LayerOperation =
     std::variant<Conv2d, Pooling, Elementwise, PlainElementwise, ByteFunction, ChannelScale, Requantize,
                  Softmax, Reshape, Concat, Resize, Pad, Reduce, Quantize, Dequantize, DynamicQuantize,
-                 RowNorm, Lrn, ArgMax, Move, Gather, HostOperation>;
+                 RowNorm, Lrn, ArgMax, Move, Gather, Lookup, HostOperation>;
 
 }  // namespace tilebeat

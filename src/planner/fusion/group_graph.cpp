@@ -100,6 +100,7 @@ bool reads_other_rows(const Workload& workload, const Layer& layer) {
   }
   return std::holds_alternative<Reduce>(layer.operation) || std::holds_alternative<Move>(layer.operation) ||
          std::holds_alternative<ArgMax>(layer.operation) || std::holds_alternative<Gather>(layer.operation) ||
+         std::holds_alternative<Lookup>(layer.operation) ||
          std::holds_alternative<PlainElementwise>(layer.operation) ||
          std::holds_alternative<Quantize>(layer.operation) ||
          std::holds_alternative<Dequantize>(layer.operation) ||

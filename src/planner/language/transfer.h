@@ -159,6 +159,7 @@ class CopyCosts {
  public:
   explicit CopyCosts(const HardwareConfig& hardware);
   TaskCost of(const Copy& copy) const;
+  TaskCost of(const RowGather& rows) const;
 
  private:
   // The paths of one DMA engine.

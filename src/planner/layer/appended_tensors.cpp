@@ -99,6 +99,7 @@ class Chains {
   }
   // B of a product is read matrix by matrix, everything else run by run.
   bool reads_images(const Layer& layer, std::size_t input, const Chain& chain) const {
+    if (std::holds_alternative<Lookup>(layer.operation)) return false;  // rows lie at one distance
     const auto* conv = std::get_if<Conv2d>(&layer.operation);
     if (conv == nullptr || input != 1 || conv->kernels != KernelSource::kInput) return true;
     const TensorInfo& info = workload_.tensor(layer.inputs[input]);

@@ -55,6 +55,15 @@ void CoreLane::run_piece(const VectorPiece& piece, const PieceRoom& room, std::u
   const auto nram = [&](std::int64_t offset) { return place.nram + to_unsigned(offset); };
   if (piece.fill) copy(fill_copy(piece, untouched, nram(from)), {input.write()});
   if (!piece.fetches.empty()) source(nram(from), piece.fill ? input.accumulate() : input.write());
+  if (piece.rows) {
+    const BufferRing::Filling result = results.next();
+    const std::int64_t to = room.results_at + result.place * room.result_bytes;
+    RowGather rows = *piece.rows;
+    rows.indices += nram(from), rows.more_indices += nram(from), rows.destination = nram(to);
+    copies_->gather(processor, rows, {input.read(), result.write()});
+    sink(nram(to), result.read());
+    return;
+  }
   if (!piece.run) {
     sink(nram(from), input.read());
     return;

@@ -34,6 +34,15 @@ void CopyTasks::add(int processor, Unit unit, const std::vector<Transfer>& trans
   }
 }
 
+void CopyTasks::gather(int processor, const RowGather& rows, const AccessList& accesses) {
+  Task task;
+  task.processor = processor;
+  task.instruction.operation = rows;
+  task.accesses = accesses;
+  task.cost = costs_.of(rows);
+  graph_.add(std::move(task));
+}
+
 Staging::Staging(TaskGraph& graph, const HardwareConfig& hardware, int cluster, std::string layer)
     : graph_(&graph),
       copies_(graph, hardware),

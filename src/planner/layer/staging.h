@@ -18,6 +18,7 @@ class CopyTasks {
   void add(int processor, const Copy& copy, const AccessList& accesses);
   /// The copies of `unit` that carry out transfers; each of them makes all accesses.
   void add(int processor, Unit unit, const std::vector<Transfer>& transfers, const AccessList& accesses);
+  void gather(int processor, const RowGather& rows, const AccessList& accesses);
 
  private:
   TaskGraph& graph_;

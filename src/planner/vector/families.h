@@ -114,6 +114,7 @@ Work work_of(const Pad& pad, const VectorJob& job);
 Work work_of(const Concat& operation, const VectorJob& job);
 Work work_of(const Move& move, const VectorJob& job);
 Work work_of(const Gather& gather, const VectorJob& job);
+Work work_of(const Lookup& lookup, const VectorJob& job);
 
 // ---- reductions.cpp: all elements along axes ----
 Work work_of(const Reduce& reduce, const VectorJob& job);

@@ -273,6 +273,75 @@ class GatherWork : public VectorWork {
   const Gather& gather_;
 };
 
+/// Rows at computed indices: a step brings indices of one place of the outer axes, and IODMA their rows, or a
+/// part of each.
+class LookupWork : public VectorWork {
+ public:
+  LookupWork(const Lookup& lookup, const VectorJob& job)
+      : VectorWork(job), axis_(to_size(lookup.axis)), numbers_(inputs_.size() - 1) {
+    touched_ = 2 * output_.size_bytes();
+    for (std::size_t i = 1; i < inputs_.size(); ++i) touched_ += inputs_[i].info.size_bytes();
+  }
+
+ private:
+  static constexpr std::int64_t kIndexBytes = RowGather::kIndexBytes;
+
+  // The cores divide the rows of all outer places.
+  void cut(VectorCut& cut) const override {
+    const std::vector<std::int64_t>& shape = inputs_.front().info.shape;
+    std::int64_t inner = dtype_size(output_.dtype), outers = 1;
+    for (std::size_t a = axis_ + numbers_; a < shape.size(); ++a) inner *= shape[a];
+    for (std::size_t a = 0; a < axis_; ++a) outers *= shape[a];
+    const auto count = output_.shape[axis_];
+    const auto numbers = to_signed(numbers_), step = cut.step_bytes();
+    // Both halves of the buffers begin at multiples of kBufferAlignment.
+    const std::int64_t room = step - (1 + numbers) * kBufferAlignment,
+                       run = std::min(inner, room - numbers * kIndexBytes);
+    if (run <= 0) beyond_nram("an index and a byte");
+    const std::int64_t most =
+        run < inner ? 1 : std::min<std::int64_t>(kMostOfField, room / (inner + numbers * kIndexBytes));
+    const Interval part = part_of(to_int(outers * count), cut.share().cores, cut.share().core, 1);
+    for (std::int64_t at = part.begin; at < part.end;) {
+      const std::int64_t outer = at / count, first = at % count;
+      const std::int64_t some = std::min({most, count - first, part.end - at});
+      for (std::int64_t from = 0; from < inner; from += run)
+        cut.pieces.push_back(
+            piece(outer, {to_int(first), to_int(first + some)}, inner, from, std::min(run, inner - from)));
+      at += some;
+    }
+  }
+
+  // Bytes [from, from + run) of the rows of some indices.
+  VectorPiece piece(std::int64_t outer, Interval indices, std::int64_t inner, std::int64_t from,
+                    std::int64_t run) const {
+    const TensorInfo& table = inputs_.front().info;
+    const std::int64_t some = indices.size(), each = align_up(kIndexBytes * some, kBufferAlignment);
+    const std::int64_t second = numbers_ == 2 ? table.shape[axis_ + 1] : 1;
+    VectorPiece made;
+    RowGather rows;
+    for (std::size_t i = 0; i < numbers_; ++i) {
+      const std::int64_t offset = to_signed(i) * each;
+      made.fetches.push_back({inputs_[i + 1].address + to_unsigned(kIndexBytes * indices.begin), offset,
+                              one_run(kIndexBytes * some)});
+      (i == 0 ? rows.indices : rows.more_indices) = to_unsigned(offset);
+      made.in_bytes = offset + kIndexBytes * some;
+    }
+    rows.source = inputs_.front().address + to_unsigned(outer * table.shape[axis_] * second * inner + from);
+    set_field(rows.count, some), set_field(rows.row_bytes, run);
+    set_field(rows.rows, table.shape[axis_]), set_field(rows.pitch, second * inner);
+    if (numbers_ == 2) set_field(rows.more_rows, second), set_field(rows.more_pitch, inner);
+    made.rows = rows;
+    made.out_bytes = some * run;
+    made.destination =
+        result_.address + to_unsigned((outer * output_.shape[axis_] + indices.begin) * inner + from);
+    made.store.run = run, made.store.columns = some;
+    made.store.source_column = run, made.store.destination_column = inner;
+    return made;
+  }
+
+  std::size_t axis_, numbers_;
+};
+
 }  // namespace
 
 Work work_of(const Concat& operation, const VectorJob& job) {
@@ -283,6 +352,9 @@ Work work_of(const Move& move, const VectorJob& job) {
 }
 Work work_of(const Gather& gather, const VectorJob& job) {
   return std::make_unique<GatherWork>(gather, job);
+}
+Work work_of(const Lookup& lookup, const VectorJob& job) {
+  return std::make_unique<LookupWork>(lookup, job);
 }
 
 }  // namespace tilebeat

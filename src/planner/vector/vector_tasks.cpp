@@ -99,6 +99,7 @@ class VectorTasks {
         [&](std::uint64_t to, const Access& written) {
           const std::vector<Transfer> loads = work_.loads_of(piece, to);
           bytes.maps += bytes_of(loads);
+          if (piece.rows) bytes.maps += std::int64_t{piece.rows->count} * piece.rows->row_bytes;
           dram.load(core, loads, {written});
         },
         [&](std::uint64_t from, const Access& read) {

@@ -49,6 +49,8 @@ struct VectorPiece {
   /// The value of all bytes of the buffer that no fetch fills; nothing: the fetches fill it.
   std::optional<std::uint8_t> fill;
   std::optional<VectorInstruction> run;  ///< nothing: the fetched bytes are stored as they are
+  /// Rows of a table that IODMA copies in place of an operation; addresses of indices count from the buffer.
+  std::optional<RowGather> rows;
   /// The destination of a result: DRAM, or the parameters of the operations that follow.
   enum class ResultPlace : std::uint8_t { kStored, kParameters };
   ResultPlace result_place = ResultPlace::kStored;

@@ -31,7 +31,7 @@ Form norm_form(RowNorm::Kind kind);
 
 // movement.cpp
 extern const FormMaker kDropoutForm, kFlattenForm, kReshapeForm, kConcatForm, kResizeForm, kPadForm,
-    kTransposeForm, kSliceForm, kGatherForm, kDepthToSpaceForm, kSpaceToDepthForm;
+    kTransposeForm, kSliceForm, kGatherForm, kLookupForm, kDepthToSpaceForm, kSpaceToDepthForm;
 
 // host.cpp
 extern const FormMaker kHostSoftmaxForm, kHostConvForm, kHostGlobalPoolForm, kHostMatmulForm, kHostGemmForm,
@@ -175,6 +175,7 @@ const std::vector<Operator>& operators() {
         {"transpose", kOne, Reads::kBytes, kTransposeForm},
         {"slice", kOne, Reads::kBytes, kSliceForm},
         {"gather", kOne, Reads::kBytes, kGatherForm},
+        {"gather", {2, 3}, Reads::kTable, kLookupForm, " by computed indices"},
         {"depth_to_space", kOne, Reads::kMaps, kDepthToSpaceForm},
         {"space_to_depth", kOne, Reads::kMaps, kSpaceToDepthForm},
         {"matmul", kTwo, Reads::kBytes, kProductForm, " of two inputs"},

@@ -273,6 +273,36 @@ class GatherForm : public OperatorForm {
   std::vector<std::int64_t> indices_;
 };
 
+class LookupForm : public OperatorForm {
+ public:
+  void describe(Fields& v) override {
+    v.integer("axis", axis_, kAxis,
+              "axis that the first indices number, the second ones the next axis; from the end if negative");
+  }
+
+  void load(const LayerSource& source, Layer& layer) const override {
+    const auto& shape = source.input().shape;
+    const int axis = axis_of(axis_, shape.size(), source.place.key("axis"));
+    const std::size_t along = to_size(axis), numbers = source.inputs.size() - 1;
+    if (along + numbers > shape.size())
+      source.place.key("axis").refuse_value(
+          axis_, fmt::format("one with another axis behind it in {}", shape_text(shape)));
+    const TensorInfo& indices = source.inputs[1];
+    if (numbers == 2 && source.inputs[2].elements() != indices.elements())
+      source.input_place(2).refuse(
+          fmt::format("{} with {} indices", shown(source.names[2]), source.inputs[2].elements()),
+          fmt::format("as many as the first ones, {}", indices.elements()));
+    layer.output = source.input();
+    layer.output.shape[along] = indices.elements();
+    if (numbers == 2) layer.output.shape.erase(layer.output.shape.begin() + axis + 1);
+    check_shape(layer.output.shape, source.place);
+    layer.operation = Lookup{axis};
+  }
+
+ private:
+  int axis_ = 0;
+};
+
 /// The channels of a pixel become a block of pixels.
 class DepthToSpaceForm : public OperatorForm {
  public:
@@ -345,5 +375,6 @@ extern const FormMaker kPadForm = make_form<PadForm>;
 extern const FormMaker kTransposeForm = make_form<TransposeForm>;
 extern const FormMaker kSliceForm = make_form<SliceForm>;
 extern const FormMaker kGatherForm = make_form<GatherForm>;
+extern const FormMaker kLookupForm = make_form<LookupForm>;
 
 }  // namespace tilebeat

@@ -112,6 +112,7 @@ enum class Reads : std::uint8_t {
   kBytes,         ///< int8 or uint8 of any shape
   kAccumulators,  ///< bytes or int32
   kReals,         ///< float32
+  kTable,         ///< bytes, and behind them indices of int32
   kBytesOrReals
 };
 
