@@ -225,6 +225,29 @@ TEST(TensorOperators, OP_2_argmax) {
   check_on_chips(20, argmax_case);
 }
 
+// Tables of two to five axes; the indices are the places of the greatest elements of random rows.
+json lookup_case() {
+  Shape table = random_shape();
+  while (table.size() < 2) table.push_back(skewed(40));
+  if (table.size() > 5) table.resize(5);
+  const int numbers = one_in(3) ? 2 : 1, axis = number(0, static_cast<int>(table.size()) - numbers);
+  const int count = one_in(4) ? skewed(400) : skewed(20);
+  json made{{"inputs", {input("t", table)}}, {"layers", json::array()}, {"outputs", {"y"}}};
+  json inputs{"t"};
+  for (int i = 0; i < numbers; ++i) {
+    const std::string scores = "s" + std::to_string(i), index = "i" + std::to_string(i);
+    made["inputs"].push_back(input(scores, {count, table.at(static_cast<std::size_t>(axis + i))}));
+    made["layers"].push_back({{"name", index}, {"op", "argmax"}, {"inputs", {scores}}});
+    inputs.push_back(index);
+  }
+  made["layers"].push_back({{"name", "y"}, {"op", "gather"}, {"inputs", inputs}, {"axis", axis}});
+  return made;
+}
+
+TEST(TensorOperators, OP_2_gather_by_computed_indices) {
+  check_on_chips(60, lookup_case);
+}
+
 // A megabyte of which one byte, or one of 1,024 rows, is read.
 TEST(TensorOperators, OP_2_CY_1_bounds_count_what_is_read_alone) {
   const TemporaryFolder folder;
