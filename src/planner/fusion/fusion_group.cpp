@@ -245,8 +245,8 @@ BoundCycles FusionGroup::bound(int loads) const {
   BoundCycles bound;
   const GroupTensor& last = nth(graph_.tensors, graph_.output());
   // Counts only rows that are needed: when outputs are computed one by one, a stride may skip some. Strips,
-  // and the parts of cores that hold maps in NRAM, may skip columns in the same way; without them, all columns
-  // from the first to the last needed one are made.
+  // and the parts of cores that hold maps in NRAM, may skip columns in the same way; without them, all
+  // columns from the first to the last needed one are made.
   const std::vector<Holding> rings(graph_.tensors.size(), Holding::kRowBuffer);
   const RowSchedule needed(graph_, rings, row_axes(workload_, graph_), {0, 1, {0, last.height()}, 1});
   const bool pyramids = std::any_of(mapping_.holdings.begin(), mapping_.holdings.end(),

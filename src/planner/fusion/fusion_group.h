@@ -72,8 +72,8 @@ class FusionGroup {
   /// Assigns places that are only good for an estimate.
   void place_for_trial(GroupTrials& parts);
   /// A lower bound for any group of these layers that loads its kernels `loads` times, and is cut across like
-  /// this one, into strips or pyramids or not at all: 1 for any such group, the number of clusters for a group in which each cluster loads
-  /// them. Call after `place` or `place_for_trial`.
+  /// this one, into strips or pyramids or not at all: 1 for any such group, the number of clusters for a
+  /// group in which each cluster loads them. Call after `place` or `place_for_trial`.
   BoundCycles bound(int loads = 1) const;
   /// By layer, sizes of reduction groups for layers whose kernel blocks and grains are too few to keep all
   /// cores of a cluster busy in a step. With `to_fit` also for layers whose kernels or map then take less
