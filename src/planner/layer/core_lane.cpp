@@ -60,7 +60,7 @@ void CoreLane::run_piece(const VectorPiece& piece, const PieceRoom& room, std::u
     const std::int64_t to = room.results_at + result.place * room.result_bytes;
     RowGather rows = *piece.rows;
     rows.indices += nram(from), rows.more_indices += nram(from), rows.destination = nram(to);
-    copies_->gather(processor, rows, {input.read(), result.write()});
+    copies_->add(processor, rows, {input.read(), result.write()});
     sink(nram(to), result.read());
     return;
   }

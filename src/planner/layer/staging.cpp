@@ -18,29 +18,11 @@ constexpr std::int64_t kLeastBuffer = 64;  // bytes: one that is smaller costs m
 
 }  // namespace
 
-void CopyTasks::add(int processor, const Copy& copy, const AccessList& accesses) {
-  Task task;
-  task.processor = processor;
-  task.instruction.operation = copy;
-  task.accesses = accesses;
-  task.cost = costs_.of(copy);
-  graph_.add(std::move(task));
-}
-
 void CopyTasks::add(int processor, Unit unit, const std::vector<Transfer>& transfers,
                     const AccessList& accesses) {
   for (const Transfer& transfer : transfers) {
     each_copy(unit, transfer, [&](const Copy& copy) { add(processor, copy, accesses); });
   }
-}
-
-void CopyTasks::gather(int processor, const RowGather& rows, const AccessList& accesses) {
-  Task task;
-  task.processor = processor;
-  task.instruction.operation = rows;
-  task.accesses = accesses;
-  task.cost = costs_.of(rows);
-  graph_.add(std::move(task));
 }
 
 Staging::Staging(TaskGraph& graph, const HardwareConfig& hardware, int cluster, std::string layer)

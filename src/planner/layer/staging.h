@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace tilebeat {
@@ -15,10 +16,18 @@ namespace tilebeat {
 class CopyTasks {
  public:
   CopyTasks(TaskGraph& graph, const HardwareConfig& hardware) : graph_(graph), costs_(hardware) {}
-  void add(int processor, const Copy& copy, const AccessList& accesses);
+  /// Adds a Copy or a RowGather.
+  template <class Operation>
+  void add(int processor, const Operation& operation, const AccessList& accesses) {
+    Task task;
+    task.processor = processor;
+    task.instruction.operation = operation;
+    task.accesses = accesses;
+    task.cost = costs_.of(operation);
+    graph_.add(std::move(task));
+  }
   /// The copies of `unit` that carry out transfers; each of them makes all accesses.
   void add(int processor, Unit unit, const std::vector<Transfer>& transfers, const AccessList& accesses);
-  void gather(int processor, const RowGather& rows, const AccessList& accesses);
 
  private:
   TaskGraph& graph_;
