@@ -44,7 +44,7 @@ FIELDS = {
         ("channels", 16, 0), ("stride_h", 16, 1), ("stride_w", 16, 1), ("fill", 8, 0), ("slice", 16, 0)]),
     "load.kernels": (0x11, [
         ("address", 48, 0), ("post_address", 48, 0), ("words", 25, 0), ("parameter_word", 24, 0), ("slot", 8, 0), ("post_records", 16, 0),
-        ("packed", 1, 0), ("stream_bytes", 31, 0), ("group_channels", 16, 0), ("group_kernels", 16, 1), ("first_kernel", 16, 0), ("kernels", 16, 0), ("first_channel", 32, 0),
+        ("packed", 1, 0), ("stream_bytes", 31, 0), ("group_channels", 30, 0), ("group_kernels", 16, 1), ("first_kernel", 16, 0), ("kernels", 16, 0), ("first_channel", 32, 0),
         ("block_words", 25, 1), ("block_channels", 16, 0), ("taps", 24, 1), ("fill", 8, 0)]),
     "store.output": (0x12, [
         ("address", 48, 0), ("row_stride", 32, 0), ("pixel_stride", 32, 0), ("source", 32, 0), ("pixel_bytes", 32, 0), ("rows", 16, 0), ("columns", 16, 0)]),

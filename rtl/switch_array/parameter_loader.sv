@@ -81,7 +81,7 @@ module parameter_loader #(
       going = 1'b1;
       for (int i = 0; i < WORDS; i = i + 1) begin
         if (going && next.words != {7'd0, op.words}) begin
-          if (op.group_channels == 16'd0) begin
+          if (op.group_channels == 30'd0) begin
             low = 33'sd0;
             high = P;
           end else if (next.kernel + next.column >= op.kernels) begin
@@ -89,7 +89,7 @@ module parameter_loader #(
             high = 33'sd0;
           end else begin
             low = $signed({1'b0, next.group}) - $signed({op.first_channel[31], op.first_channel}) - $signed({1'b0, next.block_channel}) - $signed({1'b0, next.channel});
-            high = low + $signed({17'd0, op.group_channels});
+            high = low + $signed({3'd0, op.group_channels});
             if (low < 0) low = 33'sd0;
             if (high > P) high = P;
             if (high < low) high = low;
@@ -113,7 +113,7 @@ module parameter_loader #(
             next.in_group = next.in_group + 16'd1;
             if (next.in_group == op.group_kernels) begin
               next.in_group = 16'd0;
-              next.group = next.group + {16'd0, op.group_channels};
+              next.group = next.group + {2'd0, op.group_channels};
             end
             if (next.column == C) begin
               next.column = 16'd0;

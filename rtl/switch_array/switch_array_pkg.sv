@@ -73,7 +73,6 @@ package switch_array_pkg;
   } load_input_t;
 
   typedef struct packed {
-    logic [13:0] unused;
     logic [7:0]  fill;
     logic [23:0] taps;
     logic [15:0] block_channels;
@@ -82,7 +81,7 @@ package switch_array_pkg;
     logic [15:0] kernels;
     logic [15:0] first_kernel;
     logic [15:0] group_kernels;
-    logic [15:0] group_channels;
+    logic [29:0] group_channels;
     logic [30:0] stream_bytes;
     logic        packed_kernels;
     logic [15:0] post_records;

@@ -81,13 +81,13 @@ struct StreamMessage {
   struct Answer {
     Cycle accepted = 0;  ///< the cycle after the last bus beat was taken
     Cycle blocked = 0;   ///< cycles in which a beat had to wait for a write queue
-    Cycle decoding = 0;  ///< cycles in front of the first beat in which data were decoded
     Cycle written = 0;   ///< the cycle after the last byte was written
     /// Neighbouring beats, and the cycles that the first of them waited.
     struct Stretch {
       Cycle blocked = 0, beats = 0;
     };
     std::vector<Stretch> stretches{};  ///< of all beats in order; none: the wait comes first
+    Cycle decoding = 0;                ///< cycles in front of the first beat in which data were decoded
   };
   std::variant<Begin, Data, WaitsFor> content;
   Answer answer{};  ///< filled in by the receiver of Data

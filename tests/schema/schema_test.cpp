@@ -274,7 +274,10 @@ TEST(SchemaAgreement, UI_6_operators_have_their_own_fields) {
       changed["op"] = other;
       const Json file = sample_workload(changed);
       const std::string message = refusal([&] { load_workload(folder.write("f.json", file.dump())); });
-      EXPECT_EQ(validator.accepts(file), message.empty()) << op << " as " << other << ": " << message;
+      // A schema knows no types of tensors.
+      const bool of_type = message.find("allowed is indices of int32") != std::string::npos;
+      EXPECT_EQ(validator.accepts(file), message.empty() || of_type)
+          << op << " as " << other << ": " << message;
     }
   }
 }

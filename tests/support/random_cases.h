@@ -236,14 +236,9 @@ inline DramConfig random_dram_config() {
   return dram;
 }
 
-/// A decoder of weights of four bits of any speed in front of the parameter buffer, with queues behind it
-/// that take its weights.
+/// A decoder of weights of four bits of any speed in front of the parameter buffer.
 inline void vary_decoder(HardwareConfig& hardware) {
-  SwitchArrayConfig& c = hardware.engine<SwitchArrayConfig>();
-  c.decode_bytes_per_clock = number(1, 40);
-  c.arrangement_queue_words = std::max(
-      c.arrangement_queue_words,
-      least_queue_words(std::max(2 * c.decode_bytes_per_clock, hardware.interconnect.bytes_per_clock)));
+  hardware.engine<SwitchArrayConfig>().decode_bytes_per_clock = number(1, 40);
 }
 
 /// Another memory system: DRAM preset, bursts, buses, cycles.

@@ -164,12 +164,12 @@ inline std::vector<Run> input_runs(const Instruction& load) {
 
 // The bytes of kernels that lie in memory.
 inline std::uint64_t kernel_bytes(const Instruction& load) {
-  const std::int64_t words = load.field(224, 248), group_channels = load.field(329, 344),
-                     group_kernels = load.field(345, 360);
-  const std::int64_t first_kernel = load.field(361, 376), kernels = load.field(377, 392);
-  const std::int64_t first_channel = static_cast<std::int32_t>(load.field(393, 424)),
-                     block_words = load.field(425, 449);
-  const std::int64_t block_channels = load.field(450, 465), taps = load.field(466, 489);
+  const std::int64_t words = load.field(224, 248), group_channels = load.field(329, 358),
+                     group_kernels = load.field(359, 374);
+  const std::int64_t first_kernel = load.field(375, 390), kernels = load.field(391, 406);
+  const std::int64_t first_channel = static_cast<std::int32_t>(load.field(407, 438)),
+                     block_words = load.field(439, 463);
+  const std::int64_t block_channels = load.field(464, 479), taps = load.field(480, 503);
   if (group_channels == 0) return words * kColumns * kPort;
   std::uint64_t bytes = 0;
   for (std::int64_t word = 0; word < words; word++) {

@@ -62,15 +62,10 @@ void describe(V& v, SwitchArrayConfig& c) {
             "on a board; 0: there is none, such weights are refused");
 }
 
-int decoded_bytes_per_clock(const SwitchArrayConfig& c, const HardwareConfig& hardware) {
-  return hardware.chip ? 0 : kWeightsOfByte * c.decode_bytes_per_clock;
-}
-
 // Checks the array's demands on the surrounding system, whose bus its channels use.
 void check_channels(const SwitchArrayConfig& c, const HardwareConfig& hardware, const Place& root) {
   if (hardware.dataflow != kSwitchArrayDataflow) return;
-  const int bus = hardware.matrix_bus_bytes(), width = std::max(bus, decoded_bytes_per_clock(c, hardware));
-  const int words = most_words_of_beat(width);
+  const int width = hardware.matrix_bus_bytes(), words = most_words_of_beat(width);
   need(
       c.arrangement_queue_words >= words, root.key("switch_array").key("arrangement_queue_words"),
       c.arrangement_queue_words,
@@ -78,8 +73,8 @@ void check_channels(const SwitchArrayConfig& c, const HardwareConfig& hardware, 
                   "bytes",
                   words, width));
   if (!hardware.chip) return;
-  need(hardware.dma.burst_bytes >= bus, root.key("dma").key("burst_bytes"), hardware.dma.burst_bytes,
-       fmt::format("at least {}, the width of the core's bus (chip.core.bus.bytes_per_clock)", bus));
+  need(hardware.dma.burst_bytes >= width, root.key("dma").key("burst_bytes"), hardware.dma.burst_bytes,
+       fmt::format("at least {}, the width of the core's bus (chip.core.bus.bytes_per_clock)", width));
 }
 
 void check_engine(const SwitchArrayConfig& c, const HardwareConfig& hardware, const Place& root) {
@@ -108,7 +103,7 @@ std::int64_t results_per_clock(const SwitchArrayConfig& c) {
 
 DecoderSize kernel_decoders(const SwitchArrayConfig& c, const HardwareConfig& hardware) {
   if (hardware.chip) return {1, hardware.matrix_bus_bytes()};
-  const int lanes = decoded_bytes_per_clock(c, hardware);
+  const int lanes = decoded_per_clock(c);
   return {lanes > 0 ? 1 : 0, lanes};
 }
 
@@ -204,7 +199,7 @@ void LoadKernels::describe(FieldVisitor& visit) {
   visit("parameter_word", parameter_word, 24), visit("slot", slot, 8),
       visit("post_records", post_records, 16);
   visit("packed", packed, 1), visit("stream_bytes", stream_bytes, 31);
-  visit("group_channels", group_channels, 16), visit("group_kernels", group_kernels, 16, kFromOne);
+  visit("group_channels", group_channels, 30), visit("group_kernels", group_kernels, 16, kFromOne);
   visit("first_kernel", first_kernel, 16), visit("kernels", kernels, 16);
   visit("first_channel", first_channel, 32), visit("block_words", block_words, 25, kFromOne);
   visit("block_channels", block_channels, 16), visit("taps", taps, 24, kFromOne), visit("fill", fill, 8);

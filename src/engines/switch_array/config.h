@@ -2,13 +2,10 @@
 
 #include "engines/switch_array/schedule.h"
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <string_view>
-
-namespace tilebeat {
-struct HardwareConfig;
-}
 
 namespace tilebeat::switch_array {
 
@@ -63,9 +60,11 @@ constexpr int most_words_of_beat(int bus_bytes) {
 }
 
 constexpr int kWeightsOfByte = 2;  ///< of a weight stream
-/// Weights a cycle that the decoder of a board's parameter channel makes; 0: there is none, as on chips,
-/// where DMA engines decode.
-int decoded_bytes_per_clock(const SwitchArrayConfig& config, const HardwareConfig& hardware);
+/// Weights a cycle that the decoder of a board's parameter channel makes at most: no more than the queues
+/// behind it take of any kernels.
+constexpr int decoded_per_clock(const SwitchArrayConfig& c) {
+  return std::min(kWeightsOfByte * c.decode_bytes_per_clock, c.arrangement_queue_words - 1);
+}
 
 /// Its sizes as the engine's schedules see them.
 inline ArrayShape array_shape(const SwitchArrayConfig& c) {

@@ -261,7 +261,7 @@ class Lowering : public MatrixLowering {
     double decoder_cycles = 0;
     if (job_->stream_of != nullptr) {
       const PlacedStream stream = (*job_->stream_of)(load.address, bytes);
-      decoder_cycles = static_cast<double>(bytes) / (kWeightsOfByte * config_.decode_bytes_per_clock);
+      decoder_cycles = static_cast<double>(bytes) / decoded_per_clock(config_);
       load.address = stream.address, bytes = stream.bytes;
       set_field(load.stream_bytes, bytes);
     }

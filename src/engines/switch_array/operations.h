@@ -85,12 +85,12 @@ struct LoadKernels {
   std::uint32_t words = 0;           ///< words a column, of all blocks
   std::uint32_t parameter_word = 0;  ///< first word in the parameter buffer
   std::uint8_t slot = 0;             ///< post-parameter slot of the first block
-  std::uint16_t post_records = 0;    ///< records to load, 0 for none
   bool packed = false;               ///< `address` counts decoded bytes of the image of the last `load.image`
+  std::uint16_t post_records = 0;    ///< records to load, 0 for none
   /// Of the weight stream (isa/weight_stream.h) of which the channel makes the words; 0: they lie as they
   /// are.
   std::uint32_t stream_bytes = 0;
-  std::uint16_t group_channels = 0;  ///< channels of a group; 0: all bytes of the words come from memory
+  std::uint32_t group_channels = 0;  ///< channels of a group; 0: all bytes of the words come from memory
   std::uint16_t group_kernels = 1;   ///< kernels of a group
   std::uint16_t first_kernel = 0;    ///< number of the first block's first kernel in its group
   std::uint16_t kernels = 0;         ///< from that one on: columns beyond them have none

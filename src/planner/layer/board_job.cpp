@@ -33,8 +33,8 @@ void check_board(const Problem& p, const HardwareConfig& hardware) {
   if (p.interleaving) refuse("conv_transpose");
   if (p.weights.four_bits() != nullptr && !hardware.decodes())
     throw UserError(
-        fmt::format("layer '{}': weights of int4 or uint4 need a decoder, which boards of the "
-                    "switch array (switch_array.decode_bytes_per_clock) and chips have",
+        fmt::format("layer '{}': weights of int4 or uint4 need a decoder, which this board does not have "
+                    "(decode_bytes_per_clock of its engine)",
                     p.name));
 }
 

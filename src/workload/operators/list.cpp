@@ -44,6 +44,8 @@ Form host_pool_form(HostPool::Kind kind);
 
 namespace {
 
+constexpr Count kOne{1, 1}, kTwo{2, 2};
+
 template <HostElementwise::Kind Kind>
 Operator on_host(std::string_view name) {
   return {name, {2, 2}, Reads::kReals, [] { return host_elementwise_form(Kind); }};
@@ -57,7 +59,7 @@ Operator on_host(std::string_view name) {
 void add_host_operators(std::vector<Operator>& list) {
   using Element = HostElementwise::Kind;
   using Function = HostFunction::Kind;
-  constexpr Count kOne{1, 1}, kTwo{2, 2}, kMore{2, 3};
+  constexpr Count kMore{2, 3};
   for (const Operator& op : {
            on_host<Element::kAdd>("host_add"),
            on_host<Element::kSub>("host_sub"),
@@ -126,7 +128,6 @@ const std::vector<Operator>& operators() {
   using Element = Elementwise::Kind;
   using Function = ByteFunction::Kind;
   static const std::vector<Operator> list = [] {
-    constexpr Count kOne{1, 1}, kTwo{2, 2};
     std::vector<Operator> made{
         {"conv2d", kOne, Reads::kMaps, kConv2dForm},
         {"fully_connected", kOne, Reads::kMaps, kFullyConnectedForm},

@@ -157,7 +157,7 @@ Cycle ReadChannel::pass_on(const Delivery& next, Cycle now) {
   if (next.of_stream) {
     const std::vector<std::uint8_t>& weights = decoder.decode_stream(data.data(), count, next.ends_stream);
     made.bytes = weights.data(), made.count = count_of(weights);
-    made.bytes_per_clock = kWeightsOfByte * stream_bytes_per_clock;
+    made.bytes_per_clock = decoded_per_clock(array_);
     made.clocks = ceil_div(count, stream_bytes_per_clock);
     decoded += made.count;
   }
