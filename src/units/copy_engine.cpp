@@ -308,7 +308,7 @@ bool CopyEngine::begin_stream() {
   const Job& job = jobs_[to_read_];
   ++to_read_;
   if (const auto* gather = job.instruction.operation.get_if<RowGather>()) {
-    gathering_.emplace().op = *gather;
+    gathering_.emplace(*gather);
     return gather_next();
   }
   stream_.emplace(job.copy, config_.burst_bytes);

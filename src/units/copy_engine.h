@@ -160,6 +160,8 @@ class CopyEngine : public CommandedUnit {
   };
   // The RowGather whose rows are being read.
   struct Gathering {
+    explicit Gathering(const RowGather& gather) : op(gather) {}
+
     RowGather op;
     std::int64_t asked = 0, taken = 0;        // indices that were requested; rows that were
     std::vector<std::uint8_t> first, second;  // indices that have arrived, from index `begun` on
