@@ -17,6 +17,7 @@ namespace tilebeat::testing {
 
 using switch_array::ConvRun;
 using switch_array::LoadInput;
+using switch_array::LoadKernels;
 
 namespace {
 
@@ -78,6 +79,8 @@ bool may_be_idle(const Instruction& instruction, std::size_t bit) {
   if (instruction.operation.is<Copy>()) return bit >= 288 && bit < 456;
   if (instruction.operation.is<ConvSetup>()) return (bit >= 263 && bit < 327) || bit >= 364;
   if (instruction.operation.is<LoadInput>()) return (bit >= 289 && bit < 321) || (bit >= 329 && bit < 345);
+  // All kernels of a group, and more of them than there are.
+  if (instruction.operation.is<LoadKernels>()) return bit >= 359 && bit < 407;
   if (instruction.operation.is<ConvRun>()) return bit >= 163 && bit < 195;
   if (instruction.operation.is<Barrier>()) return bit >= 128 && bit < 144;
   return false;
