@@ -106,6 +106,7 @@ struct Copy {
 struct RowGather {
   static constexpr OperationKind kKind{"iodma.gather", 0x36, Unit::kIodma};
   static constexpr std::int64_t kIndexBytes = 4;
+  static constexpr int kHeld = 16;  ///< indices of each kind that the engine has registers for
 
   std::uint64_t source = 0, destination = 0;  ///< of the table's first row; of the first row that is copied
   std::uint64_t indices = 0, more_indices = 0;

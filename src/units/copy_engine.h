@@ -115,8 +115,8 @@ struct CopySide {
 /// weights have room behind the decoder, so that the next one is decoded while one is written. It decodes for
 /// the copy that is being written alone.
 ///
-/// A RowGather reads its indices like any data, at most a burst of them at a time, and when they are there,
-/// the rows that they name; indices leave the buffer when they have arrived.
+/// A RowGather reads its indices like any data, RowGather::kHeld at a time, into registers, and when they are
+/// there, the rows that they name. It reads the next ones when all these rows have been requested.
 ///
 /// A merged engine (SPEC HI-3) stands for several: it has a port for each of their outer sides and executes
 /// their copies in the order of the program, with one buffer and one request a cycle for all.

@@ -69,10 +69,9 @@ bool CopyEngine::gather_next() {
   return stream_of(row, g.op.row_bytes);
 }
 
-// Those that are read from index `begun` on: at most a burst.
+// Those that are read from index `begun` on: as many as it has registers for.
 std::int64_t CopyEngine::indices_at_a_time() const {
-  const std::int64_t most = std::max<std::int64_t>(1, config_.burst_bytes / RowGather::kIndexBytes);
-  return std::min(most, gathering_->op.count - gathering_->begun);
+  return std::min<std::int64_t>(RowGather::kHeld, gathering_->op.count - gathering_->begun);
 }
 
 void CopyEngine::take_indices(const std::vector<std::uint8_t>& data) {

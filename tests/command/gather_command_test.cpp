@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <string>
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -93,6 +94,31 @@ TEST(GatherCommand, OP_2_UI_5_programs_that_lead_elsewhere_are_named) {
   EXPECT_THAT(said("", "0 1 2 -1", 1), HasSubstr("iodma.gather: index 3 is -1, the table has 8 rows"));
   EXPECT_THAT(said("more_rows=2 more_indices=0x2000", "0 1 2 3", 1),
               HasSubstr("iodma.gather: indices at 0x2000 are not in the core"));
+}
+
+// The engine has registers for sixteen indices: the seventeenth is read when the rows before it are
+// requested.
+TEST(GatherCommand, OP_2_CY_8_sixteen_indices_are_held_and_the_next_ones_are_waited_for) {
+  const auto cycles_of = [](int count) {
+    const CommandFolder folder;
+    std::string indices;
+    for (int i = 0; i < 32; ++i) indices += fmt::format(" {}", i % 8);
+    const std::string program = fmt::format(
+        ".int32 0x2000{}\n.tensor table 0x1000 int8 8 16\n.program core 0.0\n"
+        "iodma.copy source=0x2000 destination=0x40000000000 run_bytes=128 completes map_full[0]\n"
+        "iodma.gather source=0x1000 destination=0x40000000080 indices=0x40000000000 count={} row_bytes=16 "
+        "pitch=16 rows=8 waits map_full[0]\nhalt\n",
+        indices, count);
+    const CommandResult run = folder.run(
+        {"run", "--config", source_path("configs/core1.json"), "--program", folder.write("p.prog", program)});
+    EXPECT_EQ(run.status, 0) << run.out << run.err;
+    return folder.report().at("total").at("cycles").get<std::int64_t>();
+  };
+  const std::int64_t fifteen = cycles_of(15), sixteen = cycles_of(16), seventeen = cycles_of(17);
+  const std::int64_t row = sixteen - fifteen;
+  EXPECT_EQ(cycles_of(18) - seventeen, row);
+  // The way of the indices: request and response of the core's bus, and the latency of NRAM.
+  EXPECT_GE(seventeen - sixteen, row + 3);
 }
 
 }  // namespace

@@ -393,17 +393,17 @@ RequestCost CopyCosts::requests_of(const Copy& copy, const TaskCost& cost, const
   return requests;
 }
 
-// As a copy of rows that lie apart, behind the indices.
+// As a copy of rows that lie apart, behind the indices that are read before each few of them.
 TaskCost CopyCosts::of(const RowGather& rows) const {
-  Copy indices, copy;
-  set_field(indices.run_bytes, RowGather::kIndexBytes * rows.count);
+  Copy copy;
   copy.source = rows.source, copy.destination = rows.destination, copy.run_bytes = rows.row_bytes;
   copy.inner_count = rows.count, copy.destination_inner_stride = rows.row_bytes;
   set_field(copy.source_inner_stride, std::int64_t{2} * rows.row_bytes);
-  const Runs read{indices.run_bytes, rows.more_rows > 0 ? 2 : 1, 0};
+  const Runs read{RowGather::kIndexBytes * std::min<std::int64_t>(rows.count, RowGather::kHeld),
+                  rows.more_rows > 0 ? 2 : 1, 0};
   TaskCost cost = of(copy);
-  const double before = port_cycles(read, core_.nram) + round_trip(read, core_.nram);
-  cost.cycles += before;
+  cost.cycles += ceil_div<int>(rows.count, RowGather::kHeld) *
+                 (port_cycles(read, core_.nram) + round_trip(read, core_.nram));
   return cost;
 }
 
